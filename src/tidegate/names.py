@@ -1,0 +1,60 @@
+"""What a table is called, and which of several names a misspelt one was meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = ["TableName", "nearest"]
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class TableName:
+    """`namespace.layer.name`, all three always known."""
+
+    namespace: str
+    layer: str
+    name: str
+
+    @classmethod
+    def parse(cls, text: str, namespace: str) -> TableName:
+        """`layer.name` is in `namespace`; `ns.layer.name` says its own. Raises ValueError on anything else."""
+        parts = text.split(".")
+        if len(parts) == 2 and all(parts):
+            return cls(namespace, *parts)
+        if len(parts) == 3 and all(parts):
+            return cls(*parts)
+        raise ValueError(f"'{text}' is not a table name: write layer.name or namespace.layer.name")
+
+    def short(self, namespace: str) -> str:
+        """The name as a person of `namespace` writes it."""
+        return f"{self.layer}.{self.name}" if self.namespace == namespace else str(self)
+
+    @property
+    def quoted(self) -> str:
+        """For Spark SQL, without a catalog: the session's current catalog is the branch."""
+        return ".".join(f"`{part.replace('`', '``')}`" for part in (self.namespace, self.layer, self.name))
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.layer}.{self.name}"
+
+
+def nearest(word: str, names: Iterable[str], most: int = 3) -> tuple[str, ...]:
+    """The names within a third of `word`'s length in edits (case does not count), nearest first."""
+    limit = max(1, len(word) // 3)
+    scored = sorted((_distance(word.lower(), name.lower()), name) for name in set(names))
+    return tuple(name for distance, name in scored if distance <= limit)[:most]
+
+
+def _distance(a: str, b: str) -> int:
+    """Levenshtein's, with two neighbours swapped as one edit: that is how fingers slip."""
+    before: list[int] = []
+    previous = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        current = [i]
+        for j, y in enumerate(b, 1):
+            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (x != y)))
+            if i > 1 and j > 1 and x == b[j - 2] and y == a[i - 2]:
+                current[j] = min(current[j], before[j - 2] + 1)
+        before, previous = previous, current
+    return previous[-1]
