@@ -1,0 +1,1 @@
+"""What a person types: one file per command group in `commands/`, human and JSON writers over the same values."""

@@ -1,0 +1,1 @@
+"""The commands. Nothing here is imported before its command is called."""

@@ -1,0 +1,159 @@
+"""`history` and `logs`: what runs did."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.table import clean, duration, plural, text_table, timestamp
+from tidegate.errors import SelectionError
+from tidegate.jsontext import json_text
+from tidegate.names import nearest
+from tidegate.state import EventRecord, ModelRunRecord, RunRecord, StateReader
+
+__all__ = ["history", "logs"]
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many runs.")
+@common_options
+@pass_invocation
+def history(invocation: Invocation, limit: int) -> None:
+    """List past runs, newest first.
+
+    \b
+    Example:
+      tidegate history --limit 5
+    """
+    with open_workspace(invocation).state() as state:
+        runs = state.runs(limit)
+
+    def lines() -> Iterator[str]:
+        if not runs:
+            yield "No run yet: `tidegate run` makes the first."
+            return
+        headers = ("run", "status", "started (UTC)", "took", "models", "rows", "published", "error")
+        yield from text_table(headers, map(_history_row, runs))
+
+    invocation.output().show({"runs": [_run_document(run) for run in runs]}, lines)
+
+
+def _history_row(run: RunRecord) -> tuple[str, ...]:
+    result = run.result or {}
+    return (
+        run.run_id,
+        _status(run),
+        timestamp(run.started_at),
+        "-" if run.duration_ms is None else duration(run.duration_ms),
+        str(len(result["materializations"])) if "materializations" in result else "-",
+        str(run.rows_written),
+        str(len(result["publish"]["tables"])) if "publish" in result else "-",
+        (run.error or "").strip().split("\n", 1)[0],
+    )
+
+
+def _run_document(run: RunRecord) -> dict[str, Any]:
+    """Without the whole result, which `logs --json` gives."""
+    document = {name: value for name, value in asdict(run).items() if name != "result"}
+    result = run.result or {}
+    return {**document, "alive": _alive(run), "tables_published": (result.get("publish") or {}).get("tables", [])}
+
+
+def _status(run: RunRecord) -> str:
+    return "interrupted" if _alive(run) is False else run.status
+
+
+def _alive(run: RunRecord) -> bool | None:
+    """Whether the process of an unfinished run is there; None where the run has ended or its host is another one."""
+    if run.status not in ("pending", "running") or run.pid is None or run.host != socket.gethostname():
+        return None
+    try:
+        os.kill(run.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@click.command()
+@click.argument("run_id", metavar="[RUN]", default="latest")
+@common_options
+@pass_invocation
+def logs(invocation: Invocation, run_id: str) -> None:
+    """Show everything that one run did, in order.
+
+    RUN is a run's id; without it, the latest.
+
+    \b
+    Example:
+      tidegate logs run-20261115-101112-123
+    """
+    with open_workspace(invocation).state() as state:
+        run = _find(state, run_id)
+        events, models = state.events(run.run_id), state.model_runs(run.run_id)
+        checks = state.checks(run.run_id)
+    document = {
+        "run": {**asdict(run), "alive": _alive(run)},
+        "models": [asdict(model) for model in models],
+        "check_results": [asdict(check) for check in checks],
+        "events": [asdict(event) for event in events],
+    }
+    invocation.output().show(document, lambda: _log_lines(run, events, models))
+
+
+def _find(state: StateReader, run_id: str) -> RunRecord:
+    newest = state.runs(200)
+    if run_id == "latest":
+        if newest:
+            return newest[0]
+        raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
+    run = state.run(run_id)
+    if run is None:
+        close = nearest(run_id, (other.run_id for other in newest), most=1)
+        remedy = f"Did you mean {close[0]}? " if close else ""
+        raise SelectionError(f"There is no run '{run_id}'", remedy=f"{remedy}See `tidegate history` for all runs.")
+    return run
+
+
+def _log_lines(run: RunRecord, events: tuple[EventRecord, ...], models: tuple[ModelRunRecord, ...]) -> Iterator[str]:
+    yield f"{run.run_id}  {_status(run)}  {run.command} of {run.project}  started {timestamp(run.started_at)} UTC"
+    width = max((len(event.model or "") for event in events), default=0)
+    for event in events:
+        at = event.at.strftime("%H:%M:%S.%f")[:-3]
+        yield f"{at}  {event.name:<18}  {event.model or '':<{width}}  {_details(event)}".rstrip()
+    if run.error:
+        first, *rest = run.error.strip().splitlines()
+        yield f"error: {clean(first)}"
+        yield from (f"  {clean(line)}" for line in rest)
+    ended = "not ended" if run.duration_ms is None else f"took {duration(run.duration_ms)}"
+    yield f"{plural(len(models), 'model')}, {plural(run.rows_written, 'row')} written, {ended}"
+
+
+def _details(event: EventRecord) -> str:
+    result = event.data.get("result")
+    if isinstance(result, Mapping):
+        return _result_details(result)
+    return "  ".join(f"{name}={_short(value)}" for name, value in event.data.items() if value not in (None, "", [], {}))
+
+
+def _result_details(result: Mapping[str, Any]) -> str:
+    parts = [str(result.get("status", ""))]
+    if "severity" in result:
+        parts += [str(result.get("name", "")), f"value={result.get('value')}"]
+    else:
+        parts += [str(result.get("run_type") or ""), str(result.get("reason") or "")]
+        parts += [plural(int(result.get("rows_written") or 0), "row"), duration(int(result.get("duration_ms") or 0))]
+    parts.append(clean(str(result.get("error") or "")))
+    return ", ".join(part for part in parts if part)
+
+
+def _short(value: object, most: int = 200) -> str:
+    text = clean(value if isinstance(value, str) else json_text(value))
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,188 @@
+"""`ls` and `show`: the project's models, without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+
+import click
+
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.diagnostics import count_line
+from tidegate.cli.facts import ModelFacts, gather_facts
+from tidegate.cli.table import clean, duration, plural, size, text_table, timestamp
+from tidegate.compiler.values import CompiledModel
+from tidegate.project.model import Materialized, ModelSettings
+from tidegate.state import ModelRunRecord
+
+__all__ = ["ls", "show"]
+
+_SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns")
+
+
+@click.command()
+@common_options
+@pass_invocation
+def ls(invocation: Invocation) -> None:
+    """List the models of the project.
+
+    \b
+    Example:
+      tidegate ls
+    """
+    workspace = open_workspace(invocation)
+    compiled = workspace.compile()
+    with workspace.state() as state:
+        latest = state.latest_of_each_model()
+    names = sorted((table.short(compiled.namespace), table) for table in compiled.models)
+    models = [_listed(name, compiled.models[table], compiled.namespace, latest.get(name)) for name, table in names]
+
+    def lines() -> Iterator[str]:
+        if not models:
+            yield "No models yet: put a SQL file into models/<layer>/."
+            return
+        yield from text_table(("model", "strategy", "upstreams", "tags", "last status"), map(_row, models))
+
+    document = {"models": [asdict(m) for m in models], "diagnostics": [asdict(d) for d in compiled.diagnostics]}
+    invocation.output().show(document, lines)
+    if compiled.errors:
+        invocation.output().note(f"The project has {count_line(compiled.errors)}: `tidegate run` shows them.")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    model: str
+    strategy: str
+    upstreams: tuple[str, ...]
+    zones: tuple[str, ...]
+    tags: tuple[str, ...]
+    path: str
+    description: str
+    last_status: str | None
+    last_run: str | None
+
+
+def _listed(name: str, model: CompiledModel, namespace: str, last: ModelRunRecord | None) -> ListedModel:
+    return ListedModel(
+        model=name,
+        strategy=kind_of(model),
+        upstreams=tuple(upstream.short(namespace) for upstream in (*model.depends_on, *model.sources)),
+        zones=model.zones,
+        tags=model.model.settings.tags,
+        path=str(model.model.path),
+        description=model.model.settings.description,
+        last_status=last.status if last else None,
+        last_run=last.run_id if last else None,
+    )
+
+
+def _row(model: ListedModel) -> tuple[str, ...]:
+    inputs = ", ".join([*model.upstreams, *(f"landing:{zone}" for zone in model.zones)])
+    return model.model, model.strategy, inputs or "-", ", ".join(model.tags) or "-", model.last_status or "never run"
+
+
+def kind_of(model: CompiledModel) -> str:
+    settings = model.model.settings
+    return str(settings.strategy) if settings.materialized is Materialized.TABLE else str(settings.materialized)
+
+
+@click.command()
+@click.argument("model")
+@common_options
+@pass_invocation
+def show(invocation: Invocation, model: str) -> None:
+    """Show one model: settings, table, upstreams, runs and checks.
+
+    \b
+    Example:
+      tidegate show silver.orders
+    """
+    workspace = open_workspace(invocation)
+    facts = gather_facts(workspace, model)
+    invocation.output().show(facts.document(), lambda: _lines(facts))
+
+
+def _lines(facts: ModelFacts) -> Iterator[str]:
+    compiled, settings = facts.compiled, facts.compiled.model.settings
+    yield f"{facts.name}  ({kind_of(compiled)})  {compiled.model.path}"
+    if settings.description:
+        yield f"  {clean(settings.description)}"
+    yield ""
+    yield f"upstreams    {', '.join([*facts.upstreams, *(f'landing:{zone}' for zone in compiled.zones)]) or '-'}"
+    yield f"downstreams  {', '.join(facts.downstreams) or '-'}"
+    for name, value in _declared(settings):
+        yield f"{name:<12} {value}"
+    yield ""
+    yield from _table_lines(facts)
+    yield from _run_lines(facts)
+    yield from _check_lines(facts)
+
+
+def _declared(settings: ModelSettings) -> Iterator[tuple[str, str]]:
+    """What differs from the defaults."""
+    default = ModelSettings()
+    for field in fields(ModelSettings):
+        value = getattr(settings, field.name)
+        if field.name in _SHOWN_ELSEWHERE or value == getattr(default, field.name):
+            continue
+        yield field.name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _table_lines(facts: ModelFacts) -> Iterator[str]:
+    if facts.table is None:
+        yield "table        not published yet"
+        yield ""
+        return
+    table = facts.table
+    if table.is_view:
+        yield f"view         {len(table.columns)} columns"
+    else:
+        yield (
+            f"table        {plural(table.rows, 'row')}, {plural(table.files, 'file')}, {size(table.bytes)}, "
+            f"{plural(table.snapshots, 'snapshot')}, last changed {timestamp(table.changed_at)} UTC"
+        )
+    if table.progress:
+        mark = f", watermark {table.progress.watermark}" if table.progress.watermark else ""
+        yield f"progress     {table.progress.run_type} by {table.progress.run_id}{mark}"
+    yield ""
+    described = facts.compiled.model.settings.columns
+    yield from text_table(("column", "type", "description"), [(n, t, described.get(n, "")) for n, t in table.columns])
+    yield ""
+
+
+def _run_lines(facts: ModelFacts) -> Iterator[str]:
+    if not facts.runs:
+        yield "runs         never run"
+        return
+    headers = ("run", "status", "how", "rows", "took", "ended (UTC)", "reason")
+    yield from text_table(
+        headers,
+        (
+            (
+                run.run_id,
+                run.status,
+                run.run_type or "-",
+                str(run.rows_written),
+                duration(run.duration_ms),
+                timestamp(run.finished_at),
+                (run.error or run.reason).split("\n", 1)[0],
+            )
+            for run in facts.runs
+        ),
+    )
+
+
+def _check_lines(facts: ModelFacts) -> Iterator[str]:
+    if not facts.compiled.model.tests and not facts.checks:
+        return
+    yield ""
+    last = {check.name: check for check in facts.checks}
+    declared = {test.name: str(test.severity) for test in facts.compiled.model.tests}
+    names = [*declared, *(name for name in last if name not in declared)]
+    rows = []
+    for name in names:
+        check = last.get(name)
+        found = "-" if check is None or check.value is None else str(check.value)
+        severity = declared.get(name) or (check.severity if check else "-")
+        rows.append((name, severity, check.status if check else "not run", found))
+    yield from text_table(("check", "severity", "last status", "rows found"), rows)

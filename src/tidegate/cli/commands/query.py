@@ -1,0 +1,74 @@
+"""`sql` and `preview`: look at published data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.table import plural, text_table
+from tidegate.jsontext import json_text, json_value
+from tidegate.runs.query import QueryResult, query
+
+__all__ = ["preview", "sql"]
+
+
+@click.command()
+@click.argument("statement", metavar='"SELECT …"')
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most this many rows.")
+@common_options
+@pass_invocation
+def sql(invocation: Invocation, statement: str, limit: int) -> None:
+    """Run one read-only query over the published tables.
+
+    All tables are read as one publish left them.
+
+    \b
+    Example:
+      tidegate sql "SELECT count(*) FROM silver.orders"
+    """
+    workspace = open_workspace(invocation)
+    _show(invocation, query(workspace.settings, statement, limit), limit)
+
+
+@click.command()
+@click.argument("model")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many rows.")
+@common_options
+@pass_invocation
+def preview(invocation: Invocation, model: str, limit: int) -> None:
+    """Show the first rows of a published table.
+
+    \b
+    Example:
+      tidegate preview gold.revenue --limit 5
+    """
+    workspace = open_workspace(invocation)
+    table = workspace.published(model)
+    _show(invocation, query(workspace.settings, f"SELECT * FROM {table.quoted}", limit), limit)
+
+
+def _show(invocation: Invocation, result: QueryResult, limit: int) -> None:
+    names = [name for name, _type in result.columns]
+    document = {
+        "columns": [{"name": name, "type": type_} for name, type_ in result.columns],
+        "rows": list(result.rows),
+        "more": result.more,
+    }
+
+    def lines() -> Iterator[str]:
+        yield from text_table(names, ([_cell(row[name]) for name in names] for row in result.rows))
+        more = f", and more: see --limit (now {limit})" if result.more else ""
+        yield f"{plural(len(result.rows), 'row')}{more}"
+
+    invocation.output().show(document, lines)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    plain = json_value(value)
+    return plain if isinstance(plain, str) else json_text(plain)

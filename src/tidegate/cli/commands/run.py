@@ -1,0 +1,141 @@
+"""`run` and `publish`: the commands that change main."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from tidegate.cli.console import RunConsole, open_view
+from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
+from tidegate.runs import RunOptions, publish_run, run_project
+from tidegate.runs.result import RunResult
+
+__all__ = ["publish", "run"]
+
+
+class Moment(click.ParamType[datetime]):
+    """A day or an ISO 8601 time; without a zone it is UTC."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"'{value}' is not a time: write 2026-11-15 or 2026-11-15T10:00:00.", param, ctx)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    variables = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name.isidentifier():
+            raise click.BadParameter(f"'{value}' is not of the form name=value.", ctx, param)
+        variables[name] = text
+    return variables
+
+
+@click.command()
+@click.argument("select", nargs=-1)
+@click.option("--full-refresh", is_flag=True, help="Rebuild the selected tables from nothing.")
+@click.option("--publish", "mode", type=click.Choice(["run", "wave", "model", "all"]), help="When to publish what.")
+@click.option("--from", "from_", type=Moment(), metavar="TIME", help="First interval of time_interval models (UTC).")
+@click.option("--to", type=Moment(), metavar="TIME", help="End of the intervals, not included (UTC).")
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="How many models run side by side.")
+@click.option("--var", "variables", multiple=True, callback=_variables, metavar="NAME=VALUE", help="For var('NAME').")
+@click.option("--fail-fast", is_flag=True, help="Start no further model after the first failure.")
+@click.option("--no-publish", is_flag=True, help="Keep the branch, for `tidegate publish RUN`.")
+@click.option("--allow-deletes", is_flag=True, help="Let a model delete more than half of its table's keys.")
+@click.option("--yes", is_flag=True, help="Do not ask before a full refresh of tables that keep history.")
+@common_options
+@pass_invocation
+def run(
+    invocation: Invocation,
+    select: tuple[str, ...],
+    full_refresh: bool,
+    mode: str | None,
+    from_: datetime | None,
+    to: datetime | None,
+    concurrency: int | None,
+    variables: dict[str, str],
+    fail_fast: bool,
+    no_publish: bool,
+    allow_deletes: bool,
+    yes: bool,
+) -> int:
+    """Build models on a branch, check them, and publish them in one step.
+
+    SELECT names what to run: silver.orders, +silver.orders (with upstreams), silver.orders+ (with downstreams),
+    'silver.*', tag:daily. Without it, everything.
+
+    \b
+    Example:
+      tidegate run silver.orders+
+    """
+    if from_ is not None and to is not None and from_ >= to:
+        raise click.UsageError(f"--from ({from_:%Y-%m-%d %H:%M}) must be before --to ({to:%Y-%m-%d %H:%M}).")
+    workspace = open_workspace(invocation)
+    options = RunOptions(
+        select=select,
+        full_refresh=full_refresh,
+        publish=mode,
+        concurrency=concurrency,
+        vars=variables,
+        fail_fast=fail_fast,
+        no_publish=no_publish,
+        allow_deletes=allow_deletes,
+        confirmed=yes or (full_refresh and _confirm(workspace, select, variables)),
+        from_=from_,
+        to=to,
+    )
+    with _console(invocation) as console:
+        result = run_project(workspace.settings, options, [console])
+        built = any(m.status == "completed" for m in result.materializations)
+        return _end(invocation, console, result, kept=no_publish and built and result.status != "cancelled")
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@common_options
+@pass_invocation
+def publish(invocation: Invocation, run_id: str) -> int:
+    """Publish a branch that `run --no-publish` kept.
+
+    \b
+    Example:
+      tidegate publish run-20261115-101112-123
+    """
+    workspace = open_workspace(invocation)
+    with _console(invocation) as console:
+        return _end(invocation, console, publish_run(workspace.settings, run_id, [console]), kept=False)
+
+
+def _console(invocation: Invocation) -> RunConsole:
+    return RunConsole(open_view(sys.stderr if invocation.json else sys.stdout))
+
+
+def _end(invocation: Invocation, console: RunConsole, result: RunResult, kept: bool) -> int:
+    console.show(result, kept)
+    if invocation.json:
+        invocation.output().show({**result.to_dict(), "command": invocation.command}, lambda: ())
+    return result.exit_code
+
+
+def _confirm(workspace: Workspace, select: tuple[str, ...], variables: dict[str, str]) -> bool:
+    """Ask on a terminal; elsewhere the run itself refuses, and says which tables it is about."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    names = workspace.history_at_stake(select, variables)
+    if not names:
+        return False
+    click.echo("A full refresh makes these tables anew from what their inputs hold now:", err=True)
+    for name in names:
+        click.echo(f"  {name}", err=True)
+    click.confirm("Go on?", abort=True, err=True)
+    return True

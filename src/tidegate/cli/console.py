@@ -1,0 +1,145 @@
+"""A run as a person sees it: a listener that writes a line per model, with live progress on a terminal."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Protocol, TextIO
+
+from tidegate.cli.lines import check_lines, end_lines, head_line, model_lines
+from tidegate.runs.events import Event
+from tidegate.runs.result import CheckResult, Materialization, RunResult
+
+__all__ = ["PlainView", "RunConsole", "View", "open_view"]
+
+_USUAL_WIDTH = 20
+
+
+class View(Protocol):
+    """Where lines go, and who may show what is under way."""
+
+    def line(self, text: str) -> None: ...
+    def total(self, models: int) -> None: ...
+    def started(self, model: str) -> None: ...
+    def doing(self, model: str, phase: str, rows: int | None) -> None: ...
+    def ended(self, model: str, rows: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class PlainView:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._gone = False
+
+    def line(self, text: str) -> None:
+        if self._gone:
+            return
+        try:
+            print(text, file=self._stream, flush=True)
+        except (BrokenPipeError, ValueError):
+            # Nobody reads any more. The run goes on: half a run is worse than an unread one.
+            self._gone = True
+
+    def total(self, models: int) -> None: ...
+    def started(self, model: str) -> None: ...
+    def doing(self, model: str, phase: str, rows: int | None) -> None: ...
+    def ended(self, model: str, rows: int) -> None: ...
+    def close(self) -> None: ...
+
+
+def open_view(stream: TextIO) -> View:
+    if stream.isatty() and os.environ.get("TERM") != "dumb":
+        # rich takes a tenth of a second to import, which a run in a pipe need not pay.
+        from tidegate.cli.live import LiveView
+
+        return LiveView(stream)
+    return PlainView(stream)
+
+
+class RunConsole:
+    """Listens to a run; `show` says how it ended. Events may come from several threads."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._lock = threading.Lock()
+        self._width = 0
+        self._told: set[str] = set()
+        self._told_checks: set[tuple[str, str, str]] = set()
+        self._told_warnings: set[str] = set()
+
+    def __enter__(self) -> RunConsole:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._view.close()
+
+    def __call__(self, event: Event) -> None:
+        with self._lock:
+            self._hear(event)
+
+    def show(self, result: RunResult, kept: bool = False) -> None:
+        with self._lock:
+            self._view.close()
+            for check in result.check_results:
+                self._tell_check(check)
+            for materialization in result.materializations:
+                self._tell_model(materialization)
+            for warning in result.warnings:
+                self._tell_warning(warning)
+            self._lines(end_lines(result, kept))
+
+    def _hear(self, event: Event) -> None:
+        result = event.data.get("result")
+        if isinstance(result, Materialization):
+            self._tell_model(result)
+        elif isinstance(result, CheckResult):
+            self._tell_check(result)
+        elif event.name == "pipeline_start":
+            self._begin(event)
+        elif event.name == "warning":
+            self._tell_warning(str(event.data.get("message", "")), event.model)
+        elif event.model is None:
+            if event.name == "phase" and event.data.get("message"):
+                self._view.line(str(event.data["message"]))
+        elif event.name == "before_model_run":
+            # A model that is built again after a conflict gets a second line.
+            self._told.discard(event.model)
+            self._view.started(event.model)
+        else:
+            phase, rows = event.data.get("phase"), event.data.get("rows_written")
+            self._view.doing(event.model, str(phase or ""), rows if isinstance(rows, int) else None)
+
+    def _begin(self, event: Event) -> None:
+        models = event.data.get("models", 0)
+        names = [str(model) for model in models] if isinstance(models, list | tuple) else []
+        count = models if isinstance(models, int) else len(names)
+        # Where only the number is known, the width of a usual name keeps most lines below each other.
+        self._width = max(map(len, names), default=_USUAL_WIDTH)
+        self._view.total(count)
+        self._view.line(head_line(event.run_id, count))
+
+    def _tell_model(self, result: Materialization) -> None:
+        if result.model in self._told:
+            return
+        self._told.add(result.model)
+        self._view.ended(result.model, result.rows_written)
+        self._lines(model_lines(result, max(self._width, len(result.model))))
+
+    def _tell_check(self, check: CheckResult) -> None:
+        key = (check.model, check.stage, check.name)
+        if key not in self._told_checks:
+            self._told_checks.add(key)
+            self._lines(check_lines(check))
+
+    def _tell_warning(self, message: str, model: str | None = None) -> None:
+        if message not in self._told_warnings:
+            self._told_warnings.add(message)
+            self._view.line(f"[WARN] {model}: {message}" if model else f"[WARN] {message}")
+
+    def _lines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._view.line(line)

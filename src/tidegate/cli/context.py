@@ -1,0 +1,190 @@
+"""What every command starts from: the options that all of them take, and the rooms below, opened for this project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tidegate.errors import SelectionError
+from tidegate.names import TableName, nearest
+
+if TYPE_CHECKING:
+    from tidegate.cli.output import Output
+    from tidegate.compiler.values import Compiled, CompiledModel
+    from tidegate.config import Settings
+    from tidegate.lake import BranchCatalog, BranchInfo, Change, Heads, TableMetadata, ViewMetadata
+    from tidegate.state import StateReader
+
+__all__ = ["Invocation", "Workspace", "common_options", "open_workspace", "pass_invocation"]
+
+
+@dataclass
+class Invocation:
+    """One call of the program. Options set it wherever they stand, before the command or after it."""
+
+    project: Path | None = None
+    config: Path | None = None
+    json: bool = False
+    debug: bool = False
+    command: str = ""
+
+    @property
+    def root(self) -> Path:
+        """The folder that was named, or that the program was started in; the project may be one above it."""
+        return self.project or Path()
+
+    @classmethod
+    def peek(cls, args: Sequence[str]) -> Invocation:
+        """What can be known before the arguments are parsed: how to report that they cannot be."""
+        options = args[: args.index("--")] if "--" in args else args
+        return cls(json="--json" in options, debug="--debug" in options)
+
+    def output(self) -> Output:
+        from tidegate.cli.output import HumanOutput, JsonOutput
+
+        return JsonOutput(self.command) if self.json else HumanOutput()
+
+
+pass_invocation = click.make_pass_decorator(Invocation)
+
+
+def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+    invocation = ctx.ensure_object(Invocation)
+    if ctx.parent is not None:
+        invocation.command = ctx.info_name or ""
+    if value is not None and value is not False:
+        setattr(invocation, str(parameter.name), value)
+
+
+_COMMON: tuple[Callable[..., Any], ...] = (
+    click.option(
+        "--project",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="The project's folder (default: this one).",
+        expose_value=False,
+        is_eager=True,
+        callback=_remember,
+    ),
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Another file than the project's tidegate.toml.",
+        expose_value=False,
+        is_eager=True,
+        callback=_remember,
+    ),
+    click.option(
+        "--json",
+        is_flag=True,
+        help="Write one JSON document to stdout, everything else to stderr.",
+        expose_value=False,
+        is_eager=True,
+        callback=_remember,
+    ),
+    click.option(
+        "--debug",
+        is_flag=True,
+        help="Show the traceback of an error.",
+        expose_value=False,
+        is_eager=True,
+        callback=_remember,
+    ),
+)
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_COMMON):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A project as the commands that start no JVM see it. Looking changes nothing, not even on a new project."""
+
+    settings: Settings
+
+    def state(self) -> StateReader:
+        from tidegate.state import open_reader
+
+        return open_reader(self.settings.state.url)
+
+    def catalog(self) -> BranchCatalog:
+        from tidegate.lake import open_catalog
+
+        return open_catalog(self.settings)
+
+    def heads(self) -> Heads:
+        """What main holds; nothing where no run has made a lake yet."""
+        return self.catalog().head() if self.settings.lake.catalog_path.exists() else {}
+
+    def metadata(self, table: TableName) -> TableMetadata | ViewMetadata | None:
+        from tidegate.lake import read_metadata
+
+        pointer = self.heads().get(table)
+        return None if pointer is None else read_metadata(pointer)
+
+    def branches(self) -> list[tuple[BranchInfo, tuple[Change, ...]]]:
+        if not self.settings.lake.catalog_path.exists():
+            return []
+        catalog = self.catalog()
+        return [(info, catalog.changed_tables(info.name)) for info in catalog.list_branches()]
+
+    def compile(self, variables: Mapping[str, str] | None = None) -> Compiled:
+        """With its errors, if there are some, as diagnostics."""
+        from tidegate.compiler import compile_project
+        from tidegate.project import load_project
+
+        return compile_project(load_project(self.settings), self.settings, self.heads(), variables or {})
+
+    def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
+        table = self._parse(name)
+        if table not in compiled.models:
+            raise self._unknown("model", name, compiled.models, "`tidegate ls` lists the models.")
+        return compiled.models[table]
+
+    def published(self, name: str) -> TableName:
+        table, heads = self._parse(name), self.heads()
+        if table not in heads:
+            raise self._unknown("published table", name, heads, f"`tidegate run +{name}` builds a model's table.")
+        return table
+
+    def history_at_stake(self, select: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+        """The selected tables whose history a full refresh would lose."""
+        from tidegate.planner.decide import keeps_history
+        from tidegate.planner.selection import select as select_models
+
+        compiled = self.compile(variables)
+        if compiled.errors:
+            return []
+        heads = self.heads()
+        chosen = (table for table in select_models(compiled, tuple(select)) if table in heads)
+        return sorted(table.short(compiled.namespace) for table in chosen if keeps_history(compiled.models[table]))
+
+    def _parse(self, name: str) -> TableName:
+        try:
+            return TableName.parse(name, self.settings.project.namespace)
+        except ValueError as error:
+            raise SelectionError(str(error), remedy="`tidegate ls` lists the models.") from error
+
+    def _unknown(self, what: str, name: str, known: Iterable[TableName], remedy: str) -> SelectionError:
+        close = nearest(name, (table.short(self.settings.project.namespace) for table in known))
+        meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        return SelectionError(f"There is no {what} '{name}'", remedy=f"{meant}{remedy}")
+
+
+def open_workspace(invocation: Invocation) -> Workspace:
+    """Without --project and --config the project is the nearest one from here upwards."""
+    from tidegate.config.load import find_project, load_settings
+
+    root = invocation.root
+    if invocation.project is None and invocation.config is None:
+        root = find_project(root)
+        invocation.project = root
+    return Workspace(load_settings(root, invocation.config))

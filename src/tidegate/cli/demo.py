@@ -1,0 +1,163 @@
+"""`demo`: a small shop, built twice, so that a person sees a gate close."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from tidegate.cli.console import RunConsole, open_view
+from tidegate.cli.context import Invocation, common_options, pass_invocation
+from tidegate.cli.demo_files import deliver, write_demo
+from tidegate.cli.table import text_table
+from tidegate.config import Settings, load_settings
+from tidegate.runs import RunOptions, RunResult, run_project
+from tidegate.runs.query import query
+
+__all__ = ["demo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number of one table, looked at after each run."""
+
+    table: str
+    what: str
+    sql: str
+
+
+MEASURES = (
+    Measure("bronze.payments", "rows", "count(*)"),
+    Measure("silver.orders", "orders", "count(*)"),
+    Measure("silver.customers", "versions", "count(*)"),
+    Measure("silver.payments", "payments", "count(*)"),
+    Measure("gold.daily_revenue", "revenue", "sum(revenue)"),
+    Measure("gold.customer_value", "ordered", "sum(ordered)"),
+    Measure("gold.current_customers", "Ada lives in", "max(CASE WHEN name = 'Ada' THEN city END)"),
+)
+
+
+@click.command()
+@click.argument("directory", metavar="[DIR]", default=Path("demo"), type=click.Path(path_type=Path))
+@common_options
+@pass_invocation
+def demo(invocation: Invocation, directory: Path) -> int:
+    """Write a sample project, run it twice, and show what happened.
+
+    The second run gets changed and bad data. DIR is ./demo unless you say otherwise; an earlier demo in it is replaced.
+
+    \b
+    Example:
+      tidegate demo
+    """
+    stream = sys.stderr if invocation.json else sys.stdout
+    write_demo(directory)
+    settings = load_settings(directory)
+    _say(stream, _first_act(directory))
+    runs = [_run(settings, stream)]
+    measures: list[Mapping[str, str]] = []
+    if runs[0].exit_code == 0:
+        before = _look(settings)
+        _say(stream, _second_act(deliver(directory, "day-2")))
+        runs.append(_run(settings, stream))
+        after = _look(settings)
+        measures = [{"table": m.table, "measure": m.what, "before": before[m], "after": after[m]} for m in MEASURES]
+        _say(stream, _what_happened(runs[1], before, after))
+        _say(stream, _what_next(directory, runs[1]))
+    if invocation.json:
+        documents = [result.to_dict() for result in runs]
+        folder = str(directory.absolute())
+        invocation.output().show({"folder": folder, "runs": documents, "measures": measures}, lambda: ())
+    return 0 if [result.status for result in runs] == ["success", "partial"] else 1
+
+
+def _run(settings: Settings, stream: TextIO) -> RunResult:
+    with RunConsole(open_view(stream)) as console:
+        result = run_project(settings, RunOptions(), [console])
+        console.show(result)
+    return result
+
+
+def _look(settings: Settings) -> Mapping[Measure, str]:
+    """All measures in one query, so that they are of one moment."""
+    parts = [f"SELECT {i} AS number, CAST({m.sql} AS STRING) AS value FROM {m.table}" for i, m in enumerate(MEASURES)]
+    return {MEASURES[row["number"]]: str(row["value"]) for row in query(settings, " UNION ALL ".join(parts)).rows}
+
+
+def _say(stream: TextIO, lines: Iterator[str]) -> None:
+    for line in lines:
+        print(line, file=stream, flush=True)
+
+
+def _first_act(directory: Path) -> Iterator[str]:
+    yield f"A small shop is now in {directory}: files in landing/, models in models/."
+    yield "Each run builds on a branch of the lake, checks what it built, and then"
+    yield "publishes every table in one step."
+    yield ""
+    yield "Day 1: the first files."
+    yield ""
+
+
+def _second_act(arrived: Sequence[Path]) -> Iterator[str]:
+    yield ""
+    yield "Day 2: new files arrive. Ada has moved, orders are new, shipped or cancelled,"
+    yield "and one payment has a negative amount."
+    for path in arrived:
+        yield f"  {path}"
+    yield ""
+
+
+def _what_happened(result: RunResult, before: Mapping[Measure, str], after: Mapping[Measure, str]) -> Iterator[str]:
+    yield ""
+    yield "What main holds after each day:"
+    yield ""
+    fates = _fates(result)
+    rows = [(m.table, m.what, before[m], after[m], fates.get(m.table, "")) for m in MEASURES]
+    yield from text_table(("table", "", "day 1", "day 2", "in the second run"), rows)
+    yield ""
+    yield "The gate of silver.payments closed: it and what is built from it are as they"
+    yield "were after day 1, while everything else moved on, all in one step. Some models"
+    yield f"failed, so `tidegate run` would have ended with exit code {result.exit_code}; the demo ends with 0."
+
+
+def _fates(result: RunResult) -> Mapping[str, str]:
+    def fate(model: str, status: str) -> str:
+        if status == "completed":
+            return "published" if model in result.publish.tables else "built, no row differs"
+        return {
+            "skipped": "skipped, nothing new",
+            "failed": "kept: its check failed",
+            "blocked": "kept: its input was kept",
+        }.get(status, status)
+
+    return {m.model: fate(m.model, m.status) for m in result.materializations}
+
+
+def _what_next(directory: Path, result: RunResult) -> Iterator[str]:
+    tidegate, folder = _program(), shlex.quote(str(directory))
+    yield ""
+    yield "What to try next:"
+    yield ""
+    yield f'  {tidegate} sql --project {folder} "SELECT * FROM gold.customer_value"'
+    yield f"  {tidegate} preview --project {folder} silver.customers"
+    yield f"  {tidegate} show --project {folder} silver.payments"
+    yield f"  {tidegate} logs --project {folder} {result.run_id}"
+    yield ""
+    yield "The payment provider sends a correction, and the gate opens:"
+    yield ""
+    yield f"  cp {folder}/deliveries/correction/payments/* {folder}/landing/payments/"
+    yield f"  {tidegate} run --project {folder}"
+
+
+def _program() -> str:
+    """How the person can call this program: by name if that finds it, else by its path."""
+    if shutil.which("tidegate"):
+        return "tidegate"
+    program = Path(sys.argv[0])
+    return shlex.quote(str(program)) if program.name == "tidegate" else "tidegate"

@@ -1,0 +1,84 @@
+"""How an error is told: what, where, and what to do about it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidegate.cli.context import Invocation
+from tidegate.cli.diagnostics import count_line, render_diagnostic
+from tidegate.cli.output import JsonOutput
+from tidegate.errors import ConfigError, ProjectError, TidegateError
+
+__all__ = ["report"]
+
+
+def report(invocation: Invocation, error: Exception) -> None:
+    if invocation.debug and not isinstance(error, click.ClickException):
+        traceback.print_exception(error, file=sys.stderr)
+    if invocation.json:
+        JsonOutput(invocation.command).show(_document(error), lambda: ())
+        sys.stdout.flush()
+        return
+    for line in _lines(error, invocation.root):
+        print(line, file=sys.stderr)
+
+
+def _document(error: Exception) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "status": "error",
+        "error": _message(error),
+        "where": getattr(error, "where", None),
+        "remedy": _remedy(error),
+    }
+    if isinstance(error, TidegateError):
+        document["failure_kind"] = error.kind.value
+    if isinstance(error, ConfigError):
+        document["problems"] = list(error.problems)
+    if isinstance(error, ProjectError):
+        document["diagnostics"] = [asdict(diagnostic) for diagnostic in error.diagnostics]
+    return document
+
+
+def _lines(error: Exception, root: Path) -> Iterator[str]:
+    if isinstance(error, ProjectError):
+        for diagnostic in error.diagnostics:
+            yield from render_diagnostic(diagnostic, root)
+            yield ""
+    yield f"error: {_message(error)}"
+    if isinstance(error, ConfigError):
+        for problem in error.problems:
+            yield f"  - {problem}"
+    if isinstance(error, ProjectError) and error.diagnostics:
+        yield f"  {count_line(error.diagnostics)}"
+    where = getattr(error, "where", None)
+    if where:
+        yield f"  where: {where}"
+    remedy = _remedy(error)
+    if remedy:
+        yield f"  fix: {remedy}"
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, TidegateError):
+        return error.message
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"unexpected error: {type(error).__name__}{': ' if first else ''}{first}"
+
+
+def _remedy(error: Exception) -> str | None:
+    if isinstance(error, TidegateError):
+        return error.remedy
+    if isinstance(error, click.UsageError):
+        return f"See `{error.ctx.command_path if error.ctx else 'tidegate'} --help`."
+    if isinstance(error, click.ClickException):
+        return None
+    return "Run the command again with --debug for the traceback, and `tidegate doctor` to check the machine."

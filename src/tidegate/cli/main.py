@@ -1,0 +1,122 @@
+"""The program `tidegate`: finds the command, runs it, and turns whatever goes wrong into one clear message."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from tidegate import __version__
+from tidegate.cli.context import Invocation, common_options
+from tidegate.errors import RunCancelledError, TidegateError
+from tidegate.names import nearest
+
+__all__ = ["COMMANDS", "cli", "main", "run_cli"]
+
+
+class CommandEntry(NamedTuple):
+    """`module` is relative to this package."""
+
+    module: str
+    attribute: str
+    help: str
+
+
+# The help lines are repeated here so that `tidegate --help` need not import the commands; a test compares them.
+COMMANDS = {
+    "demo": CommandEntry("demo", "demo", "Write a sample project, run it twice, and show what happened."),
+    "init": CommandEntry("commands.init", "init", "Write an empty project that runs."),
+    "run": CommandEntry("commands.run", "run", "Build models on a branch, check them, and publish them in one step."),
+    "publish": CommandEntry("commands.run", "publish", "Publish a branch that `run --no-publish` kept."),
+    "ls": CommandEntry("commands.models", "ls", "List the models of the project."),
+    "show": CommandEntry("commands.models", "show", "Show one model: settings, table, upstreams, runs and checks."),
+    "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
+    "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
+    "history": CommandEntry("commands.history", "history", "List past runs, newest first."),
+    "logs": CommandEntry("commands.history", "logs", "Show everything that one run did, in order."),
+    "branches": CommandEntry("commands.lake", "branches", "List the branches of the lake and what they changed."),
+    "maintain": CommandEntry(
+        "commands.lake", "maintain", "Compact small files, expire old snapshots, sweep unused files."
+    ),
+    "doctor": CommandEntry(
+        "commands.doctor", "doctor", "Check this machine and this project, and say how to fix them."
+    ),
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            close = nearest(cmd_name, COMMANDS)
+            meant = f"Did you mean {' or '.join(close)}?" if close else "See `tidegate --help`."
+            raise click.UsageError(f"There is no command '{cmd_name}'. {meant}", ctx)
+        command = getattr(import_module(f"tidegate.cli.{entry.module}"), entry.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="tidegate", message="%(prog)s %(version)s")
+@common_options
+def cli() -> None:
+    """Build a lakehouse on a branch, check it, publish every table in one step.
+
+    \b
+    Example:
+      tidegate init shop && cd shop && tidegate run
+    """
+
+
+def run_cli(args: Sequence[str]) -> int:
+    """Do what `args` say and give the exit code. Every error ends here."""
+    invocation = Invocation.peek(args)
+    try:
+        # Not click's own `main`: it takes any broken pipe, also one to the JVM, for a reader that went away.
+        with cli.make_context("tidegate", list(args), obj=invocation) as context:
+            outcome = cli.invoke(context)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except TidegateError as error:
+        return _report(invocation, error, error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _report(invocation, RunCancelledError("Cancelled"), RunCancelledError.exit_code)
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+            return 141
+        return _report(invocation, error, 1)
+
+
+def _reader_is_gone() -> bool:
+    """Whether nobody reads stdout any more; then Python must not complain of it once more when it flushes at exit."""
+    poll = select.poll()
+    poll.register(sys.stdout, select.POLLOUT)
+    gone = any(state & (select.POLLERR | select.POLLHUP) for _stream, state in poll.poll(0))
+    if gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return gone
+
+
+def _report(invocation: Invocation, error: Exception, code: int) -> int:
+    from tidegate.cli.failures import report
+
+    report(invocation, error)
+    return code
+
+
+def main() -> None:
+    sys.exit(run_cli(sys.argv[1:]))

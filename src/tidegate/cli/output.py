@@ -1,0 +1,40 @@
+"""Where a command's answer goes: lines for a person, or one JSON document for a program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from tidegate import __version__
+from tidegate.jsontext import json_text
+
+__all__ = ["HumanOutput", "JsonOutput", "Output"]
+
+
+class Output(Protocol):
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+        """The answer: `document` for programs, `lines` for people. Only one of the two is used."""
+
+    def note(self, line: str) -> None:
+        """Something said on the way, which is not the answer."""
+
+
+class HumanOutput:
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+        for line in lines():
+            print(line)
+
+    def note(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+
+class JsonOutput:
+    def __init__(self, command: str) -> None:
+        self._command = command
+
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+        print(json_text({"version": __version__, "command": self._command, **document}, indent=2))
+
+    def note(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)

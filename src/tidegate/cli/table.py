@@ -1,0 +1,87 @@
+"""Columns of text for a screen or a pipe, and small values in words."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+__all__ = ["age", "clean", "duration", "plural", "size", "text_table", "timestamp"]
+
+
+def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int = 60) -> Iterator[str]:
+    """Left-aligned columns, two spaces apart; numbers to the right. Longer cells are cut with an ellipsis."""
+    cells = [[_cut(clean(cell), widest) for cell in row] for row in rows]
+    widths = [max([_width(head), *(_width(row[i]) for row in cells)]) for i, head in enumerate(headers)]
+    numeric = [_is_numeric([row[i] for row in cells]) for i in range(len(headers))]
+    yield _line(headers, widths, numeric)
+    yield "  ".join("-" * width for width in widths)
+    for row in cells:
+        yield _line(row, widths, numeric)
+
+
+def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    padded = []
+    for cell, width, right in zip(row, widths, numeric, strict=True):
+        space = " " * (width - _width(cell))
+        padded.append(space + cell if right else cell + space)
+    return "  ".join(padded).rstrip()
+
+
+def clean(text: str) -> str:
+    """Data may hold anything: line breaks and control characters must not reach the terminal as such."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _cut(text: str, widest: int) -> str:
+    return text if len(text) <= widest else text[: widest - 1] + "…"
+
+
+def _is_numeric(cells: Sequence[str]) -> bool:
+    """Whether all that is there are numbers."""
+    present = [cell for cell in cells if cell not in ("", "-", "NULL")]
+    try:
+        return bool([float(cell) for cell in present])
+    except ValueError:
+        return False
+
+
+def duration(milliseconds: int) -> str:
+    """95ms, 2.1s, 3m 05s, 2h 07m."""
+    if milliseconds < 1000:
+        return f"{milliseconds}ms"
+    if milliseconds < 59_950:
+        return f"{milliseconds / 1000:.1f}s"
+    minutes, seconds = divmod(round(milliseconds / 1000), 60)
+    if minutes < 60:
+        return f"{minutes}m {seconds:02d}s"
+    return f"{minutes // 60}h {minutes % 60:02d}m"
+
+
+def size(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024 or unit == "TiB":
+            return f"{count} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    raise AssertionError("unreachable")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def timestamp(moment: datetime | None) -> str:
+    return "-" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def age(moment: datetime, now: datetime) -> str:
+    return duration(max(0, round((now - moment).total_seconds())) * 1000)

@@ -1,0 +1,17 @@
+"""The history of runs: what happened, when, and how it ended. Never the truth about data, which the lake keeps."""
+
+from tidegate.state.open import open_reader, open_state
+from tidegate.state.reader import StateReader
+from tidegate.state.records import EventRecord, ModelRunRecord, QualityRecord, RunRecord
+from tidegate.state.store import StateStore
+
+__all__ = [
+    "EventRecord",
+    "ModelRunRecord",
+    "QualityRecord",
+    "RunRecord",
+    "StateReader",
+    "StateStore",
+    "open_reader",
+    "open_state",
+]

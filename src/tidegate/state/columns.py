@@ -1,0 +1,32 @@
+"""Column types that mean the same on SQLite and PostgreSQL, and the catalogue that all tables belong to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import DateTime, Dialect, MetaData, types
+
+__all__ = ["UtcTime", "metadata"]
+
+metadata = MetaData()
+
+
+class UtcTime(types.TypeDecorator[datetime]):
+    """A moment. SQLite forgets the time zone, so everything is kept in UTC and given back as such."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,43 @@
+"""What the database says when it cannot go on, in words that help."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from tidegate.errors import StateError
+
+__all__ = ["translated"]
+
+_ELSEWHERE = "or name another place under [state] url in tidegate.toml."
+_MOVE_AWAY = "Move the file away: it holds the history of runs, no data, and the next run starts a new one."
+_CAUSES = (
+    ("unable to open", "The state database cannot be opened", f"Make its folder writable for this user, {_ELSEWHERE}"),
+    ("readonly", "The state database cannot be written", f"Make the file and its folder writable, {_ELSEWHERE}"),
+    ("is full", "The disk that holds the state database is full", f"Free some space and run again, {_ELSEWHERE}"),
+    (
+        "disk i/o error",
+        "The state database cannot be read or written",
+        f"Check the disk, {_ELSEWHERE}",
+    ),
+    ("not a database", "The state file is not a database", _MOVE_AWAY),
+    ("malformed", "The state database is damaged", _MOVE_AWAY),
+    ("no such table", "The state database lacks a table", _MOVE_AWAY),
+    ("is locked", "Another process held the state database for too long", "See who has the file open, and run again."),
+)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Database errors of the block become StateError."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        raw = str(getattr(error, "orig", None) or error)
+        for sign, message, remedy in _CAUSES:
+            if sign in raw.lower():
+                raise StateError(f"{message}: {raw}", where=where, remedy=remedy) from error
+        raise StateError(f"The state database refused: {raw}", where=where, remedy="Run `tidegate doctor`.") from error

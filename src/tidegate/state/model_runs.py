@@ -1,0 +1,86 @@
+"""Table `model_runs`: what became of each model in each run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    RowMapping,
+    String,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    select,
+)
+
+from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.records import ModelRunRecord
+
+__all__ = ["latest_of_each_model", "model_runs", "models_of_run", "put_model_run", "runs_of_model"]
+
+model_runs = Table(
+    "model_runs",
+    metadata,
+    Column("run_id", String(64), primary_key=True),
+    Column("model", String(255), primary_key=True),
+    Column("status", String(16), nullable=False),
+    Column("strategy", String(32), nullable=False),
+    Column("run_type", String(16)),
+    Column("reason", Text, nullable=False),
+    Column("finished_at", UtcTime, nullable=False),
+    Column("rows_written", BigInteger, nullable=False),
+    Column("rows_deleted", BigInteger, nullable=False),
+    Column("rows_quarantined", BigInteger, nullable=False),
+    Column("duration_ms", BigInteger, nullable=False),
+    Column("phases", JSON, nullable=False),
+    Column("attempts", JSON, nullable=False),
+    Column("failure_kind", String(32)),
+    Column("error", Text),
+    Column("where", Text),
+    Column("remedy", Text),
+    Column("watermark", Text),
+    Column("snapshot_id", BigInteger),
+    Index("model_runs_by_model", "model", "finished_at"),
+)
+
+
+def put_model_run(connection: Connection, record: ModelRunRecord) -> None:
+    same = (model_runs.c.run_id == record.run_id) & (model_runs.c.model == record.model)
+    connection.execute(delete(model_runs).where(same))
+    connection.execute(insert(model_runs), [asdict(record)])
+
+
+def models_of_run(connection: Connection, run_id: str) -> tuple[ModelRunRecord, ...]:
+    query = select(model_runs).where(model_runs.c.run_id == run_id)
+    query = query.order_by(model_runs.c.finished_at, model_runs.c.model)
+    return tuple(map(_record, connection.execute(query).mappings()))
+
+
+def runs_of_model(connection: Connection, model: str, limit: int) -> tuple[ModelRunRecord, ...]:
+    query = select(model_runs).where(model_runs.c.model == model)
+    query = query.order_by(model_runs.c.finished_at.desc(), model_runs.c.run_id.desc()).limit(limit)
+    return tuple(map(_record, connection.execute(query).mappings()))
+
+
+def latest_of_each_model(connection: Connection) -> tuple[ModelRunRecord, ...]:
+    rank = func.row_number().over(
+        partition_by=model_runs.c.model, order_by=(model_runs.c.finished_at.desc(), model_runs.c.run_id.desc())
+    )
+    ranked = select(model_runs, rank.label("rank")).subquery()
+    query = (
+        select(*(ranked.c[column.name] for column in model_runs.c)).where(ranked.c.rank == 1).order_by(ranked.c.model)
+    )
+    return tuple(map(_record, connection.execute(query).mappings()))
+
+
+def _record(row: RowMapping) -> ModelRunRecord:
+    values: dict[str, Any] = {**row, "attempts": tuple(row["attempts"])}
+    return ModelRunRecord(**values)

@@ -1,0 +1,49 @@
+"""Table `quality_results`: how each check of each run came out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Column, Connection, Index, String, Table, Text, delete, insert, select
+
+from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.records import QualityRecord
+
+__all__ = ["checks_of_run", "put_check", "quality_results"]
+
+quality_results = Table(
+    "quality_results",
+    metadata,
+    Column("run_id", String(64), primary_key=True),
+    Column("model", String(255), primary_key=True),
+    Column("stage", String(32), primary_key=True),
+    Column("name", String(512), primary_key=True),
+    Column("severity", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("value", BigInteger),
+    Column("expected", Text, nullable=False),
+    Column("duration_ms", BigInteger, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("samples", JSON, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("remediation", Text, nullable=False),
+    Column("error", Text),
+    Index("quality_results_by_model", "model", "at"),
+)
+
+
+def put_check(connection: Connection, record: QualityRecord) -> None:
+    table = quality_results.c
+    key = ("run_id", "model", "stage", "name")
+    connection.execute(delete(quality_results).where(*(table[column] == getattr(record, column) for column in key)))
+    connection.execute(insert(quality_results), [asdict(record)])
+
+
+def checks_of_run(connection: Connection, run_id: str, model: str | None) -> tuple[QualityRecord, ...]:
+    table = quality_results.c
+    query = select(quality_results).where(table.run_id == run_id).order_by(table.at, table.model, table.name)
+    if model is not None:
+        query = query.where(table.model == model)
+    rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
+    return tuple(QualityRecord(**{**row, "samples": tuple(row["samples"])}) for row in rows)

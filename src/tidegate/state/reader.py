@@ -1,0 +1,73 @@
+"""The reading side of the state database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from types import TracebackType
+
+from sqlalchemy import Connection, Engine
+
+from tidegate.state.events import events_of_run
+from tidegate.state.failures import translated
+from tidegate.state.model_runs import latest_of_each_model, models_of_run, runs_of_model
+from tidegate.state.quality_results import checks_of_run
+from tidegate.state.records import EventRecord, ModelRunRecord, QualityRecord, RunRecord
+from tidegate.state.runs import find_run, newest_runs
+
+__all__ = ["StateReader"]
+
+
+class StateReader:
+    def __init__(self, engine: Engine, where: str) -> None:
+        self._engine = engine
+        self._where = where
+
+    def run(self, run_id: str) -> RunRecord | None:
+        with self._reading() as connection:
+            return find_run(connection, run_id)
+
+    def runs(self, limit: int = 20, before: datetime | None = None) -> tuple[RunRecord, ...]:
+        """Newest first; `before` a start time pages on."""
+        with self._reading() as connection:
+            return newest_runs(connection, limit, before)
+
+    def model_runs(self, run_id: str) -> tuple[ModelRunRecord, ...]:
+        """In the order in which they ended."""
+        with self._reading() as connection:
+            return models_of_run(connection, run_id)
+
+    def runs_of_model(self, model: str, limit: int = 10) -> tuple[ModelRunRecord, ...]:
+        """Newest first."""
+        with self._reading() as connection:
+            return runs_of_model(connection, model, limit)
+
+    def latest_of_each_model(self) -> dict[str, ModelRunRecord]:
+        with self._reading() as connection:
+            return {record.model: record for record in latest_of_each_model(connection)}
+
+    def checks(self, run_id: str, model: str | None = None) -> tuple[QualityRecord, ...]:
+        with self._reading() as connection:
+            return checks_of_run(connection, run_id, model)
+
+    def events(self, run_id: str, after: int = 0) -> tuple[EventRecord, ...]:
+        """Those with a `seq` above `after`, in order."""
+        with self._reading() as connection:
+            return events_of_run(connection, run_id, after)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def __enter__(self) -> StateReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with translated(self._where), self._engine.connect() as connection:
+            yield connection.execution_options(tidegate_reading=True)

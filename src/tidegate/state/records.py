@@ -1,0 +1,89 @@
+"""The rows of the state database, as values. Field names are those of the run's results and of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+__all__ = ["EventRecord", "ModelRunRecord", "QualityRecord", "RunRecord"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """`status`: pending, running, success, partial, failed, cancelled or skipped. `pid` on `host` does the work."""
+
+    run_id: str
+    project: str
+    command: str
+    branch: str
+    publish_mode: str
+    started_at: datetime
+    status: str = "pending"
+    finished_at: datetime | None = None
+    duration_ms: int | None = None
+    rows_written: int = 0
+    phase_profiles: Mapping[str, int] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
+    error: str | None = None
+    heartbeat_at: datetime | None = None
+    pid: int | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRunRecord:
+    """One model of one run; a model built again within a run replaces its record."""
+
+    run_id: str
+    model: str
+    status: str
+    strategy: str
+    run_type: str | None
+    reason: str
+    finished_at: datetime
+    rows_written: int = 0
+    rows_deleted: int = 0
+    rows_quarantined: int = 0
+    duration_ms: int = 0
+    phases: Mapping[str, int] = field(default_factory=dict)
+    attempts: tuple[Mapping[str, Any], ...] = ()
+    failure_kind: str | None = None
+    error: str | None = None
+    where: str | None = None
+    remedy: str | None = None
+    watermark: str | None = None
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QualityRecord:
+    """One check of one model in one run; a check done again within a run replaces its record."""
+
+    run_id: str
+    model: str
+    name: str
+    stage: str
+    severity: str
+    status: str
+    value: int | None
+    expected: str
+    duration_ms: int
+    at: datetime
+    samples: tuple[Mapping[str, Any], ...] = ()
+    description: str = ""
+    remediation: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """`seq` counts a run's events from 1; the store gives it."""
+
+    run_id: str
+    at: datetime
+    name: str
+    model: str | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    seq: int | None = None

@@ -1,0 +1,57 @@
+"""Table `runs`: one row per run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Column, Connection, Index, Integer, String, Table, Text, insert, select, update
+
+from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.records import RunRecord
+
+__all__ = ["change_run", "find_run", "insert_run", "newest_runs", "runs"]
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", String(64), primary_key=True),
+    Column("project", String(255), nullable=False),
+    Column("command", String(64), nullable=False),
+    Column("branch", String(255), nullable=False),
+    Column("publish_mode", String(16), nullable=False),
+    Column("started_at", UtcTime, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("finished_at", UtcTime),
+    Column("duration_ms", BigInteger),
+    Column("rows_written", BigInteger, nullable=False),
+    Column("phase_profiles", JSON, nullable=False),
+    Column("result", JSON),
+    Column("error", Text),
+    Column("heartbeat_at", UtcTime),
+    Column("pid", Integer),
+    Column("host", String(255)),
+    Index("runs_by_start", "started_at", "run_id"),
+)
+
+
+def insert_run(connection: Connection, run: RunRecord) -> None:
+    connection.execute(insert(runs), [asdict(run)])
+
+
+def change_run(connection: Connection, run_id: str, values: dict[str, Any]) -> bool:
+    """False where there is no such run."""
+    return connection.execute(update(runs).where(runs.c.run_id == run_id).values(**values)).rowcount > 0
+
+
+def find_run(connection: Connection, run_id: str) -> RunRecord | None:
+    row = connection.execute(select(runs).where(runs.c.run_id == run_id)).mappings().first()
+    return None if row is None else RunRecord(**row)
+
+
+def newest_runs(connection: Connection, limit: int, before: datetime | None) -> tuple[RunRecord, ...]:
+    query = select(runs).order_by(runs.c.started_at.desc(), runs.c.run_id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(runs.c.started_at < before)
+    return tuple(RunRecord(**row) for row in connection.execute(query).mappings())

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import Call
+
+
+def findings(document: dict[str, object]) -> dict[str, dict[str, str]]:
+    checks = document["checks"]
+    assert isinstance(checks, list)
+    return {check["name"]: check for check in checks}
+
+
+def test_a_healthy_project_is_told_part_by_part(project: Path, tidegate: Call) -> None:
+    told = tidegate("doctor", "--json")
+    found = findings(told.document)
+    assert {found[name]["status"] for name in ("python", "packages", "project", "catalog", "state", "models")} == {"ok"}
+    assert found["warehouse folder"]["status"] in ("ok", "warn")
+    assert not (project / ".tidegate").exists()
+
+
+def test_what_is_broken_is_told_with_a_fix_and_exits_1(
+    project: Path, tidegate: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (project / ".tidegate").mkdir()
+    (project / ".tidegate" / "state.db").write_text("nonsense" * 1000)
+    (project / "models" / "silver").mkdir(parents=True)
+    (project / "models" / "silver" / "orders.sql").write_text("SELECT * FROM silver.nowhere\n")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("tidegate.spark.java._packaged_runtime", lambda: None)
+    told = tidegate("doctor")
+    assert told.code == 1
+    assert "[FAIL] java" in told.out
+    assert "[FAIL] state" in told.out
+    assert "[FAIL] models" in told.out
+    assert "silver.nowhere" in told.out
+    assert told.out.count("fix: ") >= 3
+    assert told.out.splitlines()[-1] == "3 problems to fix."
+
+
+def test_without_a_project_the_machine_is_still_checked(
+    tmp_path: Path, tidegate: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = findings(tidegate("doctor", "--json").document)
+    assert found["python"]["status"] == "ok"
+    assert found["project"]["status"] == "warn"
+
+
+def test_wrong_settings_are_all_listed(project: Path, tidegate: Call) -> None:
+    (project / "tidegate.toml").write_text("[project]\nnmae = 'x'\n[rnu]\n")
+    told = tidegate("doctor")
+    assert told.code == 1
+    assert "nmae" in told.out
+    assert "rnu" in told.out

@@ -1,0 +1,189 @@
+"""Events of a run in, lines on the screen out."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+
+from tidegate.cli.console import PlainView, RunConsole
+from tidegate.cli.live import LiveView
+from tidegate.runs.events import Event
+from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+
+NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
+RUN = "run-20261115-101112-123"
+
+ORDERS = Materialization("raw.orders", "skipped", "full_refresh", "skip", "unchanged")
+CUSTOMERS = Materialization("raw.customers", "completed", "full_refresh", "backfill", "first run", 20, duration_ms=95)
+STAGING = Materialization("staging.orders", "completed", "incremental", "incremental", "", 3, duration_ms=200)
+REVENUE = Materialization(
+    "mart.revenue",
+    "failed",
+    "full_refresh",
+    "full",
+    "",
+    duration_ms=154,
+    error="audit row_count(>, 0) failed: 0",
+    failure_kind="QualityFailed",
+)
+BLOCKED = Materialization("mart.top", "blocked", "view", None, "blocked: upstream failed (mart.revenue)")
+
+
+def event(name: str, model: str | None = None, **data: Any) -> Event:
+    return Event(name, RUN, NOON, model, data)
+
+
+def ended(*models: Materialization, **changes: Any) -> RunResult:
+    result = RunResult(RUN, "partial", RUN, Publish("run"), NOON, 2100, {}, models)
+    return replace(result, **changes)
+
+
+def lines_of(events: list[Event], result: RunResult | None = None, kept: bool = False) -> list[str]:
+    stream = io.StringIO()
+    with RunConsole(PlainView(stream)) as console:
+        for each in events:
+            console(each)
+        if result is not None:
+            console.show(result, kept)
+    return stream.getvalue().splitlines()
+
+
+def test_a_run_reads_as_the_design_shows_it() -> None:
+    models = (ORDERS, CUSTOMERS, STAGING, REVENUE)
+    events = [
+        event("pipeline_start", models=[m.model for m in models]),
+        event("after_model_run", "raw.orders", result=ORDERS),
+        event("before_model_run", "raw.customers"),
+        event("phase", "raw.customers", phase="build_result"),
+        event("after_materialize", "raw.customers", rows_written=20),
+        event("after_model_run", "raw.customers", result=CUSTOMERS),
+        event("after_model_run", "staging.orders", result=STAGING),
+        event("model_error", "mart.revenue", error="x"),
+        event("after_model_run", "mart.revenue", result=REVENUE),
+    ]
+    published = Publish("run", ("raw.customers", "staging.orders"))
+    assert lines_of(events, ended(*models, publish=published)) == [
+        "Running 4 models on run-20261115-101112-123",
+        "[OK]   raw.orders      (full_refresh, skip: unchanged)",
+        "[OK]   raw.customers   (full_refresh, backfill, 20 rows, 95ms)",
+        "[OK]   staging.orders  (incremental, incremental, 3 rows, 200ms)",
+        "[FAIL] mart.revenue    (full_refresh, full, 154ms) audit row_count(>, 0) failed: 0",
+        "Published 2 tables to main. 3 succeeded, 1 failed in 2.1s",
+    ]
+
+
+def test_a_failure_says_where_and_what_to_do_and_blocks_what_is_below() -> None:
+    failed = replace(
+        REVENUE, error="no column 'x'\nSELECT x", where="models/mart/revenue.sql:3", remedy="Name another."
+    )
+    lines = lines_of(
+        [event("pipeline_start", models=["mart.revenue", "mart.top"])], ended(failed, BLOCKED, status="failed")
+    )
+    assert lines == [
+        "Running 2 models on run-20261115-101112-123",
+        "[FAIL] mart.revenue  (full_refresh, full, 154ms) no column 'x'",
+        "       SELECT x",
+        "       where: models/mart/revenue.sql:3",
+        "       fix: Name another.",
+        "[BLOCKED] mart.top   (view, blocked: upstream failed (mart.revenue))",
+        "Nothing published, main is as it was. 0 succeeded, 1 failed, 1 blocked in 2.1s",
+    ]
+
+
+def test_a_check_that_did_not_pass_shows_three_samples_and_its_remedy() -> None:
+    check = CheckResult(
+        "silver.orders", "no_gaps", "audit", "error", "failed", 7, "0 rows", 5,
+        samples=tuple({"id": n, "at": NOON} for n in range(5)), description="No day is missing.", remediation="Reload.",
+    )  # fmt: skip
+    bare = replace(check, samples=(), description="", remediation="")
+    warned = replace(bare, name="late", severity="warn", status="warned", value=1)
+    broken = replace(bare, name="slow", status="error", value=None, error="timed out after 300 s")
+    passed = replace(check, status="passed", name="fine")
+    events = [event("check_result", "silver.orders", result=each) for each in (check, warned, broken, passed)]
+    assert lines_of(events, ended(check_results=(check, warned, broken, passed), status="failed"))[:-1] == [
+        "[FAIL] silver.orders: audit no_gaps failed: 7 rows, expected 0 rows",
+        "       No day is missing.",
+        '       sample: {"id": 0, "at": "2026-11-15T12:00:00+00:00"}',
+        '       sample: {"id": 1, "at": "2026-11-15T12:00:00+00:00"}',
+        '       sample: {"id": 2, "at": "2026-11-15T12:00:00+00:00"}',
+        "       fix: Reload.",
+        "[WARN] silver.orders: audit late failed: 1 row, expected 0 rows",
+        "[FAIL] silver.orders: audit slow error: timed out after 300 s",
+    ]
+
+
+def test_each_warning_is_told_once() -> None:
+    events = [event("warning", "raw.orders", message="2 files changed"), event("warning", message="disk is slow")]
+    lines = lines_of(events, ended(warnings=("2 files changed", "disk is slow", "late"), status="success"))
+    assert lines[:3] == ["[WARN] raw.orders: 2 files changed", "[WARN] disk is slow", "[WARN] late"]
+
+
+def test_a_model_built_again_after_a_conflict_gets_a_second_line() -> None:
+    events = [
+        event("after_model_run", "raw.customers", result=CUSTOMERS),
+        event("before_model_run", "raw.customers"),
+        event("after_model_run", "raw.customers", result=replace(CUSTOMERS, rows_written=21)),
+    ]
+    assert [line.split(", ")[2] for line in lines_of(events)] == ["20 rows", "21 rows"]
+
+
+def test_the_last_line_says_what_became_of_main() -> None:
+    def last(result: RunResult, kept: bool = False) -> list[str]:
+        return lines_of([], replace(result, materializations=()), kept)
+
+    assert last(ended(status="skipped", duration_ms=95)) == ["Nothing to publish. Done in 0.1s"]
+    assert last(ended(status="success"), kept=True) == [
+        f"Kept branch {RUN}, main is as it was. Done in 2.1s",
+        f"Look at it and publish it with: tidegate publish {RUN}",
+    ]
+    assert last(ended(status="cancelled", duration_ms=125_000)) == ["Cancelled, main is as it was. Done in 2m 05s"]
+    assert last(ended(status="failed", error="main moved", remedy="Run again.")) == [
+        "error: main moved",
+        "       fix: Run again.",
+        "Nothing published, main is as it was. Done in 2.1s",
+    ]
+
+
+def test_what_the_set_up_fetches_is_told() -> None:
+    assert lines_of([event("phase", phase="setup", message="Fetching a jar (46 MB)")]) == ["Fetching a jar (46 MB)"]
+
+
+def test_a_run_goes_on_when_nobody_reads_its_lines() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    with RunConsole(PlainView(Gone())) as console:
+        console(event("after_model_run", "raw.customers", result=CUSTOMERS))
+        console.show(ended(CUSTOMERS))
+
+
+def test_control_characters_of_an_error_do_not_reach_the_screen() -> None:
+    lines = lines_of([], ended(replace(REVENUE, error="bad \x1b[2J value")))
+    assert "bad \\x1b[2J value" in lines[0]
+
+
+def test_the_live_view_shows_what_is_under_way() -> None:
+    now = [100.0]
+    stream = io.StringIO()
+    view = LiveView(stream, clock=lambda: now[0])
+    try:
+        view.total(3)
+        view.started("raw.orders")
+        view.started("raw.customers")
+        view.doing("raw.orders", "iceberg_write", 12)
+        view.ended("raw.customers", 20)
+        now[0] += 2.4
+        screen = Console(file=io.StringIO(), width=100)
+        screen.print(view._render())
+        shown = screen.file.getvalue()  # type: ignore[attr-defined]
+        view.line("[OK]   raw.customers  (full_refresh)")
+    finally:
+        view.close()
+    assert "raw.orders  writing  12 rows  2.0s" in shown
+    assert "1/3 models, 20 rows, 2.0s" in shown
+    assert "[OK]   raw.customers  (full_refresh)" in stream.getvalue()

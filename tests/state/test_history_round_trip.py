@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tidegate.errors import StateError
+from tidegate.state import EventRecord, ModelRunRecord, QualityRecord, RunRecord, StateStore, open_reader, open_state
+
+NOON = datetime(2026, 11, 15, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+def a_run(run_id: str = "run-1", started_at: datetime = NOON) -> RunRecord:
+    return RunRecord(run_id, "shop", "run", run_id, "run", started_at, heartbeat_at=started_at, pid=7, host="here")
+
+
+def a_model_run(model: str = "silver.orders", run_id: str = "run-1", **changes: object) -> ModelRunRecord:
+    values: dict[str, object] = {
+        "status": "completed",
+        "strategy": "incremental",
+        "run_type": "full",
+        "reason": "",
+        **changes,
+    }
+    return ModelRunRecord(run_id=run_id, model=model, finished_at=NOON, **values)  # type: ignore[arg-type]
+
+
+def a_check(status: str = "failed", **changes: object) -> QualityRecord:
+    values: dict[str, object] = {"value": 2, "expected": "no rows", "duration_ms": 5, "at": NOON, **changes}
+    return QualityRecord("run-1", "silver.orders", "no_orphans", "audit", "error", status, **values)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/.tidegate/state.db"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[StateStore]:
+    with open_state(url) as store:
+        yield store
+
+
+def test_a_run_begins_pending_and_keeps_every_fact_of_its_end(store: StateStore, url: str) -> None:
+    store.start_run(a_run())
+    with open_reader(url) as reader:
+        assert reader.run("run-1") == a_run()
+        assert a_run().status == "pending"
+        store.set_status("run-1", "running")
+        store.heartbeat("run-1", NOON + timedelta(seconds=5))
+        store.finish_run(
+            "run-1",
+            "partial",
+            finished_at=NOON + timedelta(seconds=9),
+            duration_ms=9000,
+            rows_written=3,
+            phase_profiles={"build_result": 12},
+            result={"version": "1", "publish": {"tables": ["silver.orders"]}},
+            error="one failed",
+        )
+        run = reader.run("run-1")
+    assert run is not None
+    assert (run.status, run.duration_ms, run.rows_written, run.error) == ("partial", 9000, 3, "one failed")
+    assert run.phase_profiles == {"build_result": 12}
+    assert run.result == {"version": "1", "publish": {"tables": ["silver.orders"]}}
+    assert run.heartbeat_at == NOON + timedelta(seconds=5)
+
+
+def test_times_come_back_in_utc_whatever_zone_they_were_given_in(store: StateStore) -> None:
+    store.start_run(a_run(started_at=NOON.astimezone(timezone(timedelta(hours=-8)))))
+    run = store.reader().run("run-1")
+    assert run is not None
+    assert run.started_at == NOON
+    assert run.started_at.tzinfo is UTC
+
+
+def test_runs_are_listed_newest_first_and_page_on(store: StateStore) -> None:
+    for hour in range(4):
+        store.start_run(a_run(f"run-{hour}", NOON + timedelta(hours=hour)))
+    reader = store.reader()
+    assert [run.run_id for run in reader.runs(limit=2)] == ["run-3", "run-2"]
+    assert [run.run_id for run in reader.runs(before=NOON + timedelta(hours=2))] == ["run-1", "run-0"]
+
+
+def test_a_model_built_twice_in_a_run_has_one_record_with_the_last_outcome(store: StateStore) -> None:
+    store.add_model_run(a_model_run(status="failed", error="conflict", where="a.sql:1", remedy="wait"))
+    last = a_model_run(attempts=({"n": 1},), phases={"iceberg_write": 4}, snapshot_id=2**62)
+    store.add_model_run(last)
+    assert store.reader().model_runs("run-1") == (last,)
+
+
+def test_the_latest_record_of_each_model_is_found_over_all_runs(store: StateStore) -> None:
+    store.add_model_run(a_model_run("silver.a", "run-1", status="completed"))
+    store.add_model_run(a_model_run("silver.a", "run-2", status="failed"))
+    store.add_model_run(a_model_run("silver.b", "run-1", status="skipped"))
+    latest = store.reader().latest_of_each_model()
+    assert {model: record.status for model, record in latest.items()} == {"silver.a": "failed", "silver.b": "skipped"}
+    assert [record.run_id for record in store.reader().runs_of_model("silver.a", 1)] == ["run-2"]
+
+
+def test_samples_of_a_check_may_hold_any_value_that_spark_gives(store: StateStore) -> None:
+    odd = {"d": date(2026, 1, 2), "m": Decimal("1.10"), "n": math.nan, "b": b"\x00", "t": NOON, "deep": [{"x": (1,)}]}
+    store.add_check(a_check("error", value=None))
+    store.add_check(a_check(samples=(odd,)))
+    (check,) = store.reader().checks("run-1", "silver.orders")
+    assert check.status == "failed"
+    plain = {"d": "2026-01-02", "m": "1.10", "n": "nan", "b": "AA==", "t": NOON.isoformat(), "deep": [{"x": [1]}]}
+    assert check.samples == (plain,)
+    assert json.dumps(check.samples, allow_nan=False)
+    assert store.reader().checks("run-1", "gold.other") == ()
+
+
+def test_events_of_many_threads_are_all_there_in_one_order(store: StateStore) -> None:
+    def tell(worker: int) -> None:
+        for number in range(20):
+            store.add_event(EventRecord("run-1", NOON, "phase", f"m{worker}", {"n": number}))
+
+    threads = [threading.Thread(target=tell, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    events = store.reader().events("run-1")
+    assert [event.seq for event in events] == list(range(1, 81))
+    for worker in range(4):
+        assert [event.data["n"] for event in events if event.model == f"m{worker}"] == list(range(20))
+    assert [event.seq for event in store.reader().events("run-1", after=78)] == [79, 80]
+
+
+def test_a_second_run_of_the_same_id_and_an_unknown_run_are_refused(store: StateStore) -> None:
+    store.start_run(a_run())
+    with pytest.raises(StateError, match="run-1 is in the state database already"):
+        store.start_run(a_run())
+    with pytest.raises(StateError, match="run-9 is not in the state database"):
+        store.heartbeat("run-9", NOON)
