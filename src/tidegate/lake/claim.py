@@ -1,0 +1,67 @@
+"""Whose warehouse it is: a small file in it names its catalog and its place.
+
+A sweep deletes what its catalog does not refer to, so a warehouse that two catalogs share would lose files; and
+Iceberg's metadata holds absolute paths, so the copy of a lake would write into the original's folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+from tidegate.errors import LakeError, LakeUnavailableError
+
+__all__ = ["check_warehouse", "claim_warehouse"]
+
+_MARKER = "tidegate-warehouse.json"
+
+
+def claim_warehouse(warehouse: Path, lake: str) -> None:
+    """Make the folder and leave the catalog's id in it, if nobody was here. Raise if it was moved or copied here."""
+    marker = warehouse / _MARKER
+    try:
+        warehouse.mkdir(parents=True, exist_ok=True)
+        if not marker.exists() and not any(entry.is_dir() for entry in warehouse.iterdir()):
+            with contextlib.suppress(FileExistsError), marker.open("x") as file:
+                json.dump({"lake": lake, "warehouse": os.path.realpath(warehouse)}, file)
+    except OSError as error:
+        raise LakeUnavailableError(
+            f"the warehouse cannot be used: {error.strerror or error}",
+            where=str(warehouse),
+            remedy="check that the folder can be made and written, and that the disk has space",
+        ) from error
+    _check_place(warehouse, _read(marker))
+
+
+def check_warehouse(warehouse: Path, lake: str) -> None:
+    """Raise unless the warehouse is this catalog's own."""
+    marker = warehouse / _MARKER
+    claim = _read(marker)
+    if claim.get("lake") != lake:
+        raise LakeError(
+            "the warehouse was not begun by this catalog, so its files may be in use elsewhere; nothing was deleted",
+            where=str(marker),
+            remedy="give each catalog a warehouse of its own ([lake] warehouse); if the catalog was lost, restore it;"
+            " to begin anew, remove the warehouse too",
+        )
+    _check_place(warehouse, claim)
+
+
+def _read(marker: Path) -> dict[str, str]:
+    try:
+        claim = json.loads(marker.read_text())
+    except (OSError, ValueError):
+        return {}
+    return claim if isinstance(claim, dict) else {}
+
+
+def _check_place(warehouse: Path, claim: dict[str, str]) -> None:
+    begun = claim.get("warehouse")
+    if begun is not None and begun != os.path.realpath(warehouse):
+        raise LakeError(
+            f"the warehouse was begun at {begun} and cannot be used from here: its tables hold absolute paths",
+            where=str(warehouse),
+            remedy=f"move it back to {begun}, or remove the copied catalog and warehouse to begin anew",
+        )

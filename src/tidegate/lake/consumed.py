@@ -1,0 +1,85 @@
+"""The landing files that a table has taken, as a small file beside its metadata, named by its content's digest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from blake3 import blake3
+
+from tidegate.errors import LakeError, LakeUnavailableError
+from tidegate.lake.files import write_whole
+from tidegate.lake.metadata import local_path
+from tidegate.lake.progress import Progress, ZoneInput
+
+__all__ = ["Consumed", "ConsumedFile", "consumed_files", "read_consumed", "write_consumed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumedFile:
+    """`path` is relative to the zone. Another size or time under the same path is another file."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consumed:
+    """`columns` is the schema (Spark DDL) that the zone was first read with, so that later files are read alike."""
+
+    zone: str
+    files: tuple[ConsumedFile, ...]
+    columns: str | None = None
+
+
+def write_consumed(table_location: str, consumed: Consumed) -> ZoneInput:
+    """Keep the list; the same list twice is one file. Nothing refers to it until the returned value is published."""
+    content = json.dumps(asdict(consumed), separators=(",", ":"), sort_keys=True).encode()
+    found = ZoneInput(digest=blake3(content).hexdigest(), files=len(consumed.files))
+    path = local_path(_location(table_location, found.digest))
+    try:
+        # Also where the file is there: it becomes young again, and so out of a sweep's reach until it is referred to.
+        write_whole(path, content)
+    except OSError as error:
+        raise LakeUnavailableError(
+            f"the list of consumed files of zone '{consumed.zone}' cannot be written: {error.strerror or error}",
+            where=str(path),
+            remedy="check the disk's space and the folder's permissions; nothing was published",
+        ) from error
+    return found
+
+
+def read_consumed(table_location: str, zone_input: ZoneInput) -> Consumed:
+    location = _location(table_location, zone_input.digest)
+    try:
+        content = local_path(location).read_bytes()
+    except OSError as error:
+        raise _lost(location, error.strerror or str(error)) from error
+    if blake3(content).hexdigest() != zone_input.digest:
+        raise _lost(location, "its content is not what was written")
+    try:
+        data = json.loads(content)
+        files = tuple(ConsumedFile(**file) for file in data["files"])
+        return Consumed(zone=data["zone"], files=files, columns=data["columns"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise _lost(location, "it was written by another version of Tidegate") from error
+
+
+def consumed_files(table_location: str, progress: Progress | None) -> tuple[str, ...]:
+    """The locations of the lists that a table's progress names."""
+    zones = progress.zones.values() if progress else ()
+    return tuple(_location(table_location, zone.digest) for zone in zones)
+
+
+def _location(table_location: str, digest: str) -> str:
+    return f"{table_location.rstrip('/')}/metadata/landing-{digest}.json"
+
+
+def _lost(location: str, why: str) -> LakeError:
+    return LakeError(
+        f"the list of landing files that the table has consumed cannot be read: {why}",
+        where=location,
+        remedy="restore it from a backup; or run the model with --full-refresh, which reads every file that is there",
+    )

@@ -1,0 +1,107 @@
+"""Forget old snapshots by writing a new metadata file. No data file is touched: that is the sweep's work.
+
+Iceberg's own expiry deletes files as it goes, and is refused on purpose (`gc.enabled=false`): it sees one table on one
+branch and would take files that another branch still reads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tidegate.errors import LakeError, LakeUnavailableError
+from tidegate.lake.files import write_whole
+from tidegate.lake.metadata import TableMetadata, load_json, local_path, read_metadata
+from tidegate.lake.port import Pointer, PointerKind
+
+__all__ = ["Expired", "expire_snapshots", "expired_snapshots"]
+
+_MAX_LOG_PROPERTY = "write.metadata.previous-versions-max"
+_MAX_LOG_DEFAULT = 100
+_VERSION = re.compile(r"v?(\d+)[-.].*")
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """`pointer` is the new metadata file, which nothing refers to until it is published."""
+
+    pointer: Pointer
+    removed: tuple[int, ...]
+
+
+def expired_snapshots(
+    table: TableMetadata, *, keep_newest: int, newer_than: datetime, keep: Collection[int] = ()
+) -> tuple[int, ...]:
+    """Snapshots that nothing asks for, oldest first.
+
+    The current line stays unbroken down to the last snapshot that is among its newest, young, named in `keep`, or the
+    last that changed rows: readers recognise the table's state by that one, and may read the changes since a snapshot
+    only if they can see that it is an ancestor. What a ref names stays too.
+    """
+    limit = int(newer_than.timestamp() * 1000)
+    wanted = set(keep) | {s.id for s in table.snapshots.values() if s.timestamp_ms >= limit}
+    if table.last_change is not None:
+        wanted.add(table.last_change.id)
+    line = [s.id for s in table.ancestors()]
+    depth = max((n for n, id in enumerate(line, 1) if n <= max(1, keep_newest) or id in wanted), default=0)
+    stay = wanted | set(table.refs.values()) | set(line[:depth])
+    old = sorted(table.snapshots.values(), key=lambda s: (s.sequence_number, s.id))
+    return tuple(s.id for s in old if s.id not in stay)
+
+
+def expire_snapshots(
+    pointer: Pointer, *, keep_newest: int, newer_than: datetime, keep: Collection[int] = ()
+) -> Expired | None:
+    """Write the table's next metadata file without its expired snapshots; None: there are none."""
+    table = read_metadata(pointer)
+    if not isinstance(table, TableMetadata):
+        return None
+    removed = expired_snapshots(table, keep_newest=keep_newest, newer_than=newer_than, keep=keep)
+    if not removed:
+        return None
+    data = _without(load_json(pointer.location), frozenset(removed))
+    # The time of the last update stays: Iceberg refuses a table whose log is ahead of its own clock.
+    log = [*data.get("metadata-log", ()), {"timestamp-ms": data["last-updated-ms"], "metadata-file": pointer.location}]
+    data["metadata-log"] = log[-_log_size(table.properties) :]
+    location = _next_location(pointer.location)
+    try:
+        write_whole(local_path(location), json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
+    except OSError as error:
+        raise LakeUnavailableError(
+            f"the new metadata file cannot be written: {error.strerror or error}",
+            where=location,
+            remedy="check the disk's space and the folder's permissions; the table is as it was",
+        ) from error
+    return Expired(Pointer(PointerKind.TABLE, location), removed)
+
+
+def _without(data: dict[str, Any], removed: frozenset[int]) -> dict[str, Any]:
+    """As Iceberg does it: an entry that is gone ends the log before it, or time travel would fall into the gap."""
+    log: list[Mapping[str, Any]] = []
+    for entry in data.get("snapshot-log", ()):
+        log = [] if entry["snapshot-id"] in removed else [*log, entry]
+    changed: dict[str, Any] = {"snapshot-log": log}
+    for key in ("snapshots", "statistics", "partition-statistics"):
+        if key in data:
+            changed[key] = [item for item in data[key] if item["snapshot-id"] not in removed]
+    return data | changed
+
+
+def _log_size(properties: Mapping[str, str]) -> int:
+    value = properties.get(_MAX_LOG_PROPERTY, "")
+    return max(1, int(value)) if value.isdigit() else _MAX_LOG_DEFAULT
+
+
+def _next_location(location: str) -> str:
+    folder, _, name = location.rpartition("/")
+    version = _VERSION.fullmatch(name)
+    if version is None:
+        raise LakeError(
+            f"the metadata file '{name}' has no version number, so its snapshots cannot be expired", where=location
+        )
+    return f"{folder}/{int(version[1]) + 1:05d}-{uuid.uuid4()}.metadata.json"

@@ -1,0 +1,114 @@
+"""What the engine asks of a catalog. Adapters: `EmbeddedCatalog`; others stand behind the same port."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from tidegate.names import TableName
+
+__all__ = ["MAIN", "BranchCatalog", "BranchInfo", "Capabilities", "Change", "Heads", "Pointer", "PointerKind"]
+
+MAIN = "main"
+
+
+class PointerKind(StrEnum):
+    TABLE = "TABLE"
+    VIEW = "VIEW"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Where a table or view stands: its metadata file."""
+
+    kind: PointerKind
+    location: str
+
+
+Heads = Mapping[TableName, Pointer]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A table that a branch changed. `before` None: new; `after` None: dropped."""
+
+    table: TableName
+    before: Pointer | None
+    after: Pointer | None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchInfo:
+    """`kept` branches wait for `tidegate publish`. `heartbeat_at` is when its process was last known to live."""
+
+    name: str
+    created_at: datetime
+    heartbeat_at: datetime
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a catalog can promise, as data: `atomic_publish` over many tables, `branches` private to a run."""
+
+    branches: bool
+    atomic_publish: bool
+    views: bool
+    row_lineage: bool
+
+
+class BranchCatalog(Protocol):
+    capabilities: Capabilities
+
+    def head(self, branch: str = MAIN) -> Heads:
+        """Every pointer of the branch, in one read: never a mix of two publishes."""
+
+    def pointer(self, branch: str, table: TableName) -> Pointer | None:
+        """Where one table of the branch stands; None: it is not there."""
+
+    def all_pointers(self) -> frozenset[Pointer]:
+        """All that main, any branch, or any branch's base refers to, in one read: what a sweep must keep."""
+
+    def create_branch(self, name: str) -> None:
+        """A private copy of main's pointers. `name` is a run id; no data is copied."""
+
+    def changed_tables(self, branch: str) -> tuple[Change, ...]:
+        """What the branch changed since it started (or last published)."""
+
+    def publish(
+        self, branch: str, tables: Collection[TableName], accept: Mapping[TableName, Pointer] | None = None
+    ) -> tuple[Change, ...]:
+        """Move all of `tables` that changed to main in one step, or raise PublishConflictError and move none.
+
+        A table conflicts when main no longer has the pointer that the branch started from; `accept` names pointers
+        of main that are as good as that one (main was only compacted). What moved is the branch's new base.
+        """
+
+    def refresh_branch(self, branch: str, keep: Collection[TableName]) -> None:
+        """Make the branch as main is now, but for the tables in `keep`, which stay as the branch has them."""
+
+    def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
+        """Put one table of the branch back to a pointer it had before (None: it did not exist)."""
+
+    def drop_branch(self, name: str) -> None:
+        """Forget the branch; a branch that is gone already is no error. No file is touched."""
+
+    def keep_branch(self, name: str) -> None:
+        """Mark the branch as waiting for `tidegate publish`."""
+
+    def heartbeat(self, branch: str) -> None:
+        """Say that the branch's process is alive."""
+
+    def list_branches(self) -> tuple[BranchInfo, ...]: ...
+
+    def check_warehouse(self) -> None:
+        """Raise LakeError unless the warehouse is this catalog's own, so that files it does not know are unused."""
+
+    def spark_catalog(self, branch: str) -> str:
+        """The name of the Spark catalog bound to the branch."""
+
+    def spark_conf(self, branch: str) -> Mapping[str, str]:
+        """Session settings that make that catalog known to Spark."""

@@ -1,0 +1,48 @@
+"""One branch of the lake, to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
+from tidegate.lake.port import BranchCatalog, Heads, Pointer
+from tidegate.lake.progress import Progress
+from tidegate.names import TableName
+
+__all__ = ["BranchView"]
+
+
+@dataclass(frozen=True)
+class BranchView:
+    """Every call asks the catalog anew; nothing is remembered but metadata files, which never change."""
+
+    catalog: BranchCatalog
+    branch: str
+
+    def heads(self) -> Heads:
+        return self.catalog.head(self.branch)
+
+    def pointer(self, table: TableName) -> Pointer | None:
+        return self.catalog.pointer(self.branch, table)
+
+    def metadata(self, table: TableName) -> TableMetadata | ViewMetadata | None:
+        pointer = self.pointer(table)
+        return None if pointer is None else _read(pointer)
+
+    def table(self, table: TableName) -> TableMetadata | None:
+        """None also where the name is a view's."""
+        found = self.metadata(table)
+        return found if isinstance(found, TableMetadata) else None
+
+    def progress(self, table: TableName) -> Progress | None:
+        found = self.metadata(table)
+        return None if found is None else found.progress
+
+    def restore(self, table: TableName, pointer: Pointer | None) -> None:
+        self.catalog.restore(self.branch, table, pointer)
+
+
+@lru_cache(maxsize=256)
+def _read(pointer: Pointer) -> TableMetadata | ViewMetadata:
+    return read_metadata(pointer)

@@ -1,0 +1,277 @@
+"""What happens to files when the work is done: forgotten branches, small files, old snapshots, unused files.
+
+Every step is best effort. What goes wrong becomes a line of the report, and a run that changes the same table at the
+same time goes first: maintenance works on a branch of its own and drops what conflicts.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegate.config import MaintenanceSection, Settings
+from tidegate.errors import PublishConflictError, TidegateError
+from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, read_metadata
+from tidegate.lake.expire import expire_snapshots, expired_snapshots
+from tidegate.names import TableName
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidegate.lake.sweep import SweepReport
+
+__all__ = ["Compacted", "MaintenanceReport", "SessionFactory", "maintain", "maintain_after_run"]
+
+SessionFactory = Callable[[str], "SparkSession"]
+"""Gives a child session on a branch; called only when a table needs Spark."""
+
+Clock = Callable[[], datetime]
+
+BRANCH_PREFIXES = ("run-", "read-", "maintain-")
+INPUT_SNAPSHOT_MAX_AGE = timedelta(days=90)
+"""How long a snapshot stays only because some model read it last; then that model's next run is a backfill."""
+
+MEGABYTE = 2**20
+MIN_FILES_PER_GROUP = 5
+"""Iceberg leaves a partition with fewer files alone."""
+
+AFTER_RUN_MIN_EXPIRED = 5
+"""After a run, snapshots are expired a few at a time, not one with every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    table: str
+    files_before: int
+    files_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceReport:
+    """`gave_way`: tables that a run changed meanwhile. `errors`: what could not be done, one line each."""
+
+    dropped_branches: tuple[str, ...] = ()
+    compacted: tuple[Compacted, ...] = ()
+    expired: dict[str, int] = field(default_factory=dict)
+    swept: SweepReport | None = None
+    gave_way: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        swept = None
+        if self.swept is not None:
+            swept = {"files": len(self.swept.files), "bytes": self.swept.bytes, "dry_run": self.swept.dry_run}
+        return {
+            "dropped_branches": list(self.dropped_branches),
+            "compacted": [asdict(done) for done in self.compacted],
+            "expired": dict(self.expired),
+            "swept": swept,
+            "gave_way": list(self.gave_way),
+            "errors": list(self.errors),
+        }
+
+
+def maintain(
+    settings: Settings,
+    catalog: BranchCatalog,
+    session_factory: SessionFactory | None,
+    tables: Collection[TableName] | None = None,
+    clock: Clock = lambda: datetime.now(UTC),
+) -> MaintenanceReport:
+    """All four steps, over `tables` (default: all of main). Without a session factory nothing is compacted."""
+    work = _Work(settings.maintenance, catalog, session_factory, clock)
+    work.drop_orphans()
+    work.tidy(tables, min_expired=1)
+    if settings.maintenance.sweep:
+        work.sweep(settings.lake.warehouse)
+    return work.report()
+
+
+def maintain_after_run(
+    settings: Settings,
+    catalog: BranchCatalog,
+    session_factory: SessionFactory | None,
+    tables: Collection[TableName],
+    clock: Clock = lambda: datetime.now(UTC),
+) -> MaintenanceReport:
+    """The same where a run has just written `tables`, and no more often than it is worth its time."""
+    section = settings.maintenance
+    work = _Work(section, catalog, session_factory, clock)
+    if section.after_run:
+        work.drop_orphans()
+        work.tidy(tables, min_expired=AFTER_RUN_MIN_EXPIRED)
+        if section.sweep:
+            work.sweep(settings.lake.warehouse, at_most_every=timedelta(hours=section.sweep_min_age_hours))
+    return work.report()
+
+
+class _Work:
+    """One round of maintenance, and what it has done so far."""
+
+    def __init__(
+        self, section: MaintenanceSection, catalog: BranchCatalog, sessions: SessionFactory | None, clock: Clock
+    ) -> None:
+        self._section = section
+        self._catalog = catalog
+        self._sessions = sessions
+        self._clock = clock
+        self._dropped: list[str] = []
+        self._compacted: list[Compacted] = []
+        self._expired: dict[str, int] = {}
+        self._swept: SweepReport | None = None
+        self._gave_way: list[str] = []
+        self._errors: list[str] = []
+
+    def report(self) -> MaintenanceReport:
+        return MaintenanceReport(
+            dropped_branches=tuple(self._dropped),
+            compacted=tuple(self._compacted),
+            expired=self._expired,
+            swept=self._swept,
+            gave_way=tuple(self._gave_way),
+            errors=tuple(self._errors),
+        )
+
+    def drop_orphans(self) -> None:
+        limit = self._clock() - timedelta(hours=self._section.orphan_branch_max_age_hours)
+        with self._noting("forgotten branches"):
+            for branch in self._catalog.list_branches():
+                if branch.name.startswith(BRANCH_PREFIXES) and not branch.kept and branch.heartbeat_at < limit:
+                    self._catalog.drop_branch(branch.name)
+                    self._dropped.append(branch.name)
+
+    def tidy(self, tables: Collection[TableName] | None, min_expired: int) -> None:
+        """Compact and expire those tables that need it; where none does, not even a branch is made."""
+        with self._noting("tables"):
+            main = BranchView(self._catalog, MAIN)
+            wanted = sorted(main.heads() if tables is None else tables)
+            to_compact = [t for t in wanted if self._wants_compaction(main, t)]
+            to_expire = [t for t in wanted if self._wants_expiry(main, t, min_expired)]
+            if not to_compact and not to_expire:
+                return
+            inputs = self._inputs() if to_expire else frozenset()
+            with self._branch() as branch:
+                for table in to_compact:
+                    self._on_table(branch, table, self._compact)
+                for table in to_expire:
+                    self._on_table(branch, table, partial(self._expire, inputs=inputs))
+
+    def sweep(self, warehouse: Path, at_most_every: timedelta | None = None) -> None:
+        # PyIceberg takes a second to load.
+        from tidegate.lake.sweep import last_sweep, sweep
+
+        with self._noting("unused files"):
+            last = last_sweep(warehouse)
+            if at_most_every is not None and last is not None and self._clock() - last < at_most_every:
+                return
+            min_age = timedelta(hours=self._section.sweep_min_age_hours)
+            self._swept = sweep(self._catalog, warehouse, min_age, self._clock)
+            if self._swept.failed:
+                self._errors.append(f"unused files: {len(self._swept.failed)} could not be deleted")
+
+    def _inputs(self) -> frozenset[int]:
+        """The snapshots that some model read last: its next run may want the changes since."""
+        found = (read_metadata(pointer).progress for pointer in self._catalog.all_pointers())
+        named = (read.snapshot_id for progress in found if progress for read in progress.tables.values())
+        return frozenset(snapshot for snapshot in named if snapshot is not None)
+
+    def _wants_compaction(self, main: BranchView, table: TableName) -> bool:
+        section, found = self._section, main.table(table)
+        if not section.compact or self._sessions is None or found is None or found.current is None:
+            return False
+        if found.current.count("total-data-files") <= section.min_small_files:
+            return False
+        return _files_to_spare(found, section.small_file_mb * MEGABYTE) >= section.min_small_files
+
+    def _wants_expiry(self, main: BranchView, table: TableName, least: int) -> bool:
+        found = main.table(table)
+        if not self._section.expire or found is None:
+            return False
+        return len(expired_snapshots(found, **self._retention(found, frozenset()))) >= least
+
+    def _retention(self, table: TableMetadata, inputs: frozenset[int]) -> dict[str, Any]:
+        oldest = int((self._clock() - INPUT_SNAPSHOT_MAX_AGE).timestamp() * 1000)
+        return {
+            "keep_newest": self._section.keep_snapshots,
+            "newer_than": self._clock() - timedelta(days=self._section.keep_days),
+            "keep": {s.id for s in table.snapshots.values() if s.id in inputs and s.timestamp_ms >= oldest},
+        }
+
+    def _compact(self, branch: BranchView, table: TableName) -> None:
+        if self._sessions is None:
+            return
+        before = branch.table(table)
+        session = self._sessions(branch.branch)
+        catalog = self._catalog.spark_catalog(branch.branch)
+        name = table.quoted.replace("\\", "\\\\").replace("'", "\\'")
+        # Only files that are small, or of which much is deleted; Iceberg would also take those below 384 MB.
+        options = f"map('min-file-size-bytes', '{self._section.small_file_mb * MEGABYTE}')"
+        call = f"CALL `{catalog}`.system.rewrite_data_files(table => '{name}', options => {options})"
+        session.sql(call).collect()
+        after = branch.table(table)
+        if self._catalog.publish(branch.branch, [table]):
+            self._compacted.append(Compacted(str(table), _data_file_count(before), _data_file_count(after)))
+
+    def _expire(self, branch: BranchView, table: TableName, inputs: frozenset[int]) -> None:
+        pointer, found = branch.pointer(table), branch.table(table)
+        if pointer is None or found is None:
+            return
+        expired = expire_snapshots(pointer, **self._retention(found, inputs))
+        if expired is not None:
+            branch.restore(table, expired.pointer)
+            self._catalog.publish(branch.branch, [table])
+            self._expired[str(table)] = len(expired.removed)
+
+    def _on_table(self, branch: BranchView, table: TableName, step: Callable[[BranchView, TableName], None]) -> None:
+        with self._noting(str(table)):
+            self._catalog.heartbeat(branch.branch)
+            try:
+                step(branch, table)
+            except PublishConflictError:
+                self._gave_way.append(str(table))
+            finally:
+                self._catalog.refresh_branch(branch.branch, keep=())
+
+    @contextmanager
+    def _branch(self) -> Iterator[BranchView]:
+        name = f"maintain-{self._clock():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:8]}"
+        self._catalog.create_branch(name)
+        try:
+            yield BranchView(self._catalog, name)
+        finally:
+            self._catalog.drop_branch(name)
+
+    @contextmanager
+    def _noting(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except TidegateError as error:
+            place = f" ({error.where})" if error.where else ""
+            self._errors.append(f"{what}: {error}{place}")
+        except Exception as error:
+            lines = str(error).strip().splitlines()
+            self._errors.append(f"{what}: {type(error).__name__}: {lines[0] if lines else 'no message'}")
+
+
+def _files_to_spare(table: TableMetadata, small: int) -> int:
+    """How many data files would go if each partition's small ones became one."""
+    # PyIceberg takes a second to load.
+    from tidegate.lake.manifests import data_files, list_manifests
+
+    if table.current is None:
+        return 0
+    per_partition: Counter[str] = Counter()
+    for manifest in list_manifests(table.current):
+        per_partition.update(f.partition for f in data_files(manifest) if not f.deletes and f.size < small)
+    return sum(count - 1 for count in per_partition.values() if count >= MIN_FILES_PER_GROUP)
+
+
+def _data_file_count(table: TableMetadata | None) -> int:
+    return table.current.count("total-data-files") if table is not None and table.current is not None else 0
