@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -205,3 +206,12 @@ def test_pointers_of_main_branches_and_their_bases_are_all_kept_from_the_sweep(l
     lake.restore("run-1", ORDERS, at("o2"))
     publish(lake, "run-2", {ORDERS: at("o3")})
     assert lake.all_pointers() == {at("o1"), at("o2"), at("o3")}
+
+
+def test_models_of_one_wave_may_make_the_same_namespace_at_once(lake: BranchCatalog) -> None:
+    lake.create_branch("run-1")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: lake.create_namespace("run-1", TableName("shop", "silver", f"t{n}")), range(24)))
+    lake.restore("run-1", ORDERS, at("o1"))
+    lake.publish("run-1", [ORDERS])
+    assert lake.head() == {ORDERS: at("o1")}

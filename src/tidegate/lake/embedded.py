@@ -126,6 +126,12 @@ class EmbeddedCatalog:
         with self._database.write() as db:
             _set_pointer(db, self._known_branch(db, branch), table, pointer)
 
+    def create_namespace(self, branch: str, table: TableName) -> None:
+        with self._database.write() as db:
+            catalog = self._known_branch(db, branch)
+            for namespace in (table.namespace, f"{table.namespace}.{table.layer}"):
+                _ensure_namespace(db, catalog, namespace)
+
     def drop_branch(self, name: str) -> None:
         catalog = self._branch_catalog(name)
         with self._database.write() as db:

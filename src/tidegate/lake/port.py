@@ -93,6 +93,9 @@ class BranchCatalog(Protocol):
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         """Put one table of the branch back to a pointer it had before (None: it did not exist)."""
 
+    def create_namespace(self, branch: str, table: TableName) -> None:
+        """Make room for the table on the branch, if there is none. Models of one wave may ask at the same moment."""
+
     def drop_branch(self, name: str) -> None:
         """Forget the branch; a branch that is gone already is no error. No file is touched."""
 

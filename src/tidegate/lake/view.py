@@ -39,6 +39,9 @@ class BranchView:
         found = self.metadata(table)
         return None if found is None else found.progress
 
+    def create_namespace(self, table: TableName) -> None:
+        self.catalog.create_namespace(self.branch, table)
+
     def restore(self, table: TableName, pointer: Pointer | None) -> None:
         self.catalog.restore(self.branch, table, pointer)
 
