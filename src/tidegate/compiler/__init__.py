@@ -1,0 +1,32 @@
+"""From a project to what is to be built: diagnostics, waves, fingerprints, and queries bound to a run."""
+
+from tidegate.compiler.adhoc import bind_adhoc
+from tidegate.compiler.bind import bind, bind_test
+from tidegate.compiler.compile import compile_project
+from tidegate.compiler.values import (
+    BoundQuery,
+    Compiled,
+    CompiledModel,
+    Diagnostic,
+    DiagnosticSeverity,
+    LandingRead,
+    RunValues,
+    Span,
+    TableRead,
+)
+
+__all__ = [
+    "BoundQuery",
+    "Compiled",
+    "CompiledModel",
+    "Diagnostic",
+    "DiagnosticSeverity",
+    "LandingRead",
+    "RunValues",
+    "Span",
+    "TableRead",
+    "bind",
+    "bind_adhoc",
+    "bind_test",
+    "compile_project",
+]

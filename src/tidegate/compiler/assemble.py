@@ -1,0 +1,66 @@
+"""Everything the passes understood → `CompiledModel` values."""
+
+from __future__ import annotations
+
+from tidegate.compiler.determinism import is_deterministic
+from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.fingerprints import fingerprint
+from tidegate.compiler.inlining import ephemeral_through, tables_through, zones_through
+from tidegate.compiler.values import CompiledModel
+from tidegate.names import TableName
+from tidegate.project import Materialized
+from tidegate.project.template_names import WATERMARK_NAMES
+
+__all__ = ["assemble_models"]
+
+
+def assemble_models(work: Workspace) -> dict[TableName, CompiledModel]:
+    """The models without errors, those that would be inlined into them included."""
+    steady = {table: _is_deterministic(work, draft) for table, draft in work.models.items()}
+    return {
+        table: _assemble(work, draft, steady)
+        for table, draft in sorted(work.models.items())
+        if not draft.failed and not any(found.failed for found in ephemeral_through(work, draft))
+    }
+
+
+def _assemble(work: Workspace, draft: Draft, steady: dict[TableName, bool]) -> CompiledModel:
+    table, reads = draft.model.table, tables_through(work, draft)
+    inlined = list(ephemeral_through(work, draft))
+    names = work.templates.names_used(draft.source).union(*(work.templates.names_used(d.source) for d in inlined))
+    return CompiledModel(
+        model=draft.model,
+        depends_on=tuple(sorted(reads - {table})),
+        sources=tuple(sorted(draft.sources.union(*(found.sources for found in inlined)))),
+        zones=tuple(sorted(zones_through(work, draft))),
+        fingerprint=_fingerprint(draft, {str(found.model.table): _fingerprint(found) for found in inlined}),
+        deterministic=all(steady[other] for other in _queried_with(work, draft)),
+        manual=bool(names & WATERMARK_NAMES),
+        uses_watermark="watermark_value" in names,
+        reads_itself=table in reads,
+        inlined=tuple(found.model.table for found in inlined),
+    )
+
+
+def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
+    queries = [rendering.query for rendering in draft.renderings if rendering.query]
+    return fingerprint(queries, draft.landing_reads, draft.model.settings, inlined or {})
+
+
+def _is_deterministic(work: Workspace, draft: Draft) -> bool:
+    if "run_started_at" in work.templates.names_used(draft.source):
+        return False
+    return all(is_deterministic(rendering.query) for rendering in draft.renderings if rendering.query)
+
+
+def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:
+    """The model, and the queries that run within its own: ephemeral models and views, however deep."""
+    seen = {draft.model.table}
+    waiting = list(draft.tables)
+    while waiting:
+        table = waiting.pop()
+        if table in seen or work.models[table].model.settings.materialized is Materialized.TABLE:
+            continue
+        seen.add(table)
+        waiting += work.models[table].tables
+    return seen

@@ -1,0 +1,73 @@
+"""Who must be built before whom: cycles, and the waves of what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+
+from tidegate.compiler.drafts import Workspace
+from tidegate.compiler.values import Diagnostic
+from tidegate.names import TableName
+from tidegate.project import Materialized
+
+__all__ = ["find_cycles", "waves_of"]
+
+Graph = Mapping[TableName, Set[TableName]]
+
+
+def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
+    models = work.models
+    edges: dict[TableName, set[TableName]] = {}
+    for table, draft in models.items():
+        # A table may read its own last state; a view or an inlined query that reads itself never ends.
+        keeps_rows = draft.model.settings.materialized is Materialized.TABLE
+        edges[table] = {other for other in draft.tables if other in models and not (keeps_rows and other == table)}
+    for path in _cycles(edges):
+        draft = models[path[0]]
+        message = " -> ".join(work.short(table) for table in path)
+        place = work.place_of_table(draft, path[1])
+        yield work.error(draft, "CyclicDependency", f"models depend on each other in a circle: {message}", place)
+        for table in path:
+            models[table].failed = True
+
+
+def waves_of(edges: Graph) -> tuple[tuple[TableName, ...], ...]:
+    """Each wave holds, in order of name, all that waits for nothing but earlier waves."""
+    waiting = {table: {other for other in upstream if other in edges} for table, upstream in edges.items()}
+    waves = []
+    while ready := sorted(table for table, upstream in waiting.items() if not upstream):
+        waves.append(tuple(ready))
+        done = set(ready)
+        waiting = {table: upstream - done for table, upstream in waiting.items() if table not in done}
+    return tuple(waves)
+
+
+def _cycles(edges: Graph) -> Iterator[tuple[TableName, ...]]:
+    """One shortest circle through each knot of models, beginning at its first name."""
+    left = dict(edges)
+    while True:
+        before = len(left)
+        left = {table: {other for other in upstream if other in left} for table, upstream in left.items()}
+        left = {table: upstream for table, upstream in left.items() if upstream}
+        if len(left) == before:
+            break
+    told: set[TableName] = set()
+    for table in sorted(left):
+        if table not in told and (path := _way_back(table, left)):
+            told.update(path)
+            yield path
+
+
+def _way_back(start: TableName, edges: Graph) -> tuple[TableName, ...] | None:
+    paths: list[tuple[TableName, ...]] = [(start,)]
+    seen: set[TableName] = set()
+    while paths:
+        longer = []
+        for path in paths:
+            for other in sorted(edges.get(path[-1], ())):
+                if other == start:
+                    return (*path, start)
+                if other not in seen:
+                    seen.add(other)
+                    longer.append((*path, other))
+        paths = longer
+    return None

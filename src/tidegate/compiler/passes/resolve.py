@@ -1,0 +1,75 @@
+"""Names in queries → models, tables of the lake and landing zones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.landings import landing_read, zone_names
+from tidegate.compiler.queries import Reference
+from tidegate.compiler.values import Diagnostic
+from tidegate.names import nearest
+from tidegate.project.problems import did_you_mean
+
+__all__ = ["resolve_names"]
+
+_FILE_FORMATS = {"csv", "json", "parquet", "orc", "text", "avro", "delta", "iceberg", "binaryfile", "xml"}
+
+
+def resolve_names(work: Workspace) -> Iterator[Diagnostic]:
+    for draft in work.sound:
+        yield from _resolve_declared(work, draft)
+        for rendering in draft.renderings:
+            for reference in rendering.query.references if rendering.query else ():
+                yield from _resolve(work, draft, rendering, reference)
+
+
+def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
+    calls = {call.placeholder: call for call in rendering.rendered.landings}
+    if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
+        draft.landings.add(call.zone)
+        draft.landing_reads.append(landing_read(call, work.settings))
+        if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
+            place = work.place(draft, rendering, reference.start)
+            suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
+            folder = work.settings.landing.root / call.zone
+            message = f"there is no landing zone '{call.zone}': no folder {folder}"
+            yield work.error(draft, "UnknownLandingZone", message, place, suggestion or "make the folder")
+        return
+    table = work.tables.find(reference.parts)
+    if table is None:
+        yield _unknown(work, draft, rendering, reference)
+    elif table in work.tables.models:
+        draft.tables.setdefault(table, (rendering, reference))
+    else:
+        draft.sources.add(table)
+
+
+def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """`depends_on` orders what no query shows."""
+    for name in draft.model.settings.depends_on if draft.test is None else ():
+        place = work.project.origin(draft.model, "depends_on")
+        table = work.tables.find(name.split("."))
+        if table is None:
+            suggestion = did_you_mean(work.tables.near(name.split(".")))
+            yield work.error(
+                draft, "UnknownDependency", f"depends_on names an unknown table '{name}'", place, suggestion
+            )
+        elif table in work.tables.models:
+            draft.tables.setdefault(table, place)
+
+
+def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Diagnostic:
+    name, parts = ".".join(reference.parts), reference.parts
+    message = f"unknown table '{name}'"
+    suggestion = did_you_mean(work.tables.near(parts))
+    if len(parts) == 1 and "." in name:
+        suggestion = "quote each part on its own: " + ".".join(f"`{part}`" for part in name.split("."))
+    elif len(parts) == 1 and suggestion is None:
+        suggestion = "write layer.name, or define it in a WITH clause"
+    elif len(parts) == 2 and parts[0].lower() in _FILE_FORMATS and suggestion is None:
+        suggestion = "files are read through landing_zone('…')"
+    elif len(parts) > 3:
+        message = f"'{name}' is not a table name: write layer.name or namespace.layer.name"
+    place = work.place(draft, rendering, reference.start)
+    return work.error(draft, "UnknownDependency", message, place, suggestion)

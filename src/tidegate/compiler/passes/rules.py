@@ -1,0 +1,120 @@
+"""Settings that do not go together, or not with what the query does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from sqlglot.tokens import TokenType
+
+from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.inlining import ephemeral_through, zones_through
+from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.project import Materialized, Strategy
+from tidegate.project.template_names import WATERMARK_NAMES
+
+__all__ = ["check_rules"]
+
+_NEEDED = {
+    Strategy.INCREMENTAL: ("unique_key",),
+    Strategy.DELETE_INSERT: ("unique_key",),
+    Strategy.SCD2: ("unique_key",),
+    Strategy.SNAPSHOT: ("partition_column",),
+    Strategy.TRACKED: ("group_key",),
+    Strategy.TIME_INTERVAL: ("time_column", "first_partition"),
+}
+
+
+def check_rules(work: Workspace) -> Iterator[Diagnostic]:
+    for draft in work.drafts:
+        if draft.test is None:
+            yield from _strategy(work, draft)
+    for draft in list(work.sound):
+        yield from _dates(work, draft)
+        yield from _test(work, draft) if draft.test else _landing(work, draft)
+    yield from _shared_archives(work)
+
+
+def _strategy(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    settings, place = draft.model.settings, work.project.origin(draft.model, "strategy")
+    for name in _NEEDED.get(settings.strategy, ()):
+        if not getattr(settings, name):
+            message = f"strategy {settings.strategy} needs {name}"
+            yield work.error(draft, "MissingKey", message, place, f"add -- @{name}: … to the top of the file")
+    if settings.on_duplicate == "latest" and settings.watermark_column is None:
+        message = "on_duplicate 'latest' needs watermark_column: without it no row is the latest"
+        at = work.project.origin(draft.model, "on_duplicate")
+        yield work.error(draft, "LatestWithoutWatermark", message, at, "add -- @watermark_column: …")
+    if settings.strategy is Strategy.SNAPSHOT and settings.partitioned_by:
+        message = "strategy snapshot replaces partitions of partition_column, so partitioned_by cannot be set as well"
+        at = work.project.origin(draft.model, "partitioned_by")
+        yield work.error(draft, "SnapshotPartitioning", message, at, "remove partitioned_by")
+    if settings.materialized is Materialized.VIEW:
+        used = sorted(WATERMARK_NAMES & work.templates.names_used(draft.source))
+        if used:
+            message = f"a view keeps no rows, so {used[0]} has no meaning in it"
+            at = work.project.origin(draft.model, "materialized")
+            yield work.error(draft, "ViewWithWatermark", message, at, f"remove {used[0]}, or make it a table")
+    if settings.materialized is Materialized.EPHEMERAL and draft.model.tests:
+        message = "an ephemeral model has no table, so its quality tests cannot run"
+        at = work.project.origin(draft.model, "materialized")
+        yield work.error(draft, "TestOfEphemeral", message, at, "move the tests to a model that reads it")
+
+
+def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    settings, zones = draft.model.settings, zones_through(work, draft)
+    if not zones:
+        return
+    if settings.materialized is Materialized.VIEW:
+        message = f"a view cannot read landing zone '{min(zones)}': its files are gone when the view is read"
+        at = work.project.origin(draft.model, "materialized")
+        yield work.error(draft, "ViewOverLandingZone", message, at, "make it a table")
+    is_table = settings.materialized is Materialized.TABLE
+    if is_table and settings.archive_landing_zones and settings.strategy is Strategy.FULL_REFRESH:
+        message = "archive_landing_zones with full_refresh would leave the next run nothing to read"
+        at = work.project.origin(draft.model, "archive_landing_zones")
+        yield work.error(draft, "ArchiveWithFullRefresh", message, at, "use append_only or another keeping strategy")
+
+
+def _shared_archives(work: Workspace) -> Iterator[Diagnostic]:
+    """A file that one model moves away may be one that another has yet to read."""
+    tables = [
+        draft for draft in work.sound if not draft.test and draft.model.settings.materialized is Materialized.TABLE
+    ]
+    zones = {draft.file: zones_through(work, draft) for draft in tables}
+    for draft in tables:
+        for zone in sorted(zones[draft.file]) if draft.model.settings.archive_landing_zones else ():
+            others = [other for other in tables if other is not draft and zone in zones[other.file]]
+            if others:
+                name, at = work.short(others[0].model.table), work.project.origin(draft.model, "archive_landing_zones")
+                message = f"landing zone '{zone}' is archived here but also read by {name}: run both together, always"
+                severity, span = DiagnosticSeverity.WARNING, Span(at.file, at.line, at.col)
+                yield Diagnostic(severity, "SharedArchivedZone", message, work.short(draft.model.table), span)
+
+
+def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """@start_date and @end_date have a value in a time_interval model only."""
+    if draft.test is None and draft.model.settings.strategy is Strategy.TIME_INTERVAL:
+        return
+    if draft.test is None and draft.model.settings.materialized is Materialized.EPHEMERAL:
+        return
+    where = "a quality test" if draft.test else f"a model of strategy {draft.model.settings.strategy}"
+    for part in (draft, *ephemeral_through(work, draft)):
+        for offset, name, rendering in _date_words(part):
+            message = f"@{name} has no value in {where}; it is set for strategy time_interval"
+            yield work.error(draft, "UnboundDate", message, work.place(part, rendering, offset))
+            return
+
+
+def _date_words(draft: Draft) -> Iterator[tuple[int, str, Rendering]]:
+    for rendering in draft.renderings:
+        for sign, word in pairwise(rendering.query.tokens if rendering.query else ()):
+            if sign.token_type is TokenType.PARAMETER and word.text.lower() in {"start_date", "end_date"}:
+                yield sign.start, word.text.lower(), rendering
+
+
+def _test(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    if zones := zones_through(work, draft):
+        message = f"a quality test looks at tables, not at landing zone '{min(zones)}'"
+        place = work.place(draft, draft.renderings[0], 0)
+        yield work.error(draft, "TestReadsLandingZone", message, place, "test the table that the zone is read into")

@@ -1,0 +1,156 @@
+"""One rendered text → one parsed query, with the tables it names and where."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from tidegate.compiler.scopes import cte_of, driving_tables
+
+__all__ = ["Query", "Reference", "SqlFault", "parse_query"]
+
+# Statements that it only knows as a whole are answered with a diagnostic here; its own warning would say it twice.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+_SPARK = Dialect.get_or_raise("spark")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFault:
+    """Why a text is not one query; `offset` is where in the text."""
+
+    code: str
+    message: str
+    offset: int
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A table named in a query: `text[start:end]`. `alias` None where the query gives it no other name."""
+
+    parts: tuple[str, ...]
+    start: int
+    end: int
+    alias: str | None
+    driving: bool
+    node: Any = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`text[start:end]` is the query without the comments around it and without the semicolon."""
+
+    text: str
+    start: int
+    end: int
+    tree: Any
+    tokens: tuple[Any, ...]
+    references: tuple[Reference, ...]
+
+
+def parse_query(text: str) -> Query | SqlFault:
+    try:
+        tokens: list[Token] = _SPARK.tokenize(text)
+    except TokenError:
+        return _unclosed(text)
+    first = [i for i, token in enumerate(tokens) if token.token_type is not TokenType.SEMICOLON]
+    if not first:
+        return SqlFault("EmptyModel", "the file holds no query", 0, "write a SELECT")
+    statement: list[Token] = []
+    for token in tokens[first[0] :]:
+        if token.token_type is TokenType.SEMICOLON:
+            break
+        statement.append(token)
+    if extra := [tokens[i] for i in first if tokens[i].start > statement[-1].end]:
+        message = "the file holds more than one statement; a model is one query"
+        return SqlFault("MultipleStatements", message, extra[0].start)
+    try:
+        tree = _SPARK.parser().parse(statement, text)[0]
+    except ParseError as error:
+        return _syntax_error(text, error)
+    except RecursionError:
+        return SqlFault("SqlSyntax", "the query is nested too deeply", statement[0].start)
+    if not isinstance(tree, exp.Query | exp.Values):
+        message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
+        return SqlFault("NotAQuery", message, statement[0].start)
+    found = _references(tree, statement)
+    if isinstance(found, SqlFault):
+        return found
+    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found)
+
+
+def _references(tree: Any, tokens: list[Token]) -> tuple[Reference, ...] | SqlFault:
+    """Tables by name; what a WITH defines is none, and neither is a table function."""
+    driving = driving_tables(tree)
+    references = []
+    for table in tree.find_all(exp.Table):
+        if table.find_ancestor(exp.Hint):
+            continue
+        parts = table.parts
+        if not all(isinstance(part, exp.Identifier) for part in parts):
+            if fault := _hidden_table(table, tokens):
+                return fault
+            continue
+        if len(parts) == 1 and cte_of(table) is not None:
+            continue
+        start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
+        name = ".".join(part.name for part in parts)
+        if table.args.get("version") or table.args.get("when"):
+            message = f"time travel is not supported in a model: {name} is read as the run's branch has it"
+            return SqlFault("TimeTravel", message, start, "remove VERSION AS OF or TIMESTAMP AS OF")
+        names = tuple(part.name for part in parts)
+        references.append(Reference(names, start, end, table.alias or None, id(table) in driving, table))
+    return tuple(sorted(references, key=lambda reference: reference.start))
+
+
+def _hidden_table(table: Any, tokens: list[Token]) -> SqlFault | None:
+    """IDENTIFIER('a.b') and TABLE(a.b) name a table where no parser can see which."""
+    for call in table.find_all(exp.Anonymous):
+        if call.name.lower() in {"identifier", "table", "stream"}:
+            start = next(token.start for token in tokens if token.text.lower() == call.name.lower())
+            message = f"{call.name.upper()}(…) hides which table is read, so its order of building cannot be known"
+            return SqlFault("HiddenDependency", message, start, "name the table plainly, or with ref()")
+    return None
+
+
+def _syntax_error(text: str, error: ParseError) -> SqlFault:
+    facts = error.errors[0] if error.errors else {}
+    highlight = str(facts.get("highlight") or "")
+    line, col = int(facts.get("line") or 1), int(facts.get("col") or 1)
+    start_of_line = 0
+    for _ in range(line - 1):
+        start_of_line = text.find("\n", start_of_line) + 1
+    offset = max(start_of_line, start_of_line + col - max(1, len(highlight)))
+    what = str(facts.get("description") or error).rstrip(".")
+    if what.startswith("Required keyword"):
+        what = "something is missing after it"
+    elif what.startswith("Invalid expression"):
+        what = "it is not expected here"
+    near = f" at '{highlight}'" if highlight else ""
+    return SqlFault(
+        "SqlSyntax", f"the SQL is not understood{near}: {what[:1].lower() + what[1:]}", min(offset, len(text))
+    )
+
+
+def _unclosed(text: str) -> SqlFault:
+    closings = {"'": "'", '"': '"', "`": "`", "/*": "*/", "--": "\n"}
+    offset = 0
+    while offset < len(text):
+        opening = next((mark for mark in closings if text.startswith(mark, offset)), None)
+        if opening is None:
+            offset += 1
+            continue
+        end = offset + len(opening)
+        while end < len(text) and not text.startswith(closings[opening], end):
+            end += 2 if text[end] == "\\" and opening in "'\"" else 1
+        if end >= len(text) and opening != "--":
+            what = "comment" if opening == "/*" else "quote"
+            return SqlFault("SqlSyntax", f"the {what} that opens here is not closed", offset)
+        offset = end + len(closings[opening])
+    return SqlFault("SqlSyntax", "the SQL cannot be split into words", 0)

@@ -1,0 +1,89 @@
+"""Which names mean what at a place of a syntax tree: CTEs, the tables of a SELECT, the path of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlglot import exp
+
+__all__ = ["cte_of", "driving_tables", "enclosing_selects", "sources_of", "visible_name"]
+
+
+def cte_of(table: Any) -> Any | None:
+    """The CTE that a one-part table name means: of the nearest WITH around it, defined before it is used."""
+    name = table.name.lower()
+    child, node = table, table.parent
+    while node is not None:
+        if isinstance(node, exp.With):
+            visible = node.expressions[: child.index]
+            if node.args.get("recursive"):
+                visible = [*visible, child]
+        else:
+            clause = node.args.get("with_")
+            visible = clause.expressions if clause is not None and clause is not child else ()
+        for cte in reversed(visible):
+            if cte.alias.lower() == name:
+                return cte
+        child, node = node, node.parent
+    return None
+
+
+def driving_tables(tree: Any) -> frozenset[int]:
+    """`id()` of each table on the path of leftmost FROM items, through CTEs, subqueries and branches of a UNION."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, exp.SetOperation):
+            waiting.append(node.this)
+            if isinstance(node, exp.Union):
+                waiting.append(node.expression)
+        elif isinstance(node, exp.Select):
+            clause = node.args.get("from_")
+            waiting.append(clause.this if clause else None)
+        elif isinstance(node, exp.Subquery):
+            waiting.append(node.this)
+        elif isinstance(node, exp.Table):
+            cte = cte_of(node) if len(node.parts) == 1 else None
+            if cte is not None:
+                waiting.append(cte.this)
+            else:
+                found.add(id(node))
+    return frozenset(found)
+
+
+def enclosing_selects(node: Any) -> Iterator[Any]:
+    """The SELECTs around a node, innermost first."""
+    node = node.parent
+    while node is not None:
+        if isinstance(node, exp.Select):
+            yield node
+        node = node.parent
+
+
+def sources_of(select: Any) -> list[Any]:
+    """What a SELECT reads from directly: tables, subqueries, laterals; parenthesised joins are opened."""
+    clause = select.args.get("from_")
+    waiting = [clause.this] if clause else []
+    waiting += [join.this for join in select.args.get("joins") or ()]
+    sources = list(select.args.get("laterals") or ())
+    while waiting:
+        node = waiting.pop()
+        waiting += [join.this for join in node.args.get("joins") or ()]
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table) and not node.alias:
+            waiting.append(node.this)
+        else:
+            sources.append(node)
+    return sources
+
+
+def visible_name(source: Any) -> str:
+    """The name by which columns of the source are qualified, lower case; empty where it has none."""
+    if alias := source.alias:
+        return str(alias).lower()
+    return str(source.parts[-1].name).lower() if isinstance(source, exp.Table) else ""

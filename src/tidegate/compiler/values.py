@@ -1,0 +1,143 @@
+"""What the compiler gives: diagnostics, the compiled project, and queries bound to one run's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegate.config import ZoneSettings
+from tidegate.names import TableName
+from tidegate.project.model import Model
+
+__all__ = [
+    "BoundQuery",
+    "Compiled",
+    "CompiledModel",
+    "Diagnostic",
+    "DiagnosticSeverity",
+    "LandingRead",
+    "RunValues",
+    "Span",
+    "TableRead",
+]
+
+
+class DiagnosticSeverity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source file; `line` and `col` count from 1, `file` is relative to the project."""
+
+    file: str
+    line: int
+    col: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    severity: DiagnosticSeverity
+    code: str
+    message: str
+    model: str | None = None
+    span: Span | None = None
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModel:
+    """A model whose templates, SQL and names were understood.
+
+    `depends_on`: the models whose tables or views it reads (through ephemeral models, which have no table), itself
+    left out. `sources`: lake tables it reads that no model makes. `zones`: landing zones. `reads_itself`: it reads its
+    own table. `manual`: its template uses `watermark_value` or `is_incremental()`, so its author decides what is read.
+    `inlined`: the ephemeral models that are part of its query.
+    """
+
+    model: Model
+    depends_on: tuple[TableName, ...]
+    sources: tuple[TableName, ...]
+    zones: tuple[str, ...]
+    fingerprint: str
+    deterministic: bool
+    manual: bool
+    uses_watermark: bool
+    reads_itself: bool
+    inlined: tuple[TableName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`waves`: every model that has a table or view, in the order to build; ephemeral ones are only in `models`."""
+
+    models: Mapping[TableName, CompiledModel]
+    waves: tuple[tuple[TableName, ...], ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    namespace: str = ""
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity is DiagnosticSeverity.ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class RunValues:
+    """What templates may ask of a run. `incremental` is what `is_incremental()` says; times are UTC, ISO 8601."""
+
+    run_started_at: str
+    incremental: bool = False
+    watermark_value: str | None = None
+    start_date: str | None = None
+    end_date: str | None = None
+    vars: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LandingRead:
+    """One way in which a query reads a zone: declared settings with the call's own arguments on top."""
+
+    zone: str
+    settings: ZoneSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """One place in `BoundQuery.sql` that reads a table: `sql[start:end]` is its name (fully qualified, quoted).
+
+    Exactly one of `table` and `landing` is set. `alias` is the name it has in the query, None where the query gives
+    none. `driving`: on the path of leftmost FROM items from the root (through CTEs, subqueries in FROM and every
+    branch of a UNION), so its rows become result rows; the others are looked up.
+    """
+
+    start: int
+    end: int
+    alias: str | None
+    driving: bool
+    table: TableName | None = None
+    landing: LandingRead | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A model's SQL with templates rendered, ephemeral models inlined and every table name in full."""
+
+    sql: str
+    reads: tuple[TableRead, ...]
+    columns: tuple[str, ...] = ()
+
+    def substitute(self, replacement: Callable[[TableRead], str | None]) -> str:
+        """The SQL with some reads replaced by other relations (a name or a parenthesised query); None keeps one."""
+        text, last = [], 0
+        for read in sorted(self.reads, key=lambda read: read.start):
+            relation = replacement(read)
+            if relation is None:
+                continue
+            name = (read.table.name if read.table else read.landing.zone if read.landing else "t").replace("`", "``")
+            alias = "" if read.alias else f" AS `{name}`"
+            text += [self.sql[last : read.start], relation, alias]
+            last = read.end
+        return "".join([*text, self.sql[last:]])

@@ -1,0 +1,100 @@
+"""The plan: which models a run would build, in which order, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.config import Settings
+from tidegate.lake.progress import Progress
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.decide import Decision, RunType, decide
+from tidegate.planner.inputs import Inputs, read_inputs
+from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
+from tidegate.project.model import Strategy
+
+__all__ = ["Facts", "Plan", "Step", "Wish", "make_plan", "plan_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller of a run asked for that changes decisions."""
+
+    now: datetime
+    full_refresh: bool = False
+    from_: datetime | None = None
+    to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a decision was made from."""
+
+    decision: Decision
+    inputs: Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`tentative`: it depends on what its upstreams turn out to change; the run decides again when it gets there."""
+
+    table: TableName
+    wave: int
+    decision: Decision
+    tentative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[Step, ...]
+
+    @property
+    def idle(self) -> bool:
+        return all(step.decision.run_type is RunType.SKIP for step in self.steps)
+
+
+def plan_model(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings, wish: Wish) -> Facts:
+    """Decide one model from the lake as `lake` shows it now."""
+    metadata = lake.metadata(model.model.table)
+    progress = metadata.progress if metadata else None
+    inputs = read_inputs(model, compiled, lake, settings, progress)
+    intervals = _intervals(model, progress, wish)
+    asked = wish.from_ is not None or wish.to is not None
+    decision = decide(model, metadata is not None, progress, inputs, wish.full_refresh, intervals, asked)
+    return Facts(decision, inputs)
+
+
+def _intervals(model: CompiledModel, progress: Progress | None, wish: Wish) -> tuple[Interval, ...]:
+    settings = model.model.settings
+    if settings.strategy is not Strategy.TIME_INTERVAL:
+        return ()
+    keep = progress is not None and progress.fingerprint == model.fingerprint and not wish.full_refresh
+    done = decode(progress.intervals) if progress and keep else ()
+    first = parse_time(settings.first_partition or "1970-01-01")
+    return due_intervals(first, wish.now, settings.granularity, done, settings.lookback, (wish.from_, wish.to))
+
+
+def make_plan(
+    compiled: Compiled, selected: Collection[TableName], lake: BranchView, settings: Settings, wish: Wish
+) -> Plan:
+    """One step per selected model, in waves. A model below one that will run is planned as if that one changes."""
+    steps: list[Step] = []
+    running: set[TableName] = set()
+    for number, wave in enumerate(compiled.waves):
+        for table in wave:
+            if table not in selected:
+                continue
+            model = compiled.models[table]
+            decision = plan_model(model, compiled, lake, settings, wish).decision
+            upstream = sorted(running & set(model.depends_on))
+            tentative = decision.run_type is RunType.SKIP and bool(upstream)
+            if tentative:
+                names = ", ".join(name.short(compiled.namespace) for name in upstream)
+                decision = Decision(RunType.INCREMENTAL, f"if {names} changes")
+            if decision.run_type is not RunType.SKIP:
+                running.add(table)
+            steps.append(Step(table, number, decision, tentative))
+    return Plan(tuple(steps))

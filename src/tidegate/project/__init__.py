@@ -1,0 +1,21 @@
+"""Model files, sidecars, directives and templates, as values."""
+
+from tidegate.project.load import load_project
+from tidegate.project.model import Materialized, Model, ModelSettings, QualityTest, Severity, Strategy
+from tidegate.project.problems import Place, Problem
+from tidegate.project.project import Project
+from tidegate.project.templates import MacroFile
+
+__all__ = [
+    "MacroFile",
+    "Materialized",
+    "Model",
+    "ModelSettings",
+    "Place",
+    "Problem",
+    "Project",
+    "QualityTest",
+    "Severity",
+    "Strategy",
+    "load_project",
+]

@@ -1,0 +1,72 @@
+"""`-- @key: value` lines in the leading comment block of a SQL file, read from the text before any template runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from tidegate.names import nearest
+from tidegate.project.problems import Place, Problem, did_you_mean
+
+__all__ = ["Directive", "read_directives"]
+
+_DIRECTIVE = re.compile(r"\s*--\s*(?P<at>@(?P<key>[A-Za-z_][\w-]*))\s*(?P<colon>:?)[ \t]*(?P<value>.*?)\s*$")
+_BLOCKS = (("/*", "*/"), ("{#", "#}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    key: str
+    value: str
+    place: Place
+
+
+def read_directives(
+    source: str, file: str, known: Collection[str]
+) -> tuple[tuple[Directive, ...], tuple[Problem, ...]]:
+    """The header's directives, and what is wrong with their form; values are not looked at."""
+    found: list[Directive] = []
+    problems: list[Problem] = []
+    for line, text, in_header in _lines(source):
+        match = _DIRECTIVE.match(text)
+        if match is None:
+            continue
+        key, place = match["key"], Place(file, line, match.start("at") + 1)
+        if not match["colon"]:
+            # Prose may mention @someone; only what is meant as a directive is one with its colon forgotten.
+            if key in known and in_header:
+                message = f"directive @{key} lacks its colon"
+                problems.append(Problem("MalformedDirective", message, place, suggestion=f"write -- @{key}: value"))
+        elif key not in known:
+            names = tuple(f"@{name}" for name in nearest(key, known))
+            message = f"unknown directive @{key}"
+            suggestion = did_you_mean(names) or f"known are {', '.join(sorted(known))}"
+            problems.append(Problem("UnknownDirective", message, place, suggestion=suggestion))
+        elif not in_header:
+            message = f"directive @{key} stands below the first line of code, where it has no effect"
+            suggestion = "move it into the comment block at the top of the file"
+            problems.append(Problem("MisplacedDirective", message, place, suggestion=suggestion))
+        else:
+            found.append(Directive(key, match["value"], place))
+    return tuple(found), tuple(problems)
+
+
+def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Each line outside block comments of the header: its number, its text, whether it is in the header."""
+    in_header, closing = True, None
+    for number, line in enumerate(source.split("\n"), 1):
+        stripped = line.strip()
+        if closing:
+            if closing not in stripped:
+                continue
+            stripped, closing = stripped.partition(closing)[2].strip(), None
+        while in_header and (block := next((b for b in _BLOCKS if stripped.startswith(b[0])), None)):
+            rest = stripped[2:].partition(block[1])
+            if not rest[1]:
+                closing, stripped = block[1], ""
+                break
+            stripped = rest[2].strip()
+        if in_header and stripped and not stripped.startswith("--"):
+            in_header = False
+        yield number, line, in_header

@@ -1,0 +1,212 @@
+"""Every setting that a model may have, and how its value is read from a directive, a sidecar or [defaults]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from tidegate.config import parse_duration
+from tidegate.names import nearest
+from tidegate.project.lists import split_list, unquote
+from tidegate.project.model import Materialized, Strategy
+
+__all__ = ["KEYS", "SPELLINGS", "Key", "KindValue"]
+
+Read = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KindValue:
+    """What `kind` or `merge_strategy` says: a strategy, or that the model is a view."""
+
+    strategy: Strategy
+    materialized: Materialized
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`field` of ModelSettings that the key sets; None: this version has no use for it, and `refused` says how it
+    answers: with an error, or with a warning that it has no effect. `unless` is the value that asks for nothing."""
+
+    read: Read
+    field: str | None = None
+    refused: bool = False
+    unless: Any = None
+    repeatable: bool = False
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, str):
+        return value.strip()
+    raise ValueError(f"must be text, not {value!r}")
+
+
+def _as_written(value: Any) -> Any:
+    return value
+
+
+def _filled(value: Any) -> str:
+    if text := _text(value):
+        return text
+    raise ValueError("must not be empty")
+
+
+def _one_of(*choices: str) -> Read:
+    def read(value: Any) -> str:
+        text = _filled(value)
+        if text in choices:
+            return text
+        hint = nearest(text, choices, 1)
+        meant = f"; did you mean '{hint[0]}'?" if hint else ""
+        raise ValueError(f"must be {', '.join(choices[:-1])} or {choices[-1]}, not '{text}'{meant}")
+
+    return read
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
+        return value.strip().lower() == "true"
+    raise ValueError(f"must be true or false, not {value!r}")
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"must be a whole number of 0 or more, not {value!r}")
+    return value
+
+
+def _items(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(_filled(item) for item in value)
+    return split_list(_filled(value))
+
+
+def _column(value: Any) -> str:
+    return unquote(_filled(value))
+
+
+def _columns(value: Any) -> tuple[str, ...]:
+    # In a sidecar's list each item is one name already, whatever signs it holds.
+    names = tuple(_filled(v) for v in value) if isinstance(value, list) else tuple(unquote(i) for i in _items(value))
+    lowered = [name.lower() for name in names]
+    if repeated := next((name for name in names if lowered.count(name.lower()) > 1), None):
+        raise ValueError(f"names column '{repeated}' twice")
+    if not names:
+        raise ValueError("must name a column")
+    return names
+
+
+_NAME = r"(?:[^\W\d]\w*|`[^`]+`)(?:\.(?:[^\W\d]\w*|`[^`]+`))*"
+_TRANSFORM = re.compile(
+    rf"{_NAME}|(?:years?|months?|days?|hours?|date|date_hour)\(\s*{_NAME}\s*\)"
+    rf"|(?:bucket|truncate)\(\s*[1-9]\d*\s*,\s*{_NAME}\s*\)",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(rf"(?:{_NAME})(?:\s+(?:asc|desc))?(?:\s+nulls\s+(?:first|last))?", re.IGNORECASE)
+
+
+def _matching(pattern: re.Pattern[str], example: str) -> Read:
+    def read(value: Any) -> tuple[str, ...]:
+        items = _items(value)
+        if bad := next((item for item in items if not pattern.fullmatch(item)), None):
+            raise ValueError(f"'{bad}' is not understood; write for example {example}")
+        return items
+
+    return read
+
+
+def _moment(value: Any) -> str:
+    text = _filled(value)
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"must be a date or time such as 2026-01-31 or 2026-01-31T06:00:00, not '{text}'") from None
+    return text
+
+
+def _duration_text(value: Any) -> str:
+    parse_duration(_filled(value))
+    return _filled(value)
+
+
+def _column_notes(value: Any) -> Mapping[str, str]:
+    """`name: description` from a directive, a table from a file."""
+    if isinstance(value, dict):
+        notes = {}
+        for name, note in value.items():
+            notes[str(name)] = _text(note.get("description", "")) if isinstance(note, dict) else _text(note)
+        return notes
+    name, colon, note = _filled(value).partition(":")
+    if not colon:
+        raise ValueError(f"must be 'name: description', not '{value}'")
+    return {unquote(name.strip()): note.strip()}
+
+
+SPELLINGS: Mapping[str, KindValue] = {
+    **{strategy.value: KindValue(strategy, Materialized.TABLE) for strategy in Strategy},
+    "microbatch": KindValue(Strategy.TIME_INTERVAL, Materialized.TABLE),
+    "table": KindValue(Strategy.FULL_REFRESH, Materialized.TABLE),
+    "append": KindValue(Strategy.APPEND_ONLY, Materialized.TABLE),
+    "merge": KindValue(Strategy.INCREMENTAL, Materialized.TABLE),
+    "view": KindValue(Strategy.FULL_REFRESH, Materialized.VIEW),
+}
+
+
+def _kind(value: Any) -> KindValue:
+    return SPELLINGS[_one_of(*SPELLINGS)(value)]
+
+
+def _materialized(value: Any) -> Materialized:
+    return Materialized(_one_of(*(choice.value for choice in Materialized))(value))
+
+
+_KIND = Key(_kind, "strategy")
+
+KEYS: Mapping[str, Key] = {
+    "merge_strategy": _KIND,
+    "kind": _KIND,
+    "materialized": Key(_materialized, "materialized"),
+    "unique_key": Key(_columns, "unique_key"),
+    "group_key": Key(_columns, "group_key"),
+    "watermark_column": Key(_column, "watermark_column"),
+    "partition_column": Key(_column, "partition_column"),
+    "partitioned_by": Key(_matching(_TRANSFORM, "country, days(ordered_at), bucket(16, id)"), "partitioned_by"),
+    "sorted_by": Key(_matching(_ORDER, "customer_id, ordered_at DESC"), "sorted_by"),
+    "time_column": Key(_column, "time_column"),
+    "granularity": Key(_one_of("hour", "day", "week", "month", "year"), "granularity"),
+    "lookback": Key(_count, "lookback"),
+    "first_partition": Key(_moment, "first_partition"),
+    "scd_valid_from": Key(_column, "scd_valid_from"),
+    "scd_valid_to": Key(_column, "scd_valid_to"),
+    "scd_deletes": Key(_one_of("close", "keep"), "scd_deletes"),
+    "on_empty": Key(_one_of("replace", "keep", "fail"), "on_empty"),
+    "on_duplicate": Key(_one_of("latest", "fail"), "on_duplicate"),
+    "null_keys": Key(_one_of("fail", "match"), "null_keys"),
+    "deltas": Key(_one_of("auto", "never"), unless="auto"),
+    "deletes": Key(_one_of("propagate", "ignore")),
+    "skip": Key(_one_of("auto", "never"), "skip"),
+    "archive_landing_zones": Key(_boolean, "archive_landing_zones"),
+    "constraint": Key(_as_written, refused=True, repeatable=True),
+    "audit": Key(_as_written, refused=True, repeatable=True),
+    "warning": Key(_as_written, refused=True, repeatable=True),
+    "quarantine": Key(_boolean, refused=True, unless=False),
+    "format": Key(_one_of("iceberg", "delta"), refused=True, unless="iceberg"),
+    "description": Key(_text, "description"),
+    "owner": Key(_text, "owner"),
+    "tags": Key(_items, "tags"),
+    "column": Key(_column_notes, "columns", repeatable=True),
+    "depends_on": Key(_items, "depends_on"),
+    "freshness": Key(_duration_text),
+    "max_retries": Key(_count, unless=0),
+    "retry_delay_seconds": Key(_count, unless=30),
+    "timeout": Key(_duration_text),
+}

@@ -1,0 +1,205 @@
+"""The files of a landing zone: which are there, of what kind, and which of them are new. No data is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tidegate.errors import LandingError
+from tidegate.names import nearest
+
+__all__ = [
+    "FileMark",
+    "NewFiles",
+    "ZoneFile",
+    "file_format",
+    "files_by_format",
+    "list_zone",
+    "unconsumed",
+    "verify_unchanged",
+]
+
+_FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
+_DECLARED = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
+
+
+class FileMark(Protocol):
+    """What tells one state of a file from another."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def mtime_ns(self) -> int: ...
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class ZoneFile:
+    """A file as it was listed. `path` is relative to the zone, with forward slashes."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewFiles:
+    """`replaced`: a file of that name was consumed, but it had another size or time."""
+
+    new: tuple[ZoneFile, ...]
+    replaced: tuple[ZoneFile, ...]
+
+    @property
+    def all(self) -> tuple[ZoneFile, ...]:
+        return tuple(sorted((*self.new, *self.replaced)))
+
+
+def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
+    """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included."""
+    folder = _zone_folder(root, zone)
+    found: list[ZoneFile] = []
+    try:
+        _walk(folder, "", zone, found, (_identity(folder),))
+    except OSError as error:
+        raise LandingError(
+            f"landing zone '{zone}' cannot be listed: {error.strerror or error}",
+            where=str(error.filename or folder),
+            remedy="give this user read access to the folder and all folders in it",
+        ) from error
+    return tuple(sorted(found))
+
+
+def file_format(path: str) -> str | None:
+    """csv, json or parquet by the name's ending, a `.gz` after it allowed where Spark can read that; else None."""
+    name = path.rsplit("/", 1)[-1].lower()
+    zipped = name.endswith(".gz")
+    found = _FORMATS.get(os.path.splitext(name.removesuffix(".gz"))[1])
+    return None if zipped and found == "parquet" else found
+
+
+def files_by_format(
+    folder: Path, files: Sequence[ZoneFile], declared: str | None
+) -> Mapping[str, tuple[ZoneFile, ...]]:
+    """The files per format: the zone's declared one, or each file's own by its ending."""
+    if declared is not None and declared.lower() not in _DECLARED:
+        raise LandingError(
+            f"landing zone '{folder.name}' is declared as '{declared}', which is not a format",
+            where=f"[landing.{folder.name}] format",
+            remedy=f"write one of {', '.join(_DECLARED)}",
+        )
+    groups: dict[str, list[ZoneFile]] = {}
+    for file in files:
+        kind = _DECLARED[declared.lower()] if declared else file_format(file.path)
+        if kind is None:
+            raise LandingError(
+                f"landing zone '{folder.name}' holds '{file.path}', whose kind its name does not say",
+                where=str(folder / file.path),
+                remedy=f'declare format = "csv" (or json, parquet) in [landing.{folder.name}], let the name end in '
+                f"{', '.join(_FORMATS)}, or begin it with '_' so that it is not read",
+            )
+        groups.setdefault(kind, []).append(file)
+    return {kind: tuple(groups[kind]) for kind in sorted(groups)}
+
+
+def unconsumed(files: Iterable[ZoneFile], consumed: Iterable[FileMark]) -> NewFiles:
+    """The files that were not consumed as they are now."""
+    before: dict[str, set[tuple[int, int]]] = {}
+    for mark in consumed:
+        before.setdefault(mark.path, set()).add((mark.size, mark.mtime_ns))
+    new, replaced = [], []
+    for file in files:
+        if file.path not in before:
+            new.append(file)
+        elif (file.size, file.mtime_ns) not in before[file.path]:
+            replaced.append(file)
+    return NewFiles(tuple(new), tuple(replaced))
+
+
+def verify_unchanged(folder: Path, files: Iterable[ZoneFile]) -> tuple[ZoneFile, ...]:
+    """Those of `files` that were changed or removed since they were listed."""
+    changed = []
+    for file in files:
+        try:
+            status = (folder / file.path).stat()
+        except OSError:
+            changed.append(file)
+            continue
+        if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
+            changed.append(file)
+    return tuple(changed)
+
+
+def _zone_folder(root: Path, zone: str) -> Path:
+    if not zone or zone.startswith("/") or any(part[:1] in ("", "_", ".") for part in zone.split("/")):
+        raise LandingError(
+            f"'{zone}' is not a landing zone's name",
+            remedy=f"name a folder of {root}; names that begin with '_' or '.' are never read",
+        )
+    folder = root / zone
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise LandingError(
+            f"landing zone '{zone}' is a file, not a folder",
+            where=str(folder),
+            remedy=f"move the file into a folder of its own: {folder.parent}/<zone>/{folder.name}",
+        )
+    close = nearest(zone, _zones(root))
+    raise LandingError(
+        f"landing zone '{zone}' does not exist" + (f"; did you mean {' or '.join(close)}?" if close else ""),
+        where=str(folder),
+        remedy=f"make the folder {folder} and put files there, or correct the name",
+    )
+
+
+def _zones(root: Path) -> list[str]:
+    try:
+        return [entry.name for entry in root.iterdir() if entry.is_dir() and entry.name[:1] not in ("_", ".")]
+    except OSError:
+        return []
+
+
+def _walk(folder: Path, prefix: str, zone: str, found: list[ZoneFile], above: tuple[tuple[int, int], ...]) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name[:1] in ("_", "."):
+                continue
+            try:
+                status = entry.stat()
+            except FileNotFoundError:
+                if entry.is_symlink():
+                    raise _unreadable(zone, entry.path, "is a symbolic link to nothing", "remove or mend it") from None
+                continue  # it was removed while the folder was being listed
+            if stat.S_ISDIR(status.st_mode):
+                identity = (status.st_dev, status.st_ino)
+                if identity in above:
+                    raise _unreadable(zone, entry.path, "is a link to a folder above itself", "remove the link")
+                _walk(Path(entry.path), f"{prefix}{entry.name}/", zone, found, (*above, identity))
+            elif stat.S_ISREG(status.st_mode):
+                _check_name(zone, entry.name, entry.path)
+                found.append(ZoneFile(f"{prefix}{entry.name}", status.st_size, status.st_mtime_ns))
+            else:
+                raise _unreadable(zone, entry.path, "is neither a file nor a folder", "move it out of the zone")
+
+
+def _check_name(zone: str, name: str, path: str) -> None:
+    if ":" in name:
+        raise _unreadable(zone, path, "has a colon in its name, which Spark's file layer cannot open", "rename it")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise _unreadable(zone, ascii(path), "has a name that is not UTF-8", "rename it") from None
+
+
+def _unreadable(zone: str, path: str, why: str, remedy: str) -> LandingError:
+    return LandingError(f"landing zone '{zone}': '{os.path.basename(path)}' {why}", where=path, remedy=remedy)
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    status = folder.stat()
+    return status.st_dev, status.st_ino

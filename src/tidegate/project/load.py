@@ -1,0 +1,98 @@
+"""A folder → a `Project`: every file read, every setting understood, every problem noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from tidegate.config import Settings
+from tidegate.project.directives import read_directives
+from tidegate.project.discover import ModelFiles, discover
+from tidegate.project.keys import KEYS
+from tidegate.project.model import Model, QualityTest
+from tidegate.project.problems import Place, Problem
+from tidegate.project.project import Project
+from tidegate.project.quality_tests import read_quality_test
+from tidegate.project.settings import Entry, Level, merge_levels, read_level
+from tidegate.project.sidecars import entries_of, read_settings_file
+from tidegate.project.templates import MacroFile
+
+__all__ = ["load_project"]
+
+
+def load_project(settings: Settings) -> Project:
+    reader = _Reader(settings)
+    found = discover(settings.root, settings.project.namespace)
+    reader.problems += found.problems
+    base = reader.project_defaults()
+    folders = {path.parent: reader.settings_file(path) for path in found.defaults}
+    models = [model for files in found.models for model in reader.models(files, base, folders)]
+    macros = [MacroFile(str(path), text) for path in found.macros if (text := reader.text(path)) is not None]
+    return Project(tuple(models), tuple(macros), tuple(reader.problems), reader.origins)
+
+
+class _Reader:
+    """Reads files of one project and keeps what was wrong with them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.problems: list[Problem] = []
+        self.origins: dict[Path, Mapping[str, Place]] = {}
+
+    def text(self, path: PurePosixPath) -> str | None:
+        try:
+            return (self.settings.root / path).read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            message, place = "the file is not UTF-8 text", Place(str(path), line)
+        except OSError as error:
+            message, place = f"the file cannot be read: {error.strerror or error}", Place(str(path))
+        self.problems.append(Problem("UnreadableFile", message, place))
+        return None
+
+    def project_defaults(self) -> Level:
+        file = self.settings.file
+        text = file.read_text("utf-8-sig") if self.settings.defaults and file.is_file() else ""
+        name = file.relative_to(self.settings.root).as_posix() if file.is_relative_to(self.settings.root) else str(file)
+        return self._level(entries_of(self.settings.defaults, text, name, ("defaults",)))
+
+    def settings_file(self, path: PurePosixPath) -> Level:
+        text = self.text(path)
+        if text is None:
+            return Level({})
+        entries, problems = read_settings_file(text, str(path))
+        self.problems += problems
+        return self._level(entries)
+
+    def models(self, files: ModelFiles, base: Level, folders: Mapping[PurePosixPath, Level]) -> list[Model]:
+        short = files.table.short(self.settings.project.namespace)
+        models, before = [], len(self.problems)
+        tests = tuple(test for path in files.tests if (test := self._quality_test(path)) is not None)
+        sidecar = [self.settings_file(path) for path in files.sidecars[:1]]
+        for path in files.sources:
+            source = self.text(path)
+            if source is None:
+                continue
+            directives, problems = read_directives(source, str(path), KEYS)
+            self.problems += problems
+            header = self._level(Entry(d.key, d.value, d.place) for d in directives)
+            above = [folders[folder] for folder in reversed(path.parents) if folder in folders]
+            merged, origins = merge_levels([base, *above, *sidecar, header])
+            self.origins[Path(path)] = origins
+            models.append(Model(files.table, Path(path), source, merged, tests))
+        self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
+        return models
+
+    def _quality_test(self, path: PurePosixPath) -> QualityTest | None:
+        source = self.text(path)
+        if source is None:
+            return None
+        test, problems = read_quality_test(Path(path), source)
+        self.problems += problems
+        return test
+
+    def _level(self, entries: Iterable[Entry]) -> Level:
+        level = read_level(entries)
+        self.problems += level.problems
+        return level

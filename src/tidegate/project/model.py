@@ -1,0 +1,92 @@
+"""A model and its settings, as read from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from tidegate.names import TableName
+
+__all__ = ["Materialized", "Model", "ModelSettings", "QualityTest", "Severity", "Strategy"]
+
+
+class Strategy(StrEnum):
+    FULL_REFRESH = "full_refresh"
+    INCREMENTAL = "incremental"
+    APPEND_ONLY = "append_only"
+    DELETE_INSERT = "delete_insert"
+    SCD2 = "scd2"
+    SNAPSHOT = "snapshot"
+    TRACKED = "tracked"
+    TIME_INTERVAL = "time_interval"
+
+
+class Materialized(StrEnum):
+    TABLE = "table"
+    VIEW = "view"
+    EPHEMERAL = "ephemeral"
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARN = "warn"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """What a model's directives, sidecar and defaults add up to."""
+
+    strategy: Strategy = Strategy.FULL_REFRESH
+    materialized: Materialized = Materialized.TABLE
+    unique_key: tuple[str, ...] = ()
+    group_key: tuple[str, ...] = ()
+    watermark_column: str | None = None
+    partition_column: str | None = None
+    partitioned_by: tuple[str, ...] = ()
+    sorted_by: tuple[str, ...] = ()
+    time_column: str | None = None
+    granularity: str = "day"
+    lookback: int = 0
+    first_partition: str | None = None
+    scd_valid_from: str = "valid_from"
+    scd_valid_to: str = "valid_to"
+    scd_deletes: str = "close"
+    on_empty: str = "replace"
+    on_duplicate: str | None = None
+    null_keys: str = "fail"
+    deletes: str | None = None
+    skip: str = "auto"
+    archive_landing_zones: bool = False
+    description: str = ""
+    owner: str = ""
+    tags: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class QualityTest:
+    """A SQL test: it passes when its query returns no rows. `path` is relative to the project."""
+
+    name: str
+    path: Path
+    source: str
+    severity: Severity = Severity.ERROR
+    description: str = ""
+    timeout: timedelta | None = None
+    remediation: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What produces one table or view. `path` is relative to the project; `source` is the file's text as it is."""
+
+    table: TableName
+    path: Path
+    source: str
+    settings: ModelSettings
+    tests: tuple[QualityTest, ...] = ()

@@ -1,0 +1,50 @@
+"""`tests/quality/*.sql`: queries that return the rows which break a rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidegate.config import parse_duration
+from tidegate.names import nearest
+from tidegate.project.directives import Directive, read_directives
+from tidegate.project.lists import split_list
+from tidegate.project.model import QualityTest, Severity
+from tidegate.project.problems import Problem, did_you_mean
+
+__all__ = ["read_quality_test"]
+
+_KEYS = ("severity", "description", "timeout", "tags", "remediation")
+
+
+def read_quality_test(path: Path, source: str) -> tuple[QualityTest, tuple[Problem, ...]]:
+    """The test and what is wrong with its annotations. `path` is relative to the project."""
+    directives, form = read_directives(source, path.as_posix(), _KEYS)
+    problems = list(form)
+    found: dict[str, Directive] = {}
+    for directive in directives:
+        if directive.key in found:
+            problems.append(Problem("RepeatedSetting", f"@{directive.key} is set twice", directive.place))
+        found.setdefault(directive.key, directive)
+
+    def text(key: str) -> str:
+        return found[key].value if key in found else ""
+
+    test = QualityTest(name=path.stem, path=path, source=source)
+    severity, timeout, tags = test.severity, test.timeout, test.tags
+    if "severity" in found:
+        try:
+            severity = Severity(text("severity").lower())
+        except ValueError:
+            suggestion = did_you_mean(nearest(text("severity"), tuple(Severity), 1))
+            message = f"severity must be error or warn, not '{text('severity')}'"
+            problems.append(Problem("InvalidSetting", message, found["severity"].place, suggestion=suggestion))
+    try:
+        timeout = parse_duration(text("timeout")) if "timeout" in found else None
+    except ValueError as error:
+        problems.append(Problem("InvalidSetting", f"timeout: {error}", found["timeout"].place))
+    try:
+        tags = split_list(text("tags")) if "tags" in found else ()
+    except ValueError as error:
+        problems.append(Problem("InvalidSetting", f"tags: {error}", found["tags"].place))
+    test = QualityTest(test.name, path, source, severity, text("description"), timeout, text("remediation"), tags)
+    return test, tuple(problems)

@@ -1,0 +1,113 @@
+"""Entries of several levels (built-in, [defaults], folders, sidecar, directives) → one model's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.names import nearest
+from tidegate.project.keys import KEYS, Key, KindValue
+from tidegate.project.model import Materialized, ModelSettings, Severity, Strategy
+from tidegate.project.problems import Place, Problem, did_you_mean
+
+__all__ = ["Entry", "Level", "merge_levels", "read_level"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A setting as written: in a directive, a settings file or [defaults]."""
+
+    key: str
+    value: Any
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The settings of one place, understood: field of ModelSettings → value and where it was written."""
+
+    values: Mapping[str, tuple[Any, Place]]
+    problems: tuple[Problem, ...] = ()
+
+
+def read_level(entries: Iterable[Entry]) -> Level:
+    """Look at each entry once, so that a mistake in a shared file is reported once."""
+    values: dict[str, tuple[Any, Place]] = {}
+    problems: list[Problem] = []
+    for entry in entries:
+        key = KEYS.get("column" if entry.key == "columns" else entry.key)
+        if key is None:
+            problems.append(_unknown(entry))
+            continue
+        try:
+            value = key.read(entry.value)
+        except ValueError as error:
+            message = f"{entry.key}: {error}" if str(error)[:1] in "'`" else f"{entry.key} {error}"
+            problems.append(Problem("InvalidSetting", message, entry.place))
+            continue
+        if key.field is None:
+            problems += _answer_unused(entry, key, value)
+        elif key.field in values and not key.repeatable:
+            message = f"'{entry.key}' is set twice; the first is in line {values[key.field][1].line}"
+            problems.append(Problem("RepeatedSetting", message, entry.place))
+        elif key.repeatable and key.field in values:
+            values[key.field] = ({**values[key.field][0], **value}, values[key.field][1])
+        else:
+            values[key.field] = (value, entry.place)
+    return Level(_settle_kind(values, problems), tuple(problems))
+
+
+def merge_levels(levels: Sequence[Level]) -> tuple[ModelSettings, Mapping[str, Place]]:
+    """The last level that says something wins; also where each setting was written."""
+    merged: dict[str, tuple[Any, Place]] = {}
+    for level in levels:
+        columns = merged.get("columns")
+        if "materialized" in level.values and level.values["materialized"][0] is not Materialized.TABLE:
+            merged.pop("strategy", None)
+        merged.update(level.values)
+        if columns and "columns" in level.values:
+            merged["columns"] = ({**columns[0], **level.values["columns"][0]}, level.values["columns"][1])
+    settings = ModelSettings(**{name: value for name, (value, _) in merged.items()})
+    return settings, {name: place for name, (_, place) in merged.items()}
+
+
+def _settle_kind(values: dict[str, tuple[Any, Place]], problems: list[Problem]) -> dict[str, tuple[Any, Place]]:
+    """`kind` may say that the model is a view; a strategy and a view in the same place contradict each other."""
+    kind, place = values.pop("strategy", (None, None))
+    if not isinstance(kind, KindValue) or place is None:
+        return values
+    materialized = values.get("materialized", (kind.materialized, place))[0]
+    if kind.materialized is Materialized.TABLE and materialized is Materialized.TABLE:
+        return values | {"strategy": (kind.strategy, place), "materialized": (Materialized.TABLE, place)}
+    if kind.strategy is not Strategy.FULL_REFRESH or materialized is Materialized.TABLE:
+        message = f"{_article(materialized)} has no table to write, so it cannot have strategy {kind.strategy}"
+        if materialized is Materialized.TABLE:
+            message = "kind 'view' and materialized 'table' contradict each other"
+        suggestion = "remove the strategy, or materialized"
+        problems.append(Problem("ViewWithStrategy", message, place, suggestion=suggestion))
+    return values | {"materialized": (materialized, place)}
+
+
+def _article(materialized: Materialized) -> str:
+    return "an ephemeral model" if materialized is Materialized.EPHEMERAL else "a view"
+
+
+def _answer_unused(entry: Entry, key: Key, value: Any) -> list[Problem]:
+    if key.unless is not None and value == key.unless:
+        return []
+    if key.refused:
+        what = f"{entry.key} '{value}'" if entry.key == "format" else entry.key
+        message = f"{what} is not supported by this version"
+        return [Problem("UnsupportedSetting", message, entry.place, suggestion="remove it")]
+    message = f"{entry.key} has no effect in this version"
+    return [Problem("IneffectiveSetting", message, entry.place, severity=Severity.WARN)]
+
+
+def _unknown(entry: Entry) -> Problem:
+    if entry.key in {"checks", "tests"}:
+        message = f"[[{entry.key}]] is not supported by this version"
+        suggestion = "write the rule as a query in tests/quality/NAME.sql"
+        return Problem("UnsupportedSetting", message, entry.place, suggestion=suggestion)
+    suggestion = did_you_mean(nearest(entry.key, KEYS)) or f"known are {', '.join(sorted(KEYS))}"
+    return Problem("UnknownSetting", f"unknown setting '{entry.key}'", entry.place, suggestion=suggestion)

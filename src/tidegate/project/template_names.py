@@ -1,0 +1,124 @@
+"""The names that a template may use, bound to one model and one moment."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.config import ZoneSettings
+from tidegate.names import TableName
+from tidegate.project.model import Strategy
+
+__all__ = ["WATERMARK_NAMES", "LandingCall", "TemplateContext", "TemplateNames"]
+
+WATERMARK_NAMES = frozenset({"watermark_value", "is_incremental"})
+"""A template that uses one of these decides itself what it reads."""
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MISSING: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateContext:
+    """What a rendering depends on besides the text. `namespace` is the project's; `env` None: the process's own."""
+
+    table: TableName
+    namespace: str
+    strategy: Strategy
+    run_started_at: str
+    incremental: bool = False
+    watermark_value: str | None = None
+    vars: Mapping[str, object] = field(default_factory=dict)
+    env: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LandingCall:
+    """`placeholder` is the relation name that stands for the call in the rendered text."""
+
+    placeholder: str
+    zone: str
+    settings: ZoneSettings
+
+
+class TemplateNames:
+    """One rendering's names; `landings` are the calls of landing_zone() so far."""
+
+    def __init__(self, context: TemplateContext) -> None:
+        self.context = context
+        self.landings: list[LandingCall] = []
+
+    def as_dict(self) -> dict[str, Any]:
+        context, strategy = self.context, self.context.strategy
+        return {
+            "ref": self.ref,
+            "landing_zone": self.landing_zone,
+            "this": _in_sql(context.table.short(context.namespace)),
+            "run_started_at": context.run_started_at,
+            "watermark_value": context.watermark_value,
+            "is_incremental": lambda: context.incremental,
+            "is_scd2": lambda: strategy is Strategy.SCD2,
+            "is_snapshot": lambda: strategy is Strategy.SNAPSHOT,
+            "is_append_only": lambda: strategy is Strategy.APPEND_ONLY,
+            "is_delete_insert": lambda: strategy is Strategy.DELETE_INSERT,
+            "var": self.var,
+            "env_var": self.env_var,
+        }
+
+    def ref(self, name: str) -> str:
+        TableName.parse(_text(name, "ref"), self.context.namespace)
+        return _in_sql(name)
+
+    def landing_zone(
+        self,
+        zone: str,
+        *,
+        format: str | None = None,
+        header: bool | None = None,
+        multiline: bool | None = None,
+        delimiter: str | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> str:
+        if format is not None and format not in {"csv", "json", "parquet"}:
+            raise ValueError(f"landing_zone: format must be csv, json or parquet, not '{format}'")
+        for name, value in (("header", header), ("multiline", multiline)):
+            if value is not None and not isinstance(value, bool):
+                raise ValueError(f"landing_zone: {name} must be true or false, not {value!r}")
+        if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
+            raise ValueError(f"landing_zone: delimiter must be a text, not {delimiter!r}")
+        if columns is not None and not (
+            isinstance(columns, Mapping) and all(isinstance(x, str) for pair in columns.items() for x in pair)
+        ):
+            raise ValueError("landing_zone: columns must map names to types, as in {'id': 'bigint'}")
+        settings = ZoneSettings(format, header, multiline, delimiter, dict(columns) if columns is not None else None)
+        call = LandingCall(f"__landing_zone_{len(self.landings)}__", _text(zone, "landing_zone"), settings)
+        self.landings.append(call)
+        return call.placeholder
+
+    def var(self, name: str, default: Any = _MISSING) -> Any:
+        if name in self.context.vars:
+            return self.context.vars[name]
+        if default is not _MISSING:
+            return default
+        raise ValueError(f"variable '{name}' has no value; set it in [vars], with --var {name}=…, or give a default")
+
+    def env_var(self, name: str, default: Any = _MISSING) -> Any:
+        env = os.environ if self.context.env is None else self.context.env
+        if name in env:
+            return env[name]
+        if default is not _MISSING:
+            return default
+        raise ValueError(f"environment variable {name} is not set; set it, or give a default")
+
+
+def _text(value: Any, function: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise ValueError(f"{function}() takes a name in quotes, not {value!r}")
+
+
+def _in_sql(name: str) -> str:
+    return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in name.split("."))
