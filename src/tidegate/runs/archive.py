@@ -1,0 +1,113 @@
+"""Move landing files that were read and published out of the way, to `_processed/<run_id>/`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path, PurePosixPath
+
+from tidegate.lake.consumed import ConsumedFile
+
+__all__ = ["ArchiveReport", "SkippedFile", "archive_zone"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveReport:
+    """`moved`: the paths that were moved now; one that was gone before is in neither list."""
+
+    moved: tuple[str, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+
+
+def archive_zone(folder: Path, consumed: Sequence[ConsumedFile]) -> ArchiveReport:
+    """Move each file that is still exactly as it was consumed. Never raises for a file, never overwrites one."""
+    moved: list[str] = []
+    skipped: list[SkippedFile] = []
+    for file in sorted(consumed, key=lambda file: file.path):
+        try:
+            reason = _archive(folder, file)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            reason = f"could not be moved: {error.strerror or error}"
+        if reason is None:
+            moved.append(file.path)
+        else:
+            skipped.append(SkippedFile(file.path, reason))
+    return ArchiveReport(tuple(moved), tuple(skipped))
+
+
+def _archive(folder: Path, file: ConsumedFile) -> str | None:
+    """None when moved, else why not. A file that is not there raises FileNotFoundError."""
+    relative = PurePosixPath(file.path)
+    if relative.is_absolute() or ".." in relative.parts:
+        return "its path leads out of the zone"
+    source = folder / relative
+    if not _as_consumed(source, file):
+        return "changed since it was read; it will be read again"
+    target = _reserve(folder / "_processed" / file.run_id / relative)
+    try:
+        if source.is_symlink():
+            # a relative link would point elsewhere from its new place
+            destination = source.resolve()
+            target.unlink()
+            target.symlink_to(destination)
+            source.unlink()
+            return None
+        os.rename(source, target)
+    except OSError:
+        _release(target)
+        raise
+    if _as_consumed(target, file):
+        return None
+    # the name was given to another file between the look and the move: that one has not been read, so it goes back
+    return _put_back(source, target)
+
+
+def _as_consumed(path: Path, file: ConsumedFile) -> bool:
+    status = path.stat()
+    return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
+
+
+def _reserve(wanted: Path) -> Path:
+    """An empty file under the wanted name, or the next free one beside it, which only this call has made."""
+    wanted.parent.mkdir(parents=True, exist_ok=True)
+    for candidate in _candidates(wanted):
+        try:
+            os.close(os.open(candidate, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            continue
+        return candidate
+    raise AssertionError("unreachable: the candidates never end")
+
+
+def _candidates(wanted: Path) -> Iterator[Path]:
+    yield wanted
+    for number in count(1):
+        yield wanted.with_name(f"{wanted.name}.{number}")
+
+
+def _release(target: Path) -> None:
+    """Remove the reservation if it still is one."""
+    if not target.is_symlink() and target.stat().st_size == 0:
+        target.unlink()
+
+
+def _put_back(source: Path, target: Path) -> str:
+    try:
+        os.link(target, source)
+    except FileExistsError:
+        return f"was replaced twice while it was being moved; the version in between is kept, not read, at {target}"
+    target.unlink()
+    return "was replaced while it was being moved; it will be read again"

@@ -1,0 +1,68 @@
+"""Files of any formats → one frame: what each format has, joined by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+from pyspark.errors import ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.project.landing import ZoneFile, files_by_format
+from tidegate.transform.landing.csv_read import CsvSource
+from tidegate.transform.landing.json_read import JsonSource
+from tidegate.transform.landing.parquet_read import ParquetSource
+from tidegate.transform.landing.schemas import align, combine, ddl, known, nullable, settle
+
+__all__ = ["read_delivery"]
+
+_SOURCES = {"csv": CsvSource, "json": JsonSource, "parquet": ParquetSource}
+
+
+def read_delivery(
+    session: SparkSession, folder: Path, files: Sequence[ZoneFile], settings: ZoneSettings, known_columns: str | None
+) -> tuple[DataFrame, str, tuple[str, ...]]:
+    """The frame, its columns as DDL, and notes."""
+    declared = _declared(folder, settings)
+    before = known(known_columns)
+    sources = [
+        _SOURCES[kind](session, [folder / file.path for file in group], settings, declared, before)
+        for kind, group in files_by_format(folder, sorted(files), settings.format).items()
+    ]
+    found = [source.schema for source in sources]
+    target = declared if declared is not None else settle(combine(([before] if before else []) + found))
+    if not target.fields:
+        raise _no_columns(folder, files)
+    frames = [frame for source in sources for frame in source.load(target)]
+    frame = reduce(DataFrame.union, frames) if frames else align(session.range(0).drop("id"), target)
+    return frame, ddl(target), tuple(note for source in sources for note in source.notes)
+
+
+def _declared(folder: Path, settings: ZoneSettings) -> StructType | None:
+    if not settings.columns:
+        return None
+    fields = []
+    for name, kind in settings.columns.items():
+        try:
+            (field,) = StructType.fromDDL(f"`{name.replace('`', '``')}` {kind}").fields
+        except (ParseException, ValueError) as error:
+            raise LandingError(
+                f"'{kind}' is not a Spark type (column '{name}' of landing zone '{folder.name}')",
+                where=f"[landing.{folder.name}] columns",
+                remedy="write a type such as STRING, BIGINT, DECIMAL(10,2), DATE or TIMESTAMP",
+            ) from error
+        fields.append(StructField(name, nullable(field.dataType)))
+    return StructType(fields)
+
+
+def _no_columns(folder: Path, files: Sequence[ZoneFile]) -> LandingError:
+    what = "has no files yet" if not files else f"has files without any column ({files[0].path})"
+    return LandingError(
+        f"landing zone '{folder.name}' {what}",
+        where=str(folder),
+        remedy=f"declare columns in [landing.{folder.name}], or put a file with data there",
+    )

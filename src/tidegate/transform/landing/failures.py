@@ -1,0 +1,102 @@
+"""What Spark says when a file cannot be read, which may be long after it was asked to: which file, where and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from tidegate.errors import FailureKind, LandingError
+from tidegate.project.landing import ZoneFile, file_format
+from tidegate.transform.landing.csv_files import find_malformed, find_value, usual_delimiter
+from tidegate.transform.landing.json_files import find_broken
+
+__all__ = ["MISFIT_MARK", "MISFIT_SEPARATOR", "explain_read_error", "local_path", "malformed_csv"]
+
+MISFIT_MARK = "landing value does not fit"
+"""Begins the message that a CSV value raises inside Spark; path, column, type and value follow."""
+MISFIT_SEPARATOR = "\x1f"
+
+_MISFIT = re.compile(MISFIT_MARK + f"{MISFIT_SEPARATOR}([^{MISFIT_SEPARATOR}]*)" * 4 + MISFIT_SEPARATOR)
+_FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.\s")
+_NOT_FOUND = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
+_CAUSE = re.compile(r"Caused by: (?:[\w$]+\.)+([\w$]+(?:: [^\n]*)?)")
+
+_NOISE = re.compile(r"^\w+: (?:\[\w+\] )?|\s*SQLSTATE: \w+")
+
+
+def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> LandingError | None:
+    """The error of one of `files`, told to a person; None when it is about something else."""
+    text = str(error)
+    if misfit := _MISFIT.search(text):
+        path, column, kind, value = misfit.groups()
+        return _misfit(local_path(path), column, kind, value) if _belongs(path, files) else None
+    if missing := _NOT_FOUND.search(text):
+        return _gone(local_path(missing[1])) if _belongs(missing[1], files) else None
+    found = _FILE.search(text)
+    if found is None or not _belongs(found[2], files):
+        return None
+    condition, path = found[1], local_path(found[2])
+    if condition == "FILE_NOT_EXIST":
+        return _gone(path)
+    return _broken(path, text)
+
+
+def malformed_csv(path: Path, delimiter: str, width: int | None, record: str = "") -> LandingError:
+    """Of a CSV file that Spark found malformed, with the line looked up in the file itself."""
+    found = find_malformed(path, delimiter, width)
+    why = found.why if found else f"has a malformed record{': ' + record if record else ''}"
+    return LandingError(
+        f"'{path.name}' {why}",
+        where=f"{path}:{found.line}" if found else str(path),
+        remedy="mend the record, or move the file out of the zone; a field that holds the delimiter, a quote or a line "
+        'break must stand in double quotes, with "" for a quote inside it',
+    )
+
+
+def _misfit(path: Path, column: str, kind: str, value: str) -> LandingError:
+    line = find_value(path, column, value)
+    shown = value if len(value) <= 80 else value[:80] + "…"
+    return LandingError(
+        f"'{path.name}': column '{column}' has '{shown}', which does not fit {kind}",
+        where=f"{path}:{line}" if line else str(path),
+        remedy=f"correct the value, or declare '{column}' with a wider type in the zone's columns",
+    )
+
+
+def _gone(path: Path) -> LandingError:
+    error = LandingError(
+        f"'{path.name}' was removed or replaced while it was being read",
+        where=str(path),
+        remedy="run again; deliver files under a name that begins with '_' and rename them when they are whole",
+    )
+    error.kind = FailureKind.TRANSIENT
+    return error
+
+
+def _broken(path: Path, text: str) -> LandingError:
+    kind = file_format(path.name)
+    if kind == "csv" and ("MALFORMED" in text or "TextParsingException" in text):
+        return malformed_csv(path, usual_delimiter(path.name), None)
+    causes = _CAUSE.findall(text)
+    why = _NOISE.sub("", causes[-1])[:300] if causes else "Spark gave no reason"
+    where = str(path)
+    if kind == "json" and "MALFORMED" in text and (broken := find_broken(path)):
+        where, why = f"{path}:{broken.line}", broken.why
+    remedy = "replace the file by a whole one, or move it out of the zone"
+    if "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text or "MALFORMED_RECORD" in text:
+        remedy = "declare the column with a type that its values have, mend the file, or move it out of the zone"
+    return LandingError(f"'{path.name}' cannot be read: {why}", where=where, remedy=remedy)
+
+
+def _belongs(uri: str, files: Sequence[ZoneFile]) -> bool:
+    path = local_path(uri).as_posix()
+    return any(path.endswith(f"/{file.path}") for file in files)
+
+
+def local_path(uri: str) -> Path:
+    """The path behind `file:/…`, which Spark percent-encodes in some messages and not in others."""
+    raw = re.sub(r"^file:/+", "/", uri)
+    decoded = Path(unquote(raw))
+    return decoded if decoded.exists() or not Path(raw).exists() else Path(raw)

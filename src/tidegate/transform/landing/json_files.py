@@ -1,0 +1,172 @@
+"""The shape of a JSON file, seen without Spark: one value per line, or one document.
+
+Spark reads the first value of a line, or of a file, and passes over whatever follows it. So each file is looked
+through once for a place where something follows; only where there may be one is it parsed here as well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegate.errors import LandingError
+from tidegate.transform.landing.raw import BOM, open_raw, pieces, utf8_pieces
+
+__all__ = ["BrokenJson", "find_broken", "inspect"]
+
+_HEAD = 1 << 16
+_PARSED_WHOLE = 64 << 20
+_FOLLOWED_IN_LINE = re.compile(rb"[}\]][ \t]*[^ \t\r\n,}\]]")
+_FOLLOWED = re.compile(rb"[}\]]\s*[^\s,}\]]")
+_OPEN_END = re.compile(rb"[}\]]\s*\Z")
+_MARKS = re.compile(rb'[\\"{}\[\]]')
+_LINE_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenJson:
+    line: int
+    why: str
+
+
+def inspect(path: Path, multiline: bool | None) -> bool | None:
+    """Whether the file is one document (True) or lines (False); None when there is nothing in it."""
+    with open_raw(path) as file:
+        head = file.read(_HEAD)
+    start = head.removeprefix(BOM).lstrip()
+    if not start and len(head) < _HEAD:
+        return None
+    document = multiline if multiline is not None else _is_document(path, start)
+    broken = _followed_in_document(path) if document else _followed_in_lines(path)
+    if broken:
+        raise LandingError(
+            f"'{path.name}' {broken.why}",
+            where=f"{path}:{broken.line}",
+            remedy="put one value on each line, or all of them into one array",
+        )
+    return document
+
+
+def find_broken(path: Path) -> BrokenJson | None:
+    """The first line that is not JSON, or not objects; for a file that is one document, where that breaks."""
+    with open_raw(path) as file:
+        start = file.read(_HEAD).removeprefix(BOM).lstrip()
+    if not _is_document(path, start):
+        return next(_broken_lines(path), None)
+    with open_raw(path) as file:
+        content = file.read(_PARSED_WHOLE + 1)
+    if len(content) > _PARSED_WHOLE:
+        return None
+    return _broken_value(content.removeprefix(BOM), 1)
+
+
+def _is_document(path: Path, start: bytes) -> bool:
+    if path.name.lower().endswith(_LINE_NAMES):
+        return False
+    if start[:1] == b"[":
+        return True
+    line, ended, _ = start.partition(b"\n")
+    if not ended:
+        return len(start) < _HEAD // 2 and not _parses(line)
+    return not _parses(line)
+
+
+def _parses(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        # two values on a line are lines, and wrong; half a value is a document
+        return _FOLLOWED_IN_LINE.search(line) is not None and _ends_whole(line)
+    return True
+
+
+def _ends_whole(line: bytes) -> bool:
+    try:
+        json.JSONDecoder().raw_decode(line.decode(errors="replace").strip())
+    except ValueError:
+        return False
+    return True
+
+
+def _followed_in_lines(path: Path) -> BrokenJson | None:
+    for _ in utf8_pieces(path):
+        pass
+    number = 0
+    with open_raw(path) as file:
+        while lines := file.readlines(1 << 20):
+            if _FOLLOWED_IN_LINE.search(b"".join(lines)):
+                for offset, line in enumerate(lines, 1):
+                    if _FOLLOWED_IN_LINE.search(line) and (broken := _broken_value(line.strip(), number + offset)):
+                        return broken
+            number += len(lines)
+    return None
+
+
+def _followed_in_document(path: Path) -> BrokenJson | None:
+    carried = b""
+    for piece in utf8_pieces(path):
+        if _FOLLOWED.search(carried + piece):
+            return _second_value(path)
+        tail = _OPEN_END.search(carried + piece)
+        carried = tail[0] if tail else b""
+    return None
+
+
+def _second_value(path: Path) -> BrokenJson | None:
+    """Follow the brackets, passing over strings, to the end of the first value, and see what is after it."""
+    depth, in_string, line, skip = 0, False, 1, -1
+    closed = False
+    with open_raw(path) as file:
+        for piece in pieces(file):
+            end = 0 if closed else -1
+            if not closed:
+                for found in _MARKS.finditer(piece):
+                    place, mark = found.start(), found[0]
+                    if place == skip:
+                        continue
+                    if in_string:
+                        skip = place + 1 if mark == b"\\" else skip
+                        in_string = mark != b'"'
+                    elif mark == b'"':
+                        in_string = True
+                    elif mark in b"{[":
+                        depth += 1
+                    elif mark in b"}]":
+                        depth -= 1
+                        if depth == 0:
+                            closed, end = True, place + 1
+                            break
+                skip -= len(piece)
+            if closed and (rest := piece[end:].lstrip()):
+                line += piece.count(b"\n", 0, len(piece) - len(rest))
+                return BrokenJson(line, "holds more than one JSON value, of which only the first would be read")
+            line += piece.count(b"\n")
+    return None
+
+
+def _broken_lines(path: Path) -> Iterator[BrokenJson]:
+    with open_raw(path) as file:
+        for number, line in enumerate(file, 1):
+            content = (line.removeprefix(BOM) if number == 1 else line).strip()
+            if content and (broken := _broken_value(content, number)):
+                yield broken
+
+
+def _broken_value(content: bytes, first_line: int) -> BrokenJson | None:
+    try:
+        value = json.loads(content)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            why = "holds more than one JSON value, of which only the first would be read"
+        else:
+            why = f"is not JSON: {error.msg} (column {error.colno})"
+        return BrokenJson(first_line + error.lineno - 1, why)
+    except ValueError as error:
+        return BrokenJson(first_line, f"is not JSON: {error}")
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, dict) for item in items):
+        return BrokenJson(first_line, "holds a value that is not an object, so it is no row")
+    return None

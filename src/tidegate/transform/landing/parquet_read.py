@@ -1,0 +1,82 @@
+"""Parquet files: the columns of all of them, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow.parquet  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.transform.landing.schemas import align, by_name, combine, nullable
+from tidegate.transform.landing.source import Source, literal
+
+__all__ = ["ParquetSource"]
+
+_READERS = 8
+_NESTED = (StructType, ArrayType, MapType)
+
+
+class ParquetSource(Source):
+    def __init__(
+        self,
+        session: SparkSession,
+        paths: Sequence[Path],
+        settings: ZoneSettings,
+        declared: StructType | None,
+        before: StructType | None,
+    ) -> None:
+        self._session = session
+        for path in paths:
+            if path.stat().st_size == 0:
+                raise LandingError(
+                    f"'{path.name}' is empty, so it is no Parquet file",
+                    where=str(path),
+                    remedy="deliver it again, or move it out of the zone",
+                )
+        self._groups = self._group(paths)
+        self.schema = declared if declared is not None else combine(schema for _, schema in self._groups)
+
+    def load(self, target: StructType) -> list[DataFrame]:
+        frames = []
+        for paths, found in self._groups:
+            reader = self._session.read.schema(_readable(found, by_name(target)))
+            frames.append(align(reader.parquet(*map(literal, paths)), target))
+        return frames
+
+    def _group(self, paths: Sequence[Path]) -> list[tuple[Sequence[Path], StructType]]:
+        """Files that can be read together, mostly all of them, and their columns."""
+        try:
+            return [(paths, self._merged(paths))]
+        except Exception as error:
+            if "CANNOT_MERGE_SCHEMAS" not in str(error):
+                raise
+        groups: dict[str, list[Path]] = {}
+        with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
+            for path, columns in zip(paths, pool.map(_columns, paths), strict=True):
+                groups.setdefault(columns, []).append(path)
+        return [(group, self._merged(group[:1])) for group in groups.values()]
+
+    def _merged(self, paths: Sequence[Path]) -> StructType:
+        reader = self._session.read.option("mergeSchema", "true")
+        schema: StructType = nullable(reader.parquet(*map(literal, paths)).schema)
+        return schema
+
+
+def _columns(path: Path) -> str:
+    schema = pyarrow.parquet.read_schema(path)
+    return str(schema.remove_metadata())
+
+
+def _readable(found: StructType, wanted: dict[str, StructField]) -> StructType:
+    """The reader fills in fields that a nested value lacks; from one plain type to another only a cast is safe."""
+    fields = []
+    for field in found.fields:
+        target = wanted.get(field.name.casefold(), field).dataType
+        same_nesting = isinstance(field.dataType, _NESTED) and isinstance(target, type(field.dataType))
+        fields.append(StructField(field.name, target if same_nesting else field.dataType))
+    return StructType(fields)

@@ -1,0 +1,66 @@
+"""The way into a zone: one call, whatever its files are. Free of pyspark, which costs start-up time, until called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.project.landing import ZoneFile
+from tidegate.transform.landing.failures import explain_read_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["ZoneFrame", "read_zone"]
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneFrame:
+    """`columns` is the DDL of what was read, to be known next time; `notes` are for the user."""
+
+    frame: DataFrame
+    columns: str
+    notes: tuple[str, ...] = ()
+
+
+def read_zone(
+    session: SparkSession,
+    folder: Path,
+    files: Sequence[ZoneFile],
+    settings: ZoneSettings,
+    known_columns: str | None = None,
+) -> ZoneFrame:
+    """The rows of exactly these files.
+
+    Declared columns win: those and no others are read, as those types. Otherwise columns and types come from all of
+    the files, joined with the columns known from earlier deliveries (DDL), which keep their place and, while the new
+    values fit, their type.
+    """
+    from tidegate.transform.landing.delivery import read_delivery
+
+    try:
+        return ZoneFrame(*read_delivery(session, folder, files, settings, known_columns))
+    except LandingError:
+        raise
+    except Exception as error:
+        explained = explain_read_error(error, files) or _unfit_types(error, folder)
+        if explained is None:
+            raise
+        raise explained from error
+
+
+def _unfit_types(error: Exception, folder: Path) -> LandingError | None:
+    condition = getattr(error, "getCondition", lambda: None)() or ""
+    if not condition.startswith(("DATATYPE_MISMATCH", "UNSUPPORTED_DATA_TYPE")):
+        return None
+    why = re.sub(r"^\[[\w.]+\] |\s*SQLSTATE: \w+;?", "", str(error).split("\n")[0])
+    return LandingError(
+        f"the files of landing zone '{folder.name}' cannot be read as the declared types: {why}",
+        where=f"[landing.{folder.name}] columns",
+        remedy="declare the types that the files have, and cast in the model",
+    )

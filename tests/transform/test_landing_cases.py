@@ -1,0 +1,95 @@
+"""Each file of cases/landing is one behaviour: files in a zone, then the columns and rows, or the error, they give.
+
+Its first line says the behaviour; `declare:`, `known:`, `header:` and `delimiter:` lines are settings. Rows are JSON
+arrays in any order; dates, times and decimals are written as text.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.project.landing import list_zone
+from tidegate.transform.landing import explain_read_error, read_zone
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+CASES = sorted((Path(__file__).parent.parent / "cases" / "landing").glob("*.txt"))
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, (date, datetime, Decimal)):
+        return str(value)
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.asDict().items()} if hasattr(value, "asDict") else value
+
+
+def parts(case: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    head, *sections = case.read_text().split("\n-- ")
+    return head.splitlines()[1:], [tuple(part.partition("\n")[::2]) for part in sections]  # type: ignore[misc]
+
+
+def zone_settings(lines: list[str]) -> tuple[ZoneSettings, str | None]:
+    given = [tuple(line.split(": ", 1)) for line in lines]
+    declared = dict(value.split(" ", 1) for key, value in given if key == "declare")
+    single = dict(given)
+    return ZoneSettings(
+        header=False if single.get("header") == "false" else None,
+        delimiter=single.get("delimiter"),
+        columns=declared or None,
+    ), single.get("known")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_landing_files_are_read_as_the_case_says(spark: SparkSession, tmp_path: Path, case: Path) -> None:
+    lines, sections = parts(case)
+    settings, known = zone_settings(lines)
+    folder = tmp_path / "zone"
+    folder.mkdir()
+    expected: dict[str, str] = {}
+    for title, body in sections:
+        kind, _, name = title.partition(" ")
+        if kind == "file":
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(f"{body}\n" if body else "")
+        else:
+            expected[kind] = name if kind == "error" else body
+            expected["message"] = body.strip() if kind == "error" else ""
+    files = list_zone(tmp_path, "zone")
+
+    if "error" in expected:
+        error = failure(spark, folder, files, settings, known)
+        assert str(error) == expected["message"]
+        assert str(error.where).replace(f"{folder}/", "").replace(str(folder), "") == expected["error"]
+        assert error.remedy
+        return
+    zone = read_zone(spark, folder, files, settings, known)
+    assert zone.columns == expected["columns"].strip()
+    rows = sorted(json.dumps(plain(list(row)), ensure_ascii=False) for row in zone.frame.collect())
+    wanted = [json.dumps(json.loads(line), ensure_ascii=False) for line in expected["rows"].strip().splitlines()]
+    assert rows == sorted(wanted)
+    assert "\n".join(zone.notes) == expected.get("notes", "").strip()
+
+
+def failure(spark: SparkSession, folder: Path, files: Any, settings: ZoneSettings, known: str | None) -> LandingError:
+    """At once, or when the rows are read."""
+    try:
+        read_zone(spark, folder, files, settings, known).frame.collect()
+    except LandingError as error:
+        return error
+    except Exception as error:
+        if explained := explain_read_error(error, files):
+            return explained
+        raise
+    raise AssertionError("nothing failed")
