@@ -1,0 +1,100 @@
+"""Building a run's models and publishing them as its mode says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import replace
+
+from tidegate.errors import PublishConflictError
+from tidegate.names import TableName
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.publishing import publish_tables
+from tidegate.runs.tally import ModelOutcome, Outcomes, Tally
+from tidegate.runs.waves import run_waves
+from tidegate.spark.session import local_cores
+
+__all__ = ["Building"]
+
+
+class Building:
+    """Builds the models and publishes them as the mode says."""
+
+    def __init__(self, run: RunContext, phases: Phases, tally: Tally, tables: Collection[TableName]) -> None:
+        self.run = run
+        self.phases = phases
+        self.tally = tally
+        self.tables = tables
+        configured = run.options.concurrency or run.settings.run.concurrency
+        self.concurrency = configured or local_cores(run.settings.spark.master)
+        self.publishing = threading.Lock()
+
+    def go(self) -> None:
+        each = self._publish_model if self._publishes("model") else lambda table, outcome: outcome
+        hold = self._publish_wave if self._publishes("wave") else lambda outcomes: ()
+        outcomes = run_waves(self.run, self.tables, self.concurrency, each, hold)
+        self.tally.outcomes = {**outcomes, **self.tally.outcomes}
+        if self.run.cancellation.requested:
+            return
+        everything = all(outcome.usable for outcome in outcomes.values())
+        if self._publishes("run") or (self._publishes("all") and everything):
+            self._publish(_built(outcomes))
+
+    def _publishes(self, mode: str) -> bool:
+        return self.run.publish_mode == mode and not self.run.options.no_publish
+
+    def _publish(self, tables: Collection[TableName], hold: Collection[TableName] = ()) -> None:
+        if not tables:
+            return
+        try:
+            with self.phases.timed("branch_resolution"):
+                published = publish_tables(self.run, tables, self._rebuild, hold)
+        except PublishConflictError as error:
+            self.tally.error = error
+            self.tally.conflicts += 1
+            return
+        self.tally.conflicts += published.conflicts
+        self.tally.outcomes.update(published.rebuilt)
+        moved = [change.table for change in published.changes]
+        self.tally.published.update(dict.fromkeys(moved))
+        self.run.emit("published", None, {"tables": [self.run.short(table) for table in moved]})
+
+    def _rebuild(self, tables: Collection[TableName]) -> Outcomes:
+        return run_waves(self.run, tables, self.concurrency)
+
+    def _publish_model(self, table: TableName, outcome: ModelOutcome) -> ModelOutcome:
+        if outcome.materialization.status != "completed":
+            return outcome
+        with self.publishing:
+            self._publish({table}, hold=set(self.run.lake.heads()) - {table})
+        return self._after_publish(table, outcome)
+
+    def _publish_wave(self, outcomes: Outcomes) -> Collection[TableName]:
+        """A wave goes out whole or not at all; what is held back blocks what reads it."""
+        built = _built(outcomes)
+        if all(outcome.usable for outcome in outcomes.values()):
+            self._publish(built, hold=set(self.run.lake.heads()) - set(built))
+            for table in built:
+                outcomes[table] = self._after_publish(table, outcomes[table])
+        return [table for table in built if table not in self.tally.published and not self._unchanged(table)]
+
+    def _unchanged(self, table: TableName) -> bool:
+        return table not in {change.table for change in self.run.catalog.changed_tables(self.run.run_id)}
+
+    def _after_publish(self, table: TableName, outcome: ModelOutcome) -> ModelOutcome:
+        rebuilt = self.tally.outcomes.get(table, outcome)
+        if self.tally.error is None or table in self.tally.published:
+            return rebuilt
+        error = self.tally.error
+        failed = replace(
+            rebuilt.materialization,
+            status="failed",
+            failure_kind=str(error.kind),
+            error=str(error),
+            remedy=error.remedy,
+        )
+        return replace(rebuilt, materialization=failed)
+
+
+def _built(outcomes: Outcomes) -> set[TableName]:
+    return {table for table, outcome in outcomes.items() if outcome.materialization.status == "completed"}

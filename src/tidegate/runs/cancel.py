@@ -1,0 +1,74 @@
+"""Cancelling: a flag that work looks at between steps, and the sessions to interrupt within them."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from tidegate.errors import RunCancelledError
+from tidegate.spark.session import interrupt
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Cancellation", "cancelled_by_signals"]
+
+
+class Cancellation:
+    """Thread-safe. A model registers its session while it works."""
+
+    def __init__(self) -> None:
+        self._requested = threading.Event()
+        self._lock = threading.Lock()
+        self._sessions: dict[int, SparkSession] = {}
+
+    @property
+    def requested(self) -> bool:
+        return self._requested.is_set()
+
+    def request(self) -> None:
+        self._requested.set()
+
+    def check(self) -> None:
+        if self.requested:
+            raise RunCancelledError("The run was cancelled")
+
+    @contextlib.contextmanager
+    def watching(self, session: SparkSession) -> Iterator[SparkSession]:
+        self.check()
+        with self._lock:
+            self._sessions[id(session)] = session
+        try:
+            yield session
+        finally:
+            with self._lock:
+                self._sessions.pop(id(session), None)
+
+    def interrupt_all(self) -> None:
+        """A model between two jobs has none to interrupt: the caller repeats this until every thread has ended."""
+        with self._lock:
+            sessions = list(self._sessions.values())
+        for session in sessions:
+            interrupt(session)
+
+
+@contextlib.contextmanager
+def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
+    """SIGINT and SIGTERM ask for an orderly end; only the main thread can hear them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        cancellation.request()
+
+    former: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

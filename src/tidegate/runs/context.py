@@ -1,0 +1,82 @@
+"""What every step of a run needs to know."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tidegate.compiler.values import Compiled
+from tidegate.config import Settings
+from tidegate.lake.port import BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.plan import Wish
+from tidegate.project import Project
+from tidegate.runs.cancel import Cancellation
+from tidegate.runs.clock import Clock
+from tidegate.runs.options import RunOptions
+from tidegate.spark.session import child_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Phases", "RunContext"]
+
+
+class Phases:
+    """Milliseconds by phase."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.ms: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        started = self._clock.monotonic()
+        try:
+            yield
+        finally:
+            self.ms[name] = self.ms.get(name, 0) + round((self._clock.monotonic() - started) * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    run_id: str
+    settings: Settings
+    options: RunOptions
+    project: Project
+    compiled: Compiled
+    catalog: BranchCatalog
+    clock: Clock
+    started_at: datetime
+    cancellation: Cancellation
+    publish_mode: str
+    emit: Callable[[str, str | None, Mapping[str, Any]], None]
+    root: SparkSession
+    vars: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def lake(self) -> BranchView:
+        return BranchView(self.catalog, self.run_id)
+
+    @property
+    def wish(self) -> Wish:
+        return Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+
+    def short(self, table: TableName) -> str:
+        return table.short(self.settings.project.namespace)
+
+    @contextlib.contextmanager
+    def session(self, table: TableName) -> Iterator[SparkSession]:
+        """A child session on the run's branch whose commits say which run and model made them."""
+        conf = {
+            **self.catalog.spark_conf(self.run_id),
+            "spark.sql.iceberg.snapshot-property.tidegate.run-id": self.run_id,
+            "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
+        }
+        session = child_session(self.root, conf, self.catalog.spark_catalog(self.run_id))
+        with self.cancellation.watching(session):
+            yield session

@@ -1,0 +1,366 @@
+"""One model of a run, from its decision to its checked rows on the branch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tidegate.compiler import bind
+from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.errors import FailureKind, LandingError, ModelError, QueryError, RunCancelledError, TidegateError
+from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
+from tidegate.names import TableName
+from tidegate.planner.decide import Decision, RunType
+from tidegate.planner.inputs import Inputs, batch_files
+from tidegate.planner.intervals import Interval, decode, encode
+from tidegate.planner.plan import Facts, plan_model
+from tidegate.project.landing import ZoneFile, verify_unchanged
+from tidegate.project.model import Materialized, Strategy
+from tidegate.runs.checks import run_checks
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.faults import fault
+from tidegate.runs.result import CheckResult, Materialization
+from tidegate.runs.tally import ModelOutcome
+from tidegate.spark.session import use_pool
+from tidegate.transform import Built, Sources, ZoneBatch, build_frame, explain
+from tidegate.write import WriteOutcome, WriteRequest, write, write_view
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["run_model"]
+
+
+def run_model(run: RunContext, table: TableName) -> ModelOutcome:
+    """Build one model on the branch. A failure is a value; the table is then as it was before."""
+    attempt = _Attempt(run, run.compiled.models[table])
+    name = run.short(table)
+    run.emit("before_model_run", name, {})
+    before = run.lake.pointer(table)
+    started = run.clock.monotonic()
+    try:
+        materialization = attempt.build()
+    except Exception as error:
+        if before != run.lake.pointer(table):
+            run.catalog.restore(run.run_id, table, before)
+        materialization = attempt.failed(error)
+    duration = round((run.clock.monotonic() - started) * 1000)
+    materialization = _timed(materialization, duration, attempt.phases)
+    if materialization.status == "failed":
+        run.emit("model_error", name, {"error": materialization.error, "failure_kind": materialization.failure_kind})
+    run.emit("after_model_run", name, {"result": materialization})
+    return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift))
+
+
+def _timed(materialization: Materialization, duration_ms: int, phases: Phases) -> Materialization:
+    values = {name: getattr(materialization, name) for name in materialization.__dataclass_fields__}
+    return Materialization(**{**values, "duration_ms": duration_ms, "phases": dict(phases.ms)})
+
+
+class _Attempt:
+    """One try at one model; gathers what a failure must not lose."""
+
+    def __init__(self, run: RunContext, model: CompiledModel) -> None:
+        self.run = run
+        self.model = model
+        self.table = model.model.table
+        self.settings = model.model.settings
+        self.name = run.short(self.table)
+        self.phases = Phases(run.clock)
+        self.checks: list[CheckResult] = []
+        self.drift: list[dict[str, Any]] = []
+        self.warnings: list[str] = []
+        self.decision: Decision | None = None
+        self.sql = ""
+        self.files: tuple[ZoneFile, ...] = ()
+
+    @property
+    def strategy(self) -> str:
+        return "view" if self.settings.materialized is Materialized.VIEW else str(self.settings.strategy)
+
+    def build(self) -> Materialization:
+        run = self.run
+        run.cancellation.check()
+        fault("before_build")
+        with self.phases.timed("config_loading"):
+            self._require_upstreams()
+            facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish)
+            self.decision = facts.decision
+        if facts.decision.run_type is RunType.SKIP:
+            return self._result("skipped")
+        with run.session(self.table) as session:
+            use_pool(session, self.name)
+            try:
+                if self.settings.materialized is Materialized.VIEW:
+                    outcome, watermark = self._build_view(session, facts), None
+                else:
+                    outcome, watermark = self._build_table(session, facts)
+                fault("after_progress")
+                self._check()
+            except TidegateError:
+                raise
+            except Exception as error:
+                run.cancellation.check()
+                raise explain(
+                    error, self.sql, self.model.model.source, str(self.model.model.path), self.files
+                ) from error
+        fault("after_checks")
+        return self._result("completed", outcome, watermark)
+
+    def _require_upstreams(self) -> None:
+        heads = self.run.lake.heads()
+        missing = [name for name in (*self.model.depends_on, *self.model.sources) if name not in heads]
+        if missing:
+            names = ", ".join(self.run.short(name) for name in missing)
+            raise QueryError(
+                f"{names} has not been built yet",
+                where=str(self.model.model.path),
+                remedy=f"Run it first, or together with this model: tidegate run +{self.name}",
+            )
+
+    def _values(self, watermark: str | None = None, interval: Interval | None = None) -> RunValues:
+        exists = self.run.lake.pointer(self.table) is not None
+        assert self.decision is not None
+        return RunValues(
+            run_started_at=self.run.started_at.isoformat(),
+            incremental=self.settings.strategy is Strategy.INCREMENTAL and exists and not self.decision.rebuild,
+            watermark_value=watermark,
+            start_date=interval[0].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
+            end_date=interval[1].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
+            vars=self.run.vars,
+        )
+
+    def _build_view(self, session: SparkSession, facts: Facts) -> WriteOutcome:
+        run = self.run
+        with self.phases.timed("build_result"):
+            query = bind(run.compiled, run.settings, run.project, self.table, self._values())
+            self.sql = query.sql
+        fault("after_build")
+        progress = self._progress(facts, facts.inputs, {}, None, ())
+        with self.phases.timed("iceberg_write"):
+            run.emit("before_materialize", self.name, {})
+            write_view(session, run.lake, self.table, query.sql, {PROGRESS_PROPERTY: progress.to_json()})
+            run.emit("after_materialize", self.name, {"rows_written": 0})
+        fault("after_write")
+        return WriteOutcome(0, 0, changed=True)
+
+    def _build_table(self, session: SparkSession, facts: Facts) -> tuple[WriteOutcome, str | None]:
+        decision, run = facts.decision, self.run
+        watermark = self._watermark(session, decision)
+        batches = self._batches(facts)
+        self.files = tuple(file for batch in batches.values() for file in batch.files)
+        intervals: tuple[Interval | None, ...] = decision.intervals or (None,)
+        if self.settings.strategy is Strategy.TIME_INTERVAL and not decision.intervals:
+            raise QueryError(
+                "No interval is complete yet",
+                where=str(self.model.model.path),
+                remedy="Set first_partition to an earlier time, or ask for a range with --from and --to.",
+            )
+        former = self.run.lake.progress(self.table)
+        dropped = dict(former.dropped_columns) if former else {}
+        outcomes: list[WriteOutcome] = []
+        zone_columns: dict[str, str] = {}
+        for number, interval in enumerate(intervals):
+            run.cancellation.check()
+            with self.phases.timed("build_result"):
+                run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
+                built = self._frame(session, decision, batches, watermark, interval)
+                zone_columns.update(built.zone_columns)
+            fault("after_build")
+            with self.phases.timed("iceberg_write"):
+                run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
+                outcomes.append(self._write(session, decision, built, interval, dropped, first=number == 0))
+                dropped = dict(outcomes[-1].dropped_columns)
+        with self.phases.timed("iceberg_write"):
+            fault("after_write")
+            self._require_unchanged(batches)
+            outcome = _sum(outcomes)
+            zones = self._consume(batches, zone_columns, facts.inputs)
+            progress = self._progress(
+                facts, facts.inputs, zones, watermark, _filled(decision, former), dropped, outcome
+            )
+            self._set_progress(session, progress)
+            run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
+        self._report(outcome)
+        return outcome, watermark
+
+    def _watermark(self, session: SparkSession, decision: Decision) -> str | None:
+        column = self.settings.watermark_column
+        if not self.model.uses_watermark or column is None or decision.rebuild or not self.run.lake.pointer(self.table):
+            return None
+        quoted = f"`{column.replace('`', '``')}`"
+        row = session.sql(f"SELECT CAST(max({quoted}) AS STRING) AS w FROM {self.table.quoted}").first()
+        return str(row["w"]) if row is not None and row["w"] is not None else None
+
+    def _batches(self, facts: Facts) -> dict[str, ZoneBatch]:
+        root = self.run.settings.landing.root
+        return {
+            zone: ZoneBatch(
+                root / zone,
+                batch_files(state, facts.decision.all_files, self.settings.strategy),
+                state.consumed.columns if state.consumed else None,
+            )
+            for zone, state in facts.inputs.zones.items()
+        }
+
+    def _frame(
+        self,
+        session: SparkSession,
+        decision: Decision,
+        batches: dict[str, ZoneBatch],
+        watermark: str | None,
+        interval: Interval | None,
+    ) -> Built:
+        run = self.run
+        query = bind(run.compiled, run.settings, run.project, self.table, self._values(watermark, interval))
+        self.sql = query.sql
+        since = decision.inserted_since
+        built = build_frame(session, query, Sources(self.table, run.lake, batches, since))
+        self.sql = built.sql
+        self.warnings += [f"{self.name}: {note}" for note in built.notes if f"{self.name}: {note}" not in self.warnings]
+        return built
+
+    def _write(
+        self,
+        session: SparkSession,
+        decision: Decision,
+        built: Built,
+        interval: Interval | None,
+        dropped: dict[str, str],
+        first: bool,
+    ) -> WriteOutcome:
+        return write(
+            WriteRequest(
+                session=session,
+                lake=self.run.lake,
+                table=self.table,
+                result=built.frame,
+                settings=self.settings,
+                run_started_at=self.run.started_at,
+                complete=decision.complete,
+                rebuild=decision.rebuild and first,
+                allow_deletes=self.run.options.allow_deletes,
+                interval=interval,
+                dropped_columns=dropped,
+                dropped_column_grace=self.run.settings.run.dropped_column_grace,
+            )
+        )
+
+    def _require_unchanged(self, batches: dict[str, ZoneBatch]) -> None:
+        for zone, batch in batches.items():
+            moved = verify_unchanged(batch.folder, batch.files)
+            if moved:
+                error = LandingError(
+                    f"{moved[0].path} in landing zone {zone} changed while it was read",
+                    where=str(batch.folder / moved[0].path),
+                    remedy="Run again. Deliver files under a name that starts with _ and rename them when whole.",
+                )
+                error.kind = FailureKind.TRANSIENT
+                raise error
+
+    def _consume(self, batches: dict[str, ZoneBatch], columns: dict[str, str], inputs: Inputs) -> dict[str, ZoneInput]:
+        metadata = self.run.lake.table(self.table)
+        assert isinstance(metadata, TableMetadata)
+        zones = {}
+        for zone, batch in batches.items():
+            before = inputs.zones[zone].consumed
+            files = {file.path: file for file in (before.files if before else ())}
+            for file in batch.files:
+                known = files.get(file.path)
+                if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
+                    files[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, self.run.run_id)
+            known_columns = columns.get(zone) or (before.columns if before else None)
+            consumed = Consumed(zone, tuple(files[path] for path in sorted(files)), known_columns)
+            zones[zone] = write_consumed(metadata.table_location, consumed)
+        return zones
+
+    def _progress(
+        self,
+        facts: Facts,
+        inputs: Inputs,
+        zones: dict[str, ZoneInput],
+        watermark: str | None,
+        intervals: tuple[tuple[str, str], ...],
+        dropped: dict[str, str] | None = None,
+        outcome: WriteOutcome | None = None,
+    ) -> Progress:
+        return Progress(
+            run_id=self.run.run_id,
+            fingerprint=self.model.fingerprint,
+            run_type=str(facts.decision.run_type),
+            tables=inputs.tables,
+            zones=zones,
+            watermark=watermark,
+            intervals=intervals,
+            dropped_columns=dropped or {},
+            rows=outcome.rows_written if outcome else 0,
+            duration_ms=sum(self.phases.ms.values()),
+        )
+
+    def _set_progress(self, session: SparkSession, progress: Progress) -> None:
+        text = progress.to_json().replace("\\", "\\\\").replace("'", "\\'")
+        session.sql(f"ALTER TABLE {self.table.quoted} SET TBLPROPERTIES ('{PROGRESS_PROPERTY}' = '{text}')")
+
+    def _report(self, outcome: WriteOutcome) -> None:
+        for change in outcome.drift:
+            entry = {"model": self.name, **{name: getattr(change, name) for name in change.__dataclass_fields__}}
+            self.drift.append(entry)
+            self.run.emit("drift_detected", self.name, entry)
+        for warning in outcome.warnings:
+            self.warnings.append(f"{self.name}: {warning}")
+        for warning in self.warnings:
+            self.run.emit("warning", self.name, {"message": warning})
+
+    def _check(self) -> None:
+        with self.phases.timed("quality_tests"):
+            run_checks(self.run, self.model, self._values(), self.checks)
+
+    def _result(
+        self, status: str, outcome: WriteOutcome | None = None, watermark: str | None = None
+    ) -> Materialization:
+        assert self.decision is not None
+        metadata = self.run.lake.table(self.table) if status == "completed" else None
+        return Materialization(
+            model=self.name,
+            status=status,
+            strategy=self.strategy,
+            run_type=str(self.decision.run_type),
+            reason=self.decision.reason,
+            rows_written=outcome.rows_written if outcome else 0,
+            rows_deleted=outcome.rows_deleted if outcome else 0,
+            watermark=watermark,
+            snapshot_id=metadata.current_snapshot_id if metadata else None,
+        )
+
+    def failed(self, error: Exception) -> Materialization:
+        if not isinstance(error, TidegateError):
+            error = ModelError(f"{type(error).__name__}: {error}")
+        cancelled = isinstance(error, RunCancelledError)
+        return Materialization(
+            model=self.name,
+            status="cancelled" if cancelled else "failed",
+            strategy=self.strategy,
+            run_type=str(self.decision.run_type) if self.decision else None,
+            reason=self.decision.reason if self.decision else "",
+            failure_kind=str(error.kind),
+            error=str(error),
+            where=error.where,
+            remedy=error.remedy,
+        )
+
+
+def _filled(decision: Decision, former: Progress | None) -> tuple[tuple[str, str], ...]:
+    before = () if decision.rebuild or former is None else decode(former.intervals)
+    return encode([*before, *decision.intervals])
+
+
+def _sum(outcomes: list[WriteOutcome]) -> WriteOutcome:
+    return WriteOutcome(
+        rows_written=sum(o.rows_written for o in outcomes),
+        rows_deleted=sum(o.rows_deleted for o in outcomes),
+        changed=any(o.changed for o in outcomes),
+        drift=tuple(change for o in outcomes for change in o.drift),
+        warnings=tuple(dict.fromkeys(warning for o in outcomes for warning in o.warnings)),
+        dropped_columns=outcomes[-1].dropped_columns,
+    )

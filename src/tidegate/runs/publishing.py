@@ -1,0 +1,75 @@
+"""Moving what a run built to main, and what happens when somebody else moved main first."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from tidegate.errors import PublishConflictError
+from tidegate.lake.metadata import TableMetadata, read_metadata
+from tidegate.lake.port import MAIN, Change, Pointer
+from tidegate.names import TableName
+from tidegate.runs.context import RunContext
+from tidegate.runs.faults import fault
+from tidegate.runs.tally import Outcomes
+from tidegate.runs.waves import downstream_of
+
+__all__ = ["MAX_REBUILDS", "Published", "publish_tables"]
+
+MAX_REBUILDS = 3
+
+Rebuild = Callable[[Collection[TableName]], Outcomes]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """`rebuilt`: the outcomes of models that were built again because main had moved."""
+
+    changes: tuple[Change, ...] = ()
+    conflicts: int = 0
+    rebuilt: Outcomes = field(default_factory=dict)
+
+
+def publish_tables(
+    run: RunContext, tables: Collection[TableName], rebuild: Rebuild, hold: Collection[TableName] = ()
+) -> Published:
+    """Publish `tables` in one step. A model whose table moved is built again on main as it is now, with what reads it.
+
+    `hold` are tables of the branch that others are still working on: they stay as they are. After three rebuilds
+    the conflict is raised, and nothing was published.
+    """
+    wanted = set(tables)
+    rebuilt: Outcomes = {}
+    conflicts = 0
+    while True:
+        try:
+            fault("before_publish")
+            changes = run.catalog.publish(run.run_id, sorted(wanted), _compacted_only(run, wanted))
+            fault("after_publish")
+            return Published(changes, conflicts, rebuilt)
+        except PublishConflictError as error:
+            conflicts += 1
+            if conflicts > MAX_REBUILDS:
+                raise
+            run.emit("warning", None, {"message": f"publish conflict: {error}; building again on main as it is now"})
+            run.clock.sleep(0.1 * 2 ** (conflicts - 1) * (1 + random.random()))
+            concerned = downstream_of(run, error.tables, wanted) & wanted
+            run.catalog.refresh_branch(run.run_id, keep=(wanted | set(hold)) - concerned)
+            outcomes = rebuild(concerned)
+            rebuilt.update(outcomes)
+            wanted -= {table for table in concerned if table in outcomes and not outcomes[table].usable}
+
+
+def _compacted_only(run: RunContext, tables: Collection[TableName]) -> dict[TableName, Pointer]:
+    """Pointers of main that hold the same rows as what the branch started from: compaction is no conflict."""
+    main = run.catalog.head(MAIN)
+    accepted: dict[TableName, Pointer] = {}
+    for change in run.catalog.changed_tables(run.run_id):
+        now = main.get(change.table)
+        if change.table not in tables or change.before is None or now is None or now == change.before:
+            continue
+        base, moved = read_metadata(change.before), read_metadata(now)
+        if isinstance(base, TableMetadata) and isinstance(moved, TableMetadata) and moved.only_replaced_since(base):
+            accepted[change.table] = now
+    return accepted

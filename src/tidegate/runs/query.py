@@ -1,0 +1,64 @@
+"""Reading main: every table of a query as of one moment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from tidegate.compiler import bind_adhoc
+from tidegate.config import Settings
+from tidegate.errors import QueryError
+from tidegate.lake import open_catalog
+from tidegate.lake.port import BranchCatalog
+from tidegate.quality import plain
+from tidegate.spark.failures import read_failure
+from tidegate.spark.session import child_session, start_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["QueryResult", "pinned_heads", "query"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """`columns` are (name, Spark type); `more`: there were more rows than the limit."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Mapping[str, Any], ...]
+    more: bool = False
+
+
+@contextlib.contextmanager
+def pinned_heads(catalog: BranchCatalog) -> Iterator[str]:
+    """A copy of main's pointers, taken in one read, that nothing else moves; gone afterwards."""
+    name = f"read-{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:8]}"
+    catalog.create_branch(name)
+    try:
+        yield name
+    finally:
+        catalog.drop_branch(name)
+
+
+def query(settings: Settings, sql: str, limit: int | None = 1000, root: SparkSession | None = None) -> QueryResult:
+    """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
+    catalog = open_catalog(settings)
+    bound = bind_adhoc(sql, settings, catalog.head())
+    session = root or start_session(settings.spark, settings.root / ".tidegate" / "logs")
+    with pinned_heads(catalog) as branch:
+        child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
+        try:
+            frame = child.sql(bound.sql)
+            columns = tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+            rows = (frame if limit is None else frame.limit(limit + 1)).collect()
+        except Exception as error:
+            failure = read_failure(error)
+            raise QueryError(failure.message, remedy=failure.remedy) from error
+    more = limit is not None and len(rows) > limit
+    shown = rows[:limit] if more else rows
+    names = [name for name, _ in columns]
+    return QueryResult(columns, tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown), more)

@@ -1,0 +1,47 @@
+"""Writes what happens in a run to the state database, as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tidegate.runs.events import Event
+from tidegate.runs.result import CheckResult, Materialization, RunResult
+from tidegate.state import EventRecord, ModelRunRecord, QualityRecord, StateStore
+
+__all__ = ["Recorder"]
+
+
+class Recorder:
+    """A listener. `warning` and `phase` events are kept too: they are the run's log."""
+
+    def __init__(self, store: StateStore) -> None:
+        self._store = store
+
+    def __call__(self, event: Event) -> None:
+        data = dict(event.data)
+        result = data.pop("result", None)
+        if isinstance(result, Materialization):
+            self._store.add_model_run(ModelRunRecord(run_id=event.run_id, finished_at=event.at, **_fields(result)))
+            data["result"] = asdict(result)
+        elif isinstance(result, CheckResult):
+            self._store.add_check(QualityRecord(run_id=event.run_id, at=event.at, **_fields(result)))
+            data["result"] = asdict(result)
+        self._store.add_event(EventRecord(event.run_id, event.at, event.name, event.model, data))
+
+    def finish(self, result: RunResult, finished_at: Any) -> None:
+        self._store.finish_run(
+            result.run_id,
+            result.status,
+            finished_at=finished_at,
+            duration_ms=result.duration_ms,
+            rows_written=result.rows_written,
+            phase_profiles=result.phase_profiles,
+            result=result.to_dict(),
+            error=result.error,
+        )
+
+
+def _fields(value: Materialization | CheckResult) -> Mapping[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}

@@ -1,0 +1,117 @@
+"""What a run gives back: the values behind the console's lines and `run --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tidegate import __version__
+
+__all__ = ["PHASES", "CheckResult", "Materialization", "Publish", "RunResult"]
+
+PHASES = ("branch_creation", "config_loading", "build_result", "iceberg_write", "quality_tests", "branch_resolution")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """`status`: passed, failed, warned or error. `value` is the number of rows that break the rule."""
+
+    model: str
+    name: str
+    stage: str
+    severity: str
+    status: str
+    value: int | None
+    expected: str
+    duration_ms: int
+    samples: tuple[Mapping[str, Any], ...] = ()
+    description: str = ""
+    remediation: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Materialization:
+    """One model of a run. `status`: completed, skipped, failed, blocked or cancelled."""
+
+    model: str
+    status: str
+    strategy: str
+    run_type: str | None
+    reason: str
+    rows_written: int = 0
+    rows_deleted: int = 0
+    rows_quarantined: int = 0
+    duration_ms: int = 0
+    phases: Mapping[str, int] = field(default_factory=dict)
+    attempts: tuple[Mapping[str, Any], ...] = ()
+    failure_kind: str | None = None
+    error: str | None = None
+    where: str | None = None
+    remedy: str | None = None
+    watermark: str | None = None
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    mode: str
+    tables: tuple[str, ...] = ()
+    conflicts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """`status`: success, partial, failed, cancelled or skipped (nothing had to run)."""
+
+    run_id: str
+    status: str
+    branch: str
+    publish: Publish
+    started_at: datetime
+    duration_ms: int
+    phase_profiles: Mapping[str, int]
+    materializations: tuple[Materialization, ...]
+    check_results: tuple[CheckResult, ...] = ()
+    drift: tuple[Mapping[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: str | None = None
+    failure_kind: str | None = None
+    remedy: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return {"success": 0, "skipped": 0, "partial": 2, "cancelled": 130}.get(self.status, 1)
+
+    @property
+    def rows_written(self) -> int:
+        return sum(m.rows_written for m in self.materializations)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of `run --json`."""
+        return {
+            "version": __version__,
+            "command": "run",
+            "run_id": self.run_id,
+            "status": self.status,
+            "rows_written": self.rows_written,
+            "branch": self.branch,
+            "publish": asdict(self.publish),
+            "started_at": self.started_at.isoformat(),
+            "duration_ms": self.duration_ms,
+            "phase_profiles": dict(self.phase_profiles),
+            "tables_copied": len(self.publish.tables),
+            "materializations": [asdict(m) for m in self.materializations],
+            "check_results": [asdict(c) for c in self.check_results],
+            "drift": [dict(d) for d in self.drift],
+            "anomalies": [],
+            "permissions": [],
+            "warnings": list(self.warnings),
+            "resumed_from": None,
+            "idempotency_key": None,
+            "error": self.error,
+            "failure_kind": self.failure_kind,
+            "remedy": self.remedy,
+        }

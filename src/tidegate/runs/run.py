@@ -1,0 +1,317 @@
+"""A run from top to bottom: compile, plan, branch, build, check, publish, clean up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from tidegate.compiler import compile_project
+from tidegate.compiler.values import Compiled
+from tidegate.config import Settings
+from tidegate.errors import (
+    ProjectError,
+    RunCancelledError,
+    RunExistsError,
+    TidegateError,
+)
+from tidegate.lake import open_catalog
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.decide import keeps_history
+from tidegate.planner.plan import Plan, Wish, make_plan
+from tidegate.planner.selection import select
+from tidegate.project import Project, load_project
+from tidegate.runs.archiving import archive_consumed
+from tidegate.runs.cancel import Cancellation, cancelled_by_signals
+from tidegate.runs.clock import Clock, SystemClock
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.events import Event, Listener
+from tidegate.runs.faults import fault
+from tidegate.runs.maintenance import maintain_after_run
+from tidegate.runs.options import RunOptions
+from tidegate.runs.recorder import Recorder
+from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+from tidegate.runs.tally import ModelOutcome, Tally
+from tidegate.spark.session import child_session, start_session
+from tidegate.state import RunRecord, StateStore, open_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["run_project"]
+
+HEARTBEAT_SECONDS = 30.0
+
+
+def run_project(
+    settings: Settings,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
+    listeners: Sequence[Listener] = (),
+    clock: Clock | None = None,
+) -> RunResult:
+    """Run the project. Raises only what stops a run before its first model; everything else is in the result."""
+    clock = clock or SystemClock()
+    with open_state(settings.state.url) as store:
+        return _Run(settings, options, listeners, clock, store).go()
+
+
+class _Run:
+    def __init__(
+        self, settings: Settings, options: RunOptions, listeners: Sequence[Listener], clock: Clock, store: StateStore
+    ) -> None:
+        self.settings = settings
+        self.options = options
+        self.clock = clock
+        self.store = store
+        self.recorder = Recorder(store)
+        self.listeners: tuple[Listener, ...] = (self.recorder, *listeners)
+        self.started_at = clock.now()
+        self.started = clock.monotonic()
+        self.phases = Phases(clock)
+        self.tally = Tally()
+        self.mode = options.publish or settings.run.publish
+        self.cancellation = Cancellation()
+        self.run_id = ""
+        self._emitting = threading.Lock()
+
+    def go(self) -> RunResult:
+        self.run_id = self._register()
+        try:
+            with self.phases.timed("config_loading"):
+                project, compiled, catalog = self._compile()
+                selected = self._select(compiled)
+                wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+                plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
+            self.store.set_status(self.run_id, "running")
+            names = [step.table.short(compiled.namespace) for step in plan.steps]
+            self.emit("pipeline_start", None, {"models": names, "publish": self.mode})
+            if plan.idle:
+                self._nothing_to_do(plan, compiled, catalog)
+            else:
+                self._build(project, compiled, catalog, plan)
+        except BaseException as error:
+            self._stopped(error)
+            raise
+        return self._finish()
+
+    def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
+        event = Event(name, self.run_id, self.clock.now(), model, data)
+        with self._emitting:
+            for listener in self.listeners:
+                listener(event)
+        if name == "warning":
+            self.tally.warnings.append(str(data["message"]))
+
+    def _register(self) -> str:
+        """The first free id at or after this millisecond."""
+        moment = self.started_at
+        while True:
+            run_id = f"run-{moment:%Y%m%d-%H%M%S}-{moment.microsecond // 1000:03d}"
+            record = RunRecord(
+                run_id=run_id,
+                project=self.settings.project.name,
+                command="run",
+                branch=run_id,
+                publish_mode=self.mode,
+                started_at=self.started_at,
+                heartbeat_at=self.started_at,
+                pid=os.getpid(),
+                host=socket.gethostname(),
+            )
+            try:
+                self.store.start_run(record)
+                return run_id
+            except RunExistsError:
+                moment += timedelta(milliseconds=1)
+
+    def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
+        catalog = open_catalog(self.settings)
+        project = load_project(self.settings)
+        compiled = compile_project(project, self.settings, catalog.head(MAIN), self.options.vars)
+        counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
+        self.emit("compile_complete", None, counts)
+        if compiled.errors:
+            raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
+        for diagnostic in compiled.diagnostics:
+            place = f"{diagnostic.span.file}:{diagnostic.span.line}: " if diagnostic.span else ""
+            self.emit("warning", diagnostic.model, {"message": f"{place}{diagnostic.message}"})
+        return project, compiled, catalog
+
+    def _select(self, compiled: Compiled) -> frozenset[TableName]:
+        selected = select(compiled, self.options.select)
+        if self.options.full_refresh and not self.options.confirmed:
+            history = sorted(t.short(compiled.namespace) for t in selected if keeps_history(compiled.models[t]))
+            if history:
+                raise TidegateError(
+                    f"--full-refresh would rebuild tables that keep history: {', '.join(history)}",
+                    remedy="What their inputs no longer hold would be lost. Add --yes if that is meant.",
+                )
+        return selected
+
+    def _nothing_to_do(self, plan: Plan, compiled: Compiled, catalog: BranchCatalog) -> None:
+        for step in plan.steps:
+            settings = compiled.models[step.table].model.settings
+            strategy = "view" if settings.materialized == "view" else str(settings.strategy)
+            name = step.table.short(compiled.namespace)
+            result = Materialization(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
+            self.tally.outcomes[step.table] = ModelOutcome(result)
+            self.emit("after_model_run", name, {"result": result})
+        self._archive(compiled, catalog)
+
+    def _build(self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan) -> None:
+        with self.phases.timed("branch_creation"):
+            root = start_session(
+                self.settings.spark,
+                self.settings.root / ".tidegate" / "logs",
+                lambda line: self.emit("phase", None, {"phase": "setup", "message": line}),
+            )
+            fault("before_branch")
+            catalog.create_branch(self.run_id)
+            fault("after_branch")
+        run = RunContext(
+            run_id=self.run_id,
+            settings=self.settings,
+            options=self.options,
+            project=project,
+            compiled=compiled,
+            catalog=catalog,
+            clock=self.clock,
+            started_at=self.started_at,
+            cancellation=self.cancellation,
+            publish_mode=self.mode,
+            emit=self.emit,
+            root=root,
+            vars=dict(self.options.vars),
+        )
+        # Only here: these rooms need pyspark, and a run with nothing to do ends without it.
+        from tidegate.runs.building import Building
+
+        tables = {step.table for step in plan.steps}
+        with self._branch(catalog), cancelled_by_signals(self.cancellation), self._heart(catalog):
+            Building(run, self.phases, self.tally, tables).go()
+            if self.tally.published:
+                self._archive(compiled, catalog)
+                fault("after_archive")
+        if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
+            self._maintain(run)
+
+    @contextlib.contextmanager
+    def _branch(self, catalog: BranchCatalog) -> Iterator[None]:
+        """The branch goes whatever the outcome, but for `--no-publish`, which keeps it for `tidegate publish`."""
+        try:
+            yield
+        finally:
+            fault("before_cleanup")
+            outcomes = self.tally.outcomes.values()
+            built = any(outcome.materialization.status == "completed" for outcome in outcomes)
+            if self.options.no_publish and built and not self.cancellation.requested:
+                catalog.keep_branch(self.run_id)
+            else:
+                catalog.drop_branch(self.run_id)
+            fault("after_cleanup")
+
+    @contextlib.contextmanager
+    def _heart(self, catalog: BranchCatalog) -> Iterator[None]:
+        """Says now and then that this process lives, so that nobody takes its branch for an orphan."""
+        stop = threading.Event()
+
+        def beat() -> None:
+            while not stop.wait(HEARTBEAT_SECONDS):
+                with contextlib.suppress(TidegateError):
+                    catalog.heartbeat(self.run_id)
+                    self.store.heartbeat(self.run_id, self.clock.now())
+
+        thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _archive(self, compiled: Compiled, catalog: BranchCatalog) -> None:
+        try:
+            _, notes = archive_consumed(compiled, self.settings, BranchView(catalog, MAIN))
+        except TidegateError as error:
+            notes = (f"landing files were not archived: {error}",)
+        for note in notes:
+            self.emit("warning", None, {"message": note})
+
+    def _maintain(self, run: RunContext) -> None:
+        def session(branch: str) -> SparkSession:
+            return child_session(run.root, run.catalog.spark_conf(branch), run.catalog.spark_catalog(branch))
+
+        report = maintain_after_run(self.settings, run.catalog, session, tuple(self.tally.published), self.clock.now)
+        for line in report.errors:
+            self.emit("warning", None, {"message": f"maintenance: {line}"})
+
+    def _stopped(self, error: BaseException) -> None:
+        """Something ended the run before it could give a result: the history must not say that it still runs."""
+        status = "cancelled" if isinstance(error, RunCancelledError | KeyboardInterrupt) else "failed"
+        with contextlib.suppress(Exception):
+            self.emit("pipeline_error", None, {"error": str(error) or type(error).__name__})
+        with contextlib.suppress(Exception):
+            self.store.finish_run(
+                self.run_id,
+                status,
+                finished_at=self.clock.now(),
+                duration_ms=self._elapsed(),
+                phase_profiles=self.phases.ms,
+                error=str(error) or type(error).__name__,
+            )
+
+    def _elapsed(self) -> int:
+        return round((self.clock.monotonic() - self.started) * 1000)
+
+    def _finish(self) -> RunResult:
+        result = self._result()
+        done = "pipeline_complete" if result.exit_code == 0 else "pipeline_error"
+        self.emit(done, None, {"status": result.status, "error": result.error, "duration_ms": result.duration_ms})
+        self.recorder.finish(result, self.clock.now())
+        return result
+
+    def _result(self) -> RunResult:
+        outcomes = [self.tally.outcomes[table] for table in sorted(self.tally.outcomes)]
+        checks: list[CheckResult] = [check for outcome in outcomes for check in outcome.checks]
+        phases = dict(self.phases.ms)
+        for outcome in outcomes:
+            for name, ms in outcome.materialization.phases.items():
+                phases[name] = phases.get(name, 0) + ms
+        error = self.tally.error
+        return RunResult(
+            run_id=self.run_id,
+            status=self._status([outcome.materialization.status for outcome in outcomes]),
+            branch=self.run_id,
+            publish=Publish(
+                self.mode,
+                tuple(table.short(self.settings.project.namespace) for table in self.tally.published),
+                self.tally.conflicts,
+            ),
+            started_at=self.started_at,
+            duration_ms=self._elapsed(),
+            phase_profiles=phases,
+            materializations=tuple(outcome.materialization for outcome in outcomes),
+            check_results=tuple(checks),
+            drift=tuple(entry for outcome in outcomes for entry in outcome.drift),
+            warnings=tuple(self.tally.warnings),
+            error=str(error) if error else None,
+            failure_kind=str(error.kind) if error else None,
+            remedy=error.remedy if error else None,
+        )
+
+    def _status(self, statuses: Collection[str]) -> str:
+        if self.cancellation.requested:
+            return "cancelled"
+        if self.tally.error:
+            return "failed"
+        bad = [status for status in statuses if status not in ("completed", "skipped")]
+        if bad:
+            good = [status for status in statuses if status in ("completed", "skipped")]
+            return "partial" if good else "failed"
+        return "success" if "completed" in statuses else "skipped"

@@ -1,0 +1,36 @@
+"""What a run has come to so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidegate.errors import TidegateError
+from tidegate.names import TableName
+from tidegate.runs.result import CheckResult, Materialization
+
+__all__ = ["ModelOutcome", "Outcomes", "Tally"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOutcome:
+    materialization: Materialization
+    checks: tuple[CheckResult, ...] = ()
+    drift: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Models below this one may read its table."""
+        return self.materialization.status in ("completed", "skipped")
+
+
+Outcomes = dict[TableName, ModelOutcome]
+
+
+@dataclass
+class Tally:
+    outcomes: Outcomes = field(default_factory=dict)
+    published: dict[TableName, None] = field(default_factory=dict)
+    conflicts: int = 0
+    warnings: list[str] = field(default_factory=list)
+    error: TidegateError | None = None

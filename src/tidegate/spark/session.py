@@ -1,0 +1,146 @@
+"""The Spark session of a process, and its children: one per model, so that settings and views stay apart."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.config import SparkSection
+from tidegate.errors import SetupError
+from tidegate.spark.jars import ensure_jars
+from tidegate.spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["child_session", "interrupt", "local_cores", "start_session", "use_pool"]
+
+SPARK_LOG = "spark.log"
+
+_LOG4J = """\
+status = error
+rootLogger.level = warn
+rootLogger.appenderRef.out.ref = out
+appender.out.type = Console
+appender.out.name = out
+appender.out.target = SYSTEM_ERR
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+
+
+def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None] = lambda line: None) -> SparkSession:
+    """Find Java and the jars, start the JVM, give the root session. What the JVM prints goes to `log_dir`/spark.log."""
+    java = find_java()
+    jars = ensure_jars(java, say)
+    # The import alone takes half a second, and commands that only read metadata must not pay for it.
+    from pyspark.sql import SparkSession
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # it prints what the exception says, with the JVM's stack
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+        (log_dir / "log4j2.properties").write_text(_LOG4J)
+        log = (log_dir / SPARK_LOG).open("ab")
+    except OSError as error:
+        raise SetupError(
+            f"Cannot write Spark's log: {error.strerror}",
+            where=str(log_dir),
+            remedy="Check the folder's permissions and disk.",
+        ) from error
+    builder = SparkSession.builder.appName("tidegate")
+    for key, value in _conf(spark, jars, log_dir).items():
+        builder = builder.config(key, value)
+    with log:
+        start = log.tell()
+        try:
+            with _output_to(log.fileno()):
+                return builder.getOrCreate()
+        except Exception as error:
+            tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
+            because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
+            raise SetupError(
+                f"Spark did not start: {because.strip()}",
+                where=str(log_dir / SPARK_LOG),
+                remedy="See the log, check [spark] memory and conf in tidegate.toml, and run `tidegate doctor --spark`.",
+            ) from error
+
+
+def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path) -> dict[str, str]:
+    local = spark.master.startswith("local")
+    paths = [str(jar) for jar in jars]
+    # On one machine the class path does; shipping the jars to an executor in the same JVM costs a second.
+    where = {"spark.driver.extraClassPath": os.pathsep.join(paths)} if local else {"spark.jars": ",".join(paths)}
+    cores = local_cores(spark.master)
+    base = {
+        "spark.master": spark.master,
+        "spark.driver.memory": spark.memory,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.scheduler.mode": "FAIR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}",
+        **(
+            {"spark.sql.shuffle.partitions": str(max(2, 2 * cores)), "spark.driver.bindAddress": "127.0.0.1"}
+            if local
+            else {}
+        ),
+        **({"spark.driver.host": "127.0.0.1"} if local else {}),
+    }
+    return {**base, **where, **spark.conf}
+
+
+def local_cores(master: str) -> int:
+    """How many tasks a local master runs at once; 4 for a cluster, whose size is not known here."""
+    if not master.startswith("local"):
+        return 4
+    inside = master.removeprefix("local").strip("[]").split(",")[0]
+    return int(inside) if inside.isdigit() else (1 if not inside else os.cpu_count() or 1)
+
+
+def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str) -> SparkSession:
+    """A session of its own whose current catalog is `catalog`. It inherits nothing that was set at run time."""
+    session = root.newSession()
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    session.sql(f"USE `{catalog}`")
+    return session
+
+
+def use_pool(session: SparkSession, name: str) -> None:
+    """Give this thread's jobs their own fair share; Connect has no pools."""
+    context = getattr(session, "sparkContext", None)
+    if context is not None:
+        context.setLocalProperty("spark.scheduler.pool", name)
+
+
+def interrupt(session: SparkSession) -> None:
+    """End the jobs that `session` runs now. A model between two jobs has none: call again until its thread ended."""
+    with contextlib.suppress(Exception):
+        session.interruptAll()
+
+
+@contextlib.contextmanager
+def _output_to(descriptor: int) -> Iterator[None]:
+    """The JVM inherits stdout and stderr when it is started: it gets the log, and we keep ours."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    try:
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        yield
+    finally:
+        for target, copy in zip((1, 2), saved, strict=True):
+            os.dup2(copy, target)
+            os.close(copy)

@@ -1,0 +1,140 @@
+"""A bound query → the DataFrame of its result, on the model's own session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.compiler.values import BoundQuery, TableRead
+from tidegate.errors import ModelError, QueryError
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.progress import TableInput
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.project.landing import ZoneFile
+from tidegate.spark.failures import read_failure
+from tidegate.transform.inserted import inserted_rows
+from tidegate.transform.landing import explain_read_error, read_zone
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["Sources", "ZoneBatch", "build_frame", "explain", "source_line"]
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneBatch:
+    """The files of a zone that this run reads, and the columns (DDL) that earlier ones had."""
+
+    folder: Path
+    files: tuple[ZoneFile, ...]
+    known_columns: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What stands behind the names in a query. `inserted_since`: tables of which an append takes only new rows."""
+
+    table: TableName
+    lake: BranchView
+    zones: Mapping[str, ZoneBatch] = field(default_factory=dict)
+    inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """`zone_columns`: the columns (DDL) found in each zone, to be known next time. `sql` is what Spark was given."""
+
+    frame: DataFrame
+    sql: str
+    zone_columns: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> Built:
+    """Analyse the query (no job but what a landing zone's types need)."""
+    views: dict[int, str] = {}
+    columns: dict[str, str] = {}
+    notes: list[str] = []
+    for number, read in enumerate(query.reads):
+        if read.landing is None:
+            continue
+        batch = sources.zones[read.landing.zone]
+        zone = read_zone(session, batch.folder, batch.files, read.landing.settings, batch.known_columns)
+        views[read.start] = f"__landing_{number}"
+        zone.frame.createOrReplaceTempView(views[read.start])
+        columns[read.landing.zone] = zone.columns
+        notes += zone.notes
+    sql = query.substitute(lambda read: _relation(read, query, sources, session, views))
+    return Built(session.sql(sql), sql, columns, tuple(notes))
+
+
+def _relation(
+    read: TableRead, query: BoundQuery, sources: Sources, session: SparkSession, views: Mapping[int, str]
+) -> str | None:
+    if read.landing is not None:
+        return f"`{views[read.start]}`"
+    assert read.table is not None
+    if read.table == sources.table and sources.lake.pointer(read.table) is None:
+        return _empty_self(query, sources, session, views)
+    since = sources.inserted_since.get(str(read.table)) if read.driving else None
+    metadata = sources.lake.metadata(read.table) if since else None
+    if since is None or not isinstance(metadata, TableMetadata):
+        return None
+    return inserted_rows(read.table, metadata, since)
+
+
+def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, views: Mapping[int, str]) -> str:
+    """The model's own table before it exists: no rows, the columns that the model is about to have.
+
+    Their types come from analysing the query over untyped NULLs of those names; a column that only ever comes from
+    the table itself has no type yet and is taken as a string.
+    """
+    untyped = (
+        "(SELECT " + ", ".join(f"NULL AS `{c.replace('`', '``')}`" for c in query.columns or ("_",)) + " WHERE false)"
+    )
+
+    def first_pass(read: TableRead) -> str | None:
+        if read.landing is not None:
+            return f"`{views[read.start]}`"
+        return untyped if read.table == sources.table else None
+
+    schema: StructType = session.sql(query.substitute(first_pass)).schema
+    typed = ", ".join(
+        f"CAST(NULL AS {'string' if f.dataType.simpleString() == 'void' else f.dataType.simpleString()})"
+        f" AS `{f.name.replace('`', '``')}`"
+        for f in schema.fields
+    )
+    return f"(SELECT {typed} WHERE false)"
+
+
+def explain(error: Exception, sql: str, source: str, path: str, files: tuple[ZoneFile, ...] = ()) -> ModelError:
+    """What went wrong in a model's query, with the line of the model's file where it can be told."""
+    if isinstance(error, ModelError):
+        return error
+    unreadable = explain_read_error(error, files)
+    if unreadable is not None:
+        return unreadable
+    failure = read_failure(error)
+    # A fragment that is not in the model's SQL is of a statement that wraps it, whose lines mean nothing here.
+    own = failure.fragment is None or failure.fragment in sql
+    line = source_line(sql, source, failure.line) if own else None
+    explained = QueryError(failure.message, where=f"{path}:{line}" if line else path, remedy=failure.remedy)
+    explained.kind = failure.kind
+    return explained
+
+
+def source_line(sql: str, source: str, line: int | None) -> int | None:
+    """The line of the file that became `line` of the SQL: the one with the same words, if there is just one."""
+    lines = sql.splitlines()
+    if line is None or not 1 <= line <= len(lines):
+        return None
+    words = lines[line - 1].replace("`", "").split()
+    same = [n for n, text in enumerate(source.splitlines(), 1) if text.replace("`", "").split() == words]
+    if len(same) == 1:
+        return same[0]
+    offset = len(source.splitlines()) - len(lines)
+    return line + offset if offset >= 0 else None

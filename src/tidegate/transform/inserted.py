@@ -1,0 +1,65 @@
+"""The rows that a table gained since a model last read it, as a relation for its query."""
+
+from __future__ import annotations
+
+from tidegate.errors import StrategyError
+from tidegate.lake.metadata import Snapshot, TableMetadata
+from tidegate.lake.progress import TableInput
+from tidegate.names import TableName
+
+__all__ = ["inserted_rows"]
+
+
+def inserted_rows(table: TableName, metadata: TableMetadata, since: TableInput) -> str | None:
+    """SQL in parentheses, or None where every row is new.
+
+    Row lineage tells inserts from updates: an updated row keeps its id. Where the table was rewritten as a whole
+    every row has a new id, so the rows are compared with the ones that were read: as many copies of a row are new as
+    there are more of it now.
+    """
+    if since.snapshot_id is None:
+        return None
+    if since.uuid != metadata.uuid:
+        raise _unknown(table, "it was dropped and created again")
+    line = metadata.ancestors()
+    newer = []
+    for snapshot in line:
+        if snapshot.id == since.snapshot_id:
+            break
+        newer.append(snapshot)
+    else:
+        return _compared(table, metadata, since)
+    if any(_rewrites(snapshot) for snapshot in newer):
+        return _compared(table, metadata, since)
+    return f"(SELECT * FROM {table.quoted} WHERE _row_id >= {since.next_row_id})"
+
+
+def _rewrites(snapshot: Snapshot) -> bool:
+    return snapshot.operation == "overwrite" and snapshot.count("deleted-data-files") > 0
+
+
+def _compared(table: TableName, metadata: TableMetadata, since: TableInput) -> str:
+    before = metadata.snapshots.get(since.snapshot_id) if since.snapshot_id is not None else None
+    if before is None:
+        raise _unknown(table, "the snapshot that was read last has expired")
+    known = {field.name for field in metadata.fields_of(before)}
+    shared = [f"`{field.name.replace('`', '``')}`" for field in metadata.fields if field.name in known]
+    if not shared:
+        return f"(SELECT * FROM {table.quoted})"
+    columns = ", ".join(shared)
+    same = " AND ".join(f"n.{column} <=> o.{column}" for column in shared)
+    numbered = f"row_number() OVER (PARTITION BY {columns} ORDER BY 1) AS `__copy`"
+    kept = ", ".join(f"n.`{field.name.replace('`', '``')}`" for field in metadata.fields)
+    return (
+        f"(SELECT {kept} FROM (SELECT *, {numbered} FROM {table.quoted}) n"
+        f" LEFT ANTI JOIN (SELECT {columns}, {numbered} FROM {table.quoted} VERSION AS OF {before.id}) o"
+        f" ON n.`__copy` = o.`__copy` AND {same})"
+    )
+
+
+def _unknown(table: TableName, because: str) -> StrategyError:
+    return StrategyError(
+        f"Cannot tell which rows of {table} are new: {because}",
+        where=str(table),
+        remedy="Rebuild the model from all rows with --full-refresh, or give it a unique_key and merge_strategy incremental.",
+    )

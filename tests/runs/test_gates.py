@@ -1,0 +1,109 @@
+"""What a failing model or check keeps from main, and what it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runs.conftest import ProjectFolder, statuses
+
+pytestmark = pytest.mark.spark
+
+
+def two_lines(shop: ProjectFolder, amount: int) -> None:
+    """bronze.payments -> silver.payments (tested) -> gold.paid, and bronze.stock on its own."""
+    shop.model("bronze.payments", f"SELECT 1 AS id, {amount} AS amount")
+    shop.model("silver.payments", "SELECT * FROM bronze.payments")
+    shop.file(
+        "models/silver/payments/tests/quality/positive.sql",
+        "-- @description: amounts are positive\n-- @remediation: ask the cashier\n"
+        "SELECT * FROM {{ this }} WHERE amount <= 0\n",
+    )
+    shop.model("gold.paid", "SELECT sum(amount) AS paid FROM silver.payments")
+    shop.model("bronze.stock", f"SELECT {amount} AS stock")
+
+
+def test_a_failed_check_leaves_main_untouched_below_it_and_publishes_the_rest(shop: ProjectFolder) -> None:
+    two_lines(shop, 5)
+    assert shop.run().exit_code == 0
+    two_lines(shop, -5)
+    result = shop.run()
+    assert result.exit_code == 2
+    assert result.status == "partial"
+    assert statuses(result) == {
+        "bronze.payments": "completed",
+        "silver.payments": "failed",
+        "gold.paid": "blocked",
+        "bronze.stock": "completed",
+    }
+    assert set(result.publish.tables) == {"bronze.payments", "bronze.stock"}
+    assert shop.rows("silver.payments") == [(1, 5)]
+    assert shop.rows("gold.paid") == [(5,)]
+    assert shop.rows("bronze.stock") == [(-5,)]
+    failed = next(m for m in result.materializations if m.model == "silver.payments")
+    assert failed.failure_kind == "QualityFailed"
+    assert failed.error == "test positive failed: 1 row"
+    assert failed.where == "models/silver/payments/tests/quality/positive.sql"
+    assert failed.remedy == "ask the cashier"
+    check = result.check_results[0]
+    assert (check.status, check.value, check.samples) == ("failed", 1, ({"id": 1, "amount": -5},))
+    assert shop.branches() == []
+
+    two_lines(shop, 7)
+    assert shop.run().exit_code == 0
+    assert shop.rows("gold.paid") == [(7,)]
+
+
+def test_a_warning_publishes_and_a_check_that_cannot_run_blocks(shop: ProjectFolder) -> None:
+    shop.model("silver.a", "SELECT 0 AS x")
+    shop.file("models/silver/a/tests/quality/warns.sql", "-- @severity: warn\nSELECT * FROM {{ this }} WHERE x = 0")
+    shop.model("silver.b", "SELECT 0 AS x")
+    shop.file("models/silver/b/tests/quality/broken.sql", "SELECT nothing_like_it FROM {{ this }}")
+    shop.model("silver.c", "SELECT id FROM range(200000)")
+    shop.file(
+        "models/silver/c/tests/quality/slow.sql",
+        "-- @timeout: 1s\nSELECT count(*) FROM {{ this }} a JOIN {{ this }} b\n"
+        "ON hash(a.id) % 7 >= hash(b.id) % 5 HAVING count(*) < 0",
+    )
+    result = shop.run()
+    found = {check.name: check.status for check in result.check_results}
+    assert found == {"warns": "warned", "broken": "error", "slow": "error"}
+    assert result.publish.tables == ("silver.a",)
+    assert "not done after 1s" in next(m.error or "" for m in result.materializations if m.model == "silver.c")
+
+
+def test_a_model_that_fails_in_spark_says_where_and_blocks_only_its_readers(shop: ProjectFolder) -> None:
+    shop.model("silver.good", "SELECT 1 AS a")
+    shop.model("silver.bad", "SELECT\n  a,\n  missing_column\nFROM silver.good")
+    shop.model("gold.below", "SELECT * FROM silver.bad")
+    shop.model("gold.beside", "SELECT * FROM silver.good")
+    result = shop.run()
+    assert result.exit_code == 2
+    assert statuses(result) == {
+        "silver.good": "completed",
+        "silver.bad": "failed",
+        "gold.below": "blocked",
+        "gold.beside": "completed",
+    }
+    failed = next(m for m in result.materializations if m.model == "silver.bad")
+    assert failed.failure_kind == "QueryRejected"
+    assert "missing_column" in (failed.error or "")
+    assert failed.where == "models/silver/bad.sql:3"
+    blocked = next(m for m in result.materializations if m.model == "gold.below")
+    assert blocked.reason == "blocked: upstream failed (silver.bad)"
+
+
+def test_when_every_model_fails_nothing_is_published(shop: ProjectFolder) -> None:
+    shop.model("silver.bad", "SELECT 1 / 0 AS x")
+    result = shop.run()
+    assert (result.status, result.exit_code, result.publish.tables) == ("failed", 1, ())
+    assert shop.catalog.head() == {}
+    assert shop.branches() == []
+
+
+def test_fail_fast_starts_no_further_wave(shop: ProjectFolder) -> None:
+    shop.model("a.bad", "SELECT 1 / 0 AS x")
+    shop.model("a.good", "SELECT 1 AS x")
+    shop.model("b.next", "SELECT * FROM a.good")
+    result = shop.run(fail_fast=True)
+    assert statuses(result)["b.next"] == "blocked"
+    assert result.publish.tables == ("a.good",)

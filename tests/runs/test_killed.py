@@ -1,0 +1,90 @@
+"""The process dies at every boundary of a run: main is whole, and the next run puts things right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.runs.conftest import ProjectFolder
+from tidegate.runs.faults import FAULT_POINTS
+from tidegate.state import open_reader
+
+pytestmark = pytest.mark.spark
+
+PUBLISHED = ("after_publish", "after_archive", "before_cleanup", "after_cleanup")
+
+
+def start(root: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tidegate.cli.main", "run", "--project", str(root), *arguments]
+    return subprocess.Popen(
+        command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+@pytest.mark.parametrize("point", FAULT_POINTS)
+def test_killed_at_a_boundary_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder, point: str) -> None:
+    shop.model(
+        "bronze.events",
+        "SELECT * FROM {{ landing_zone('events') }}",
+        merge_strategy="append_only",
+        archive_landing_zones="true",
+    )
+    shop.model("silver.events", "SELECT id, n FROM bronze.events", merge_strategy="incremental", unique_key="id")
+    shop.file("models/silver/events/tests/quality/t.sql", "SELECT * FROM {{ this }} WHERE n < 0")
+    shop.model("gold.total", "SELECT sum(n) AS total FROM silver.events")
+    shop.file("landing/events/a.csv", "id,n\n1,1\n2,2\n")
+    assert shop.run().exit_code == 0
+    before = shop.catalog.head()
+    shop.file("landing/events/b.csv", "id,n\n3,3\n")
+
+    process = start(shop.root, TIDEGATE_FAULT=point)
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode == -signal.SIGKILL, output
+    if point in PUBLISHED:
+        assert shop.rows("gold.total") == [(6,)]
+    else:
+        assert shop.catalog.head() == before
+
+    shop.clock.set("2024-06-02T12:00:00")
+    assert shop.run().exit_code == 0
+    assert shop.rows("bronze.events") == [(1, 1), (2, 2), (3, 3)]
+    assert shop.rows("gold.total") == [(6,)]
+    left = [p.name for p in (shop.root / "landing/events").iterdir()]
+    assert left == ["_processed"]
+
+
+def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: ProjectFolder) -> None:
+    shop.model("a.quick", "SELECT 1 AS x")
+    shop.model("a.slow", "SELECT count(*) AS n FROM range(3000000) a JOIN range(3000000) b ON hash(a.id) > hash(b.id)")
+    process = start(shop.root)
+    tick = threading.Event()
+    for _ in range(1200):
+        state = shop.root / ".tidegate" / "state.db"
+        if state.exists():
+            with open_reader(shop.settings.state.url) as reader:
+                runs = reader.runs(1)
+                events = reader.events(runs[0].run_id) if runs else ()
+            if any(event.name == "before_materialize" and event.model == "a.slow" for event in events):
+                break
+        tick.wait(0.05)
+    else:
+        process.kill()
+        raise AssertionError(process.communicate()[0])
+    process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=3)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError("still running 3 s after SIGINT:\n" + process.communicate()[0]) from None
+    assert process.returncode == 130, output
+    assert "Traceback" not in output
+    assert shop.branches() == []
+    assert shop.catalog.head() == {}
+    with open_reader(shop.settings.state.url) as reader:
+        assert reader.runs(1)[0].status == "cancelled"
