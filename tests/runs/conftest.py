@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conftest import QUICK_JVM
 from tidegate.config import Settings, load_settings
 from tidegate.lake import open_catalog
 from tidegate.lake.port import BranchCatalog
@@ -49,7 +50,8 @@ class ProjectFolder:
         self.spark = spark
         self.clock = FakeClock()
         self.events: list[Event] = []
-        self.file("tidegate.toml", '[project]\nname = "shop"\n\n[spark]\nmaster = "local[2]"\n')
+        spark_conf = f'[spark.conf]\n"spark.driver.extraJavaOptions" = "{QUICK_JVM}"\n'
+        self.file("tidegate.toml", '[project]\nname = "shop"\n\n[spark]\nmaster = "local[2]"\n\n' + spark_conf)
 
     def file(self, path: str, text: str) -> Path:
         target = self.root / path

@@ -17,17 +17,19 @@ from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark
 
+BOUNDARIES = ("after_branch", "after_build", "after_write", "after_checks", "before_publish", "after_publish")
+POINTS = FAULT_POINTS if os.environ.get("TIDEGATE_PROVE") else BOUNDARIES
 PUBLISHED = ("after_publish", "after_archive", "before_cleanup", "after_cleanup")
 
 
 def start(root: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tidegate.cli.main", "run", "--project", str(root), *arguments]
+    command = [sys.executable, "-m", "tidegate", "run", "--project", str(root), *arguments]
     return subprocess.Popen(
         command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
-@pytest.mark.parametrize("point", FAULT_POINTS)
+@pytest.mark.parametrize("point", POINTS)
 def test_killed_at_a_boundary_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder, point: str) -> None:
     shop.model(
         "bronze.events",

@@ -14,7 +14,7 @@ from tidegate.lake.port import Heads
 
 pytestmark = pytest.mark.spark
 
-RUNS = int(os.environ.get("TIDEGATE_PROVE_RUNS", "3"))
+RUNS = 20 if os.environ.get("TIDEGATE_PROVE") else 3
 TABLES = 10
 
 

@@ -123,20 +123,21 @@ def _what_happened(result: RunResult, before: Mapping[Measure, str], after: Mapp
     yield ""
     yield "The gate of silver.payments closed: it and what is built from it are as they"
     yield "were after day 1, while everything else moved on, all in one step. Some models"
-    yield f"failed, so `tidegate run` would have ended with exit code {result.exit_code}; the demo ends with 0."
+    yield f"failed, so `tidegate run` would have ended with exit code {result.exit_code}."
 
 
 def _fates(result: RunResult) -> Mapping[str, str]:
-    def fate(model: str, status: str) -> str:
-        if status == "completed":
-            return "published" if model in result.publish.tables else "built, no row differs"
-        return {
-            "skipped": "skipped, nothing new",
-            "failed": "kept: its check failed",
-            "blocked": "kept: its input was kept",
-        }.get(status, status)
-
-    return {m.model: fate(m.model, m.status) for m in result.materializations}
+    """What became of each table in the run, in words."""
+    words = {"skipped": "nothing new", "failed": "kept: its check failed", "blocked": "kept: its input was kept"}
+    fates = {}
+    for m in result.materializations:
+        if m.strategy == "view":
+            fates[m.model] = "a view: always current"
+        elif m.model in result.publish.tables:
+            fates[m.model] = "published"
+        else:
+            fates[m.model] = words.get(m.status, m.status)
+    return fates
 
 
 def _what_next(directory: Path, result: RunResult) -> Iterator[str]:

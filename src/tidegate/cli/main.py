@@ -119,4 +119,10 @@ def _report(invocation: Invocation, error: Exception, code: int) -> int:
 
 
 def main() -> None:
-    sys.exit(run_cli(sys.argv[1:]))
+    code = run_cli(sys.argv[1:])
+    if code == RunCancelledError.exit_code:
+        # A thread may still wait for Spark, and an ordinary exit would wait for it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -14,6 +14,8 @@ from tidegate.runs.tally import ModelOutcome, Outcomes
 __all__ = ["downstream_of", "run_waves"]
 
 _POLL_SECONDS = 0.1
+_CANCEL_SECONDS = 1.5
+"""How long a cancelled model may take to end: one that Spark is planning, not running, cannot be interrupted."""
 
 
 def run_waves(
@@ -26,7 +28,8 @@ def run_waves(
     """Build `tables` in order. `after_model` may replace an outcome; `after_wave` names tables held back."""
     outcomes: Outcomes = {}
     held: set[TableName] = set()
-    with ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="model") as pool:
+    pool = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="model")
+    try:
         for wave in run.compiled.waves:
             ready, done = [], Outcomes()
             for table in (table for table in wave if table in tables):
@@ -38,6 +41,9 @@ def run_waves(
             done.update(_run_wave(run, pool, ready, after_model))
             held.update(after_wave(done))
             outcomes.update(done)
+    finally:
+        # Whoever was cancelled and does not hear it has been given up; the process is about to end.
+        pool.shutdown(wait=not run.cancellation.requested, cancel_futures=True)
     return outcomes
 
 
@@ -52,12 +58,17 @@ def _run_wave(
 
     futures: dict[Future[ModelOutcome], TableName] = {pool.submit(work, table): table for table in tables}
     pending = set(futures)
-    while pending:
+    patience = _CANCEL_SECONDS
+    while pending and patience > 0:
         # A short wait: signal handlers run only between waits, and interrupting is repeated until all have ended.
         _, pending = wait(pending, timeout=_POLL_SECONDS)
         if run.cancellation.requested:
             run.cancellation.interrupt_all()
-    return {table: future.result() for future, table in futures.items()}
+            patience -= _POLL_SECONDS
+    return {
+        table: _not_run(run, table, "cancelled") if future in pending else future.result()
+        for future, table in futures.items()
+    }
 
 
 def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[TableName]) -> str | None:

@@ -92,8 +92,7 @@ def _call(error: BaseException, name: str) -> str | None:
 def _message_of(error: BaseException) -> str:
     """The innermost cause says most: Spark wraps what a task threw in several layers."""
     java = getattr(error, "java_exception", None)
-    text = _call(error, "getMessage") or (str(java) if java is not None else None) or str(error) or type(error).__name__
-    return text
+    return _call(error, "getMessage") or (str(java) if java is not None else None) or str(error) or type(error).__name__
 
 
 def _sentence(text: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["child_session", "interrupt", "local_cores", "start_session", "use_pool"]
 
 SPARK_LOG = "spark.log"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 _LOG4J = """\
 status = error
@@ -69,17 +70,12 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
             raise SetupError(
                 f"Spark did not start: {because.strip()}",
                 where=str(log_dir / SPARK_LOG),
-                remedy="See the log, check [spark] memory and conf in tidegate.toml, and run `tidegate doctor --spark`.",
+                remedy="See the log and check [spark] in tidegate.toml; `tidegate doctor --spark` tries again.",
             ) from error
 
 
 def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path) -> dict[str, str]:
-    local = spark.master.startswith("local")
-    paths = [str(jar) for jar in jars]
-    # On one machine the class path does; shipping the jars to an executor in the same JVM costs a second.
-    where = {"spark.driver.extraClassPath": os.pathsep.join(paths)} if local else {"spark.jars": ",".join(paths)}
-    cores = local_cores(spark.master)
-    base = {
+    conf = {
         "spark.master": spark.master,
         "spark.driver.memory": spark.memory,
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -89,15 +85,19 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path) -> dict[st
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}",
-        **(
-            {"spark.sql.shuffle.partitions": str(max(2, 2 * cores)), "spark.driver.bindAddress": "127.0.0.1"}
-            if local
-            else {}
-        ),
-        **({"spark.driver.host": "127.0.0.1"} if local else {}),
     }
-    return {**base, **where, **spark.conf}
+    paths = [str(jar) for jar in jars]
+    if spark.master.startswith("local"):
+        # On one machine the class path does; shipping the jars to an executor in the same JVM costs a second.
+        conf["spark.driver.extraClassPath"] = os.pathsep.join(paths)
+        conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
+        conf["spark.sql.shuffle.partitions"] = str(max(2, 2 * local_cores(spark.master)))
+    else:
+        conf["spark.jars"] = ",".join(paths)
+    conf.update(spark.conf)
+    logging_option = f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}"
+    conf[_JAVA_OPTIONS] = " ".join([logging_option, *([conf[_JAVA_OPTIONS]] if _JAVA_OPTIONS in conf else [])])
+    return conf
 
 
 def local_cores(master: str) -> int:
