@@ -1,6 +1,7 @@
 """Every error that Tidegate raises.
 
-A mistake in the *user's project* is a diagnostic, collected by the compiler; what failed in the *world* is one of these.
+A mistake in the *user's project* is a diagnostic, which the compiler collects; what failed in the *world* is one of
+these.
 Each error says what happened (`str(error)`), where (`where`: a file and line, a table or a setting), and what to do
 (`remedy`); `kind` says whether trying again makes sense.
 
@@ -105,7 +106,9 @@ class TidegateError(Exception):
 class ConfigError(TidegateError):
     """`problems` are lines such as `tidegate.toml:4: unknown key 'nmae' in [project]; did you mean 'name'?`."""
 
-    def __init__(self, message: str, *, problems: Sequence[str] = (), where: str | None = None, remedy: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, problems: Sequence[str] = (), where: str | None = None, remedy: str | None = None
+    ) -> None:
         super().__init__(message, where=where, remedy=remedy)
         self.problems = tuple(problems)
 

@@ -80,6 +80,7 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path) -> dict[st
         "spark.driver.memory": spark.memory,
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": (log_dir / "spark-warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
         "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",

@@ -61,5 +61,5 @@ def _unknown(table: TableName, because: str) -> StrategyError:
     return StrategyError(
         f"Cannot tell which rows of {table} are new: {because}",
         where=str(table),
-        remedy="Rebuild the model from all rows with --full-refresh, or give it a unique_key and merge_strategy incremental.",
+        remedy="Build it from all rows with --full-refresh, or make it incremental with a unique_key.",
     )

@@ -1,0 +1,1 @@
+"""What Tidegate costs on top of Spark, measured: `make bench`."""

@@ -1,0 +1,44 @@
+"""Writing: a result becomes rows on the branch, by the model's strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tidegate.project.model import Strategy
+from tidegate.write.append_only import write_append_only
+from tidegate.write.columns import Columns, result_columns
+from tidegate.write.full_refresh import write_full_refresh
+from tidegate.write.groups import write_groups
+from tidegate.write.incremental import write_incremental
+from tidegate.write.request import DriftChange, WriteOutcome, WriteRequest
+from tidegate.write.scd2 import write_scd2
+from tidegate.write.snapshot import write_snapshot
+from tidegate.write.staging import result_view
+from tidegate.write.time_interval import write_time_interval
+from tidegate.write.views import write_view
+
+__all__ = ["DriftChange", "WriteOutcome", "WriteRequest", "write", "write_view"]
+
+_WRITERS: Mapping[Strategy, Callable[[WriteRequest, Columns], WriteOutcome]] = {
+    Strategy.FULL_REFRESH: write_full_refresh,
+    Strategy.INCREMENTAL: write_incremental,
+    Strategy.APPEND_ONLY: write_append_only,
+    Strategy.DELETE_INSERT: write_groups,
+    Strategy.TRACKED: write_groups,
+    Strategy.SCD2: write_scd2,
+    Strategy.SNAPSHOT: write_snapshot,
+    Strategy.TIME_INTERVAL: write_time_interval,
+}
+
+
+def write(request: WriteRequest) -> WriteOutcome:
+    """Write one result by its strategy. Whatever is raised, the table on the branch is as it was before."""
+    before = request.lake.pointer(request.table)
+    columns = result_columns(request.table, request.result)
+    try:
+        with result_view(request):
+            return _WRITERS[request.settings.strategy](request, columns)
+    except BaseException:
+        if request.lake.pointer(request.table) != before:
+            request.lake.restore(request.table, before)
+        raise

@@ -1,0 +1,36 @@
+"""append_only: the result's rows are added."""
+
+from __future__ import annotations
+
+from tidegate.write.columns import Columns
+from tidegate.write.commits import commit_since, standing
+from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.request import WriteOutcome, WriteRequest
+from tidegate.write.staging import RESULT, held
+from tidegate.write.tables import replace_table, starts_anew
+
+__all__ = ["write_append_only"]
+
+
+def write_append_only(request: WriteRequest, columns: Columns) -> WriteOutcome:
+    if starts_anew(request):
+        changes = replacement_drift(request, columns)
+        written = replace_table(request, f"SELECT * FROM {RESULT}", columns)
+        return WriteOutcome(written, 0, changed=True, drift=changes)
+    drift = compare_columns(request, columns)
+    if not drift.alters:
+        return _append(request, drift, columns, RESULT)
+    # Spark refuses to run a result that reads this very table once the table was altered: compute it before.
+    with held(request, f"SELECT * FROM {RESULT}") as staging:
+        apply_drift(request, drift)
+        return _append(request, drift, columns, staging.quoted)
+
+
+def _append(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:
+    before = standing(request)
+    rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
+    request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
+    commit = commit_since(request, before)
+    written = commit.count("added-records") if commit else 0
+    changed = commit is not None or drift.alters
+    return WriteOutcome(written, 0, changed, drift.changes, dropped_columns=drift.dropped_columns)

@@ -1,0 +1,108 @@
+"""The columns of a result and of a table, found by name whatever their case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tidegate.errors import StrategyError
+from tidegate.names import TableName, nearest
+from tidegate.write.sql import quote, unquote
+from tidegate.write.types import comparable, holds_type, normal_type, type_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["Column", "Columns", "columns_of", "result_columns"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`type` is Spark's JSON form."""
+
+    name: str
+    type: Any
+
+    @property
+    def quoted(self) -> str:
+        return quote(self.name)
+
+    @property
+    def type_sql(self) -> str:
+        return type_sql(self.type)
+
+    def comparable(self, relation: str | None = None) -> str:
+        return comparable(f"{relation}.{self.quoted}" if relation else self.quoted, self.type)
+
+    def differs(self, left: str, right: str) -> str:
+        return f"NOT ({self.comparable(left)} <=> {self.comparable(right)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns in their order."""
+
+    all: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) is not None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.all)
+
+    def get(self, name: str) -> Column | None:
+        return next((column for column in self.all if column.name.lower() == name.lower()), None)
+
+    def without(self, names: Iterable[str]) -> Columns:
+        left_out = {name.lower() for name in names}
+        return Columns(tuple(column for column in self.all if column.name.lower() not in left_out))
+
+    def require(self, name: str, setting: str, table: TableName) -> Column:
+        """The column that a setting names, in backticks or without; StrategyError where the result does not have it."""
+        found = self.get(name.strip()) or self.get(unquote(name))
+        if found is not None:
+            return found
+        close = nearest(name, self.names)
+        meant = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(self.names)}."
+        raise StrategyError(
+            f"{setting} names column '{name}', which the result does not have; {meant}",
+            where=str(table),
+            remedy=f"Select '{name}' in the query, or correct {setting}.",
+        )
+
+    def sql(self, relation: str | None = None) -> str:
+        return ", ".join(f"{relation}.{column.quoted}" if relation else column.quoted for column in self.all)
+
+
+def columns_of(frame: DataFrame) -> Columns:
+    fields: Sequence[Any] = frame.schema.jsonValue()["fields"]
+    return Columns(tuple(Column(field["name"], normal_type(field["type"])) for field in fields))
+
+
+def result_columns(table: TableName, frame: DataFrame) -> Columns:
+    """The columns of a result, refused where no table could have them."""
+    columns = columns_of(frame)
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            raise StrategyError(
+                f"the result has column '{column.name}' twice",
+                where=str(table),
+                remedy="Give each column of the SELECT a name of its own; upper and lower case do not count.",
+            )
+        seen.add(column.name.lower())
+        if holds_type(column.type, "interval", "calendarinterval"):
+            raise StrategyError(
+                f"column '{column.name}' is an interval ({column.type_sql}), which a table cannot hold",
+                where=str(table),
+                remedy="Cast it to a number or a string in the query.",
+            )
+    return columns

@@ -1,0 +1,192 @@
+"""What happens to a table when its query gives other columns than it has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from tidegate.errors import DriftRefusedError
+from tidegate.lake.metadata import TableMetadata
+from tidegate.project.model import Strategy
+from tidegate.write.columns import Column, Columns, columns_of
+from tidegate.write.request import DriftChange, WriteRequest
+from tidegate.write.sql import quote
+from tidegate.write.tables import PartitionField, refuse_untyped, replace_table
+from tidegate.write.types import alterations, conversion, join_types
+
+__all__ = ["Drift", "aligned", "apply_drift", "compare_columns", "replacement_drift"]
+
+_COMPUTED_WHOLE = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """`columns`: the table's, once `clauses` (of ALTER TABLE) and `rewrites` (column to new type) are applied.
+
+    `rebuild`: the types cannot be reconciled, and the table is to be made anew from the result.
+    """
+
+    columns: Columns
+    changes: tuple[DriftChange, ...] = ()
+    dropped_columns: Mapping[str, str] = field(default_factory=dict)
+    clauses: tuple[str, ...] = ()
+    rewrites: tuple[Column, ...] = ()
+    rebuild: bool = False
+
+    @property
+    def alters(self) -> bool:
+        return bool(self.clauses or self.rewrites)
+
+
+def compare_columns(request: WriteRequest, batch: Columns, bookkeeping: Collection[str] = ()) -> Drift:
+    """The difference between the result and the table, and what is to be done about it. Nothing is changed yet.
+
+    `bookkeeping` columns are the strategy's own; no query gives them.
+    """
+    existing = columns_of(request.session.table(request.table.quoted)).without(bookkeeping)
+    reconciled = [_reconcile(column, batch.get(column.name)) for column in existing]
+    added = [column for column in batch if column.name not in existing]
+    hopeless = [(old, batch.get(old.name)) for old, new in zip(existing, reconciled, strict=True) if new is None]
+    if hopeless:
+        return _incompatible(request, existing, batch, [(old, new) for old, new in hopeless if new is not None])
+    refuse_untyped(request.table, Columns(tuple(added)))
+    changes, clauses, rewrites, columns = [], [], [], []
+    for old, new in zip(existing, reconciled, strict=True):
+        assert new is not None
+        columns.append(new)
+        if new.type == old.type:
+            continue
+        steps = alterations(old.quoted, old.type, new.type)
+        clauses += steps or []
+        if steps is None:
+            rewrites.append(new)
+        changes.append(_widened(old, new, rewritten=steps is None))
+    if added:
+        clauses.append(f"ADD COLUMNS ({', '.join(f'{column.quoted} {column.type_sql}' for column in added)})")
+        reason = "new in the query; NULL in earlier rows"
+        changes += [DriftChange(column.name, "added", None, column.type_sql, reason) for column in added]
+    gone = _gone(request, existing, batch)
+    clauses += [f"DROP COLUMN {quote(name)}" for name in gone.drop]
+    kept = Columns((*columns, *added)).without(gone.drop)
+    return Drift(kept, (*changes, *gone.changes), gone.since, tuple(clauses), tuple(rewrites))
+
+
+def replacement_drift(request: WriteRequest, batch: Columns) -> tuple[DriftChange, ...]:
+    """What a replacement of the whole table does to its columns: it follows the query."""
+    if request.lake.table(request.table) is None:
+        return ()
+    existing = columns_of(request.session.table(request.table.quoted))
+    changes = []
+    for old in existing:
+        new = batch.get(old.name)
+        if new is None:
+            changes.append(DriftChange(old.name, "dropped", old.type_sql, None, "the query no longer gives it"))
+        elif new.type != old.type:
+            changes.append(DriftChange(old.name, "rebuilt", old.type_sql, new.type_sql, "the table was made anew"))
+    added = [c for c in batch if c.name not in existing]
+    return (*changes, *(DriftChange(c.name, "added", None, c.type_sql, "new in the query") for c in added))
+
+
+def apply_drift(request: WriteRequest, drift: Drift, default_partitions: tuple[PartitionField, ...] = ()) -> None:
+    for clause in drift.clauses:
+        request.session.sql(f"ALTER TABLE {request.table.quoted} {clause}")
+    if not drift.rewrites:
+        return
+    rewritten = {column.name: column for column in drift.rewrites}
+    columns = columns_of(request.session.table(request.table.quoted))
+    after = Columns(tuple(rewritten.get(column.name, column) for column in columns))
+    values = (
+        f"{conversion(old.quoted, old.type, new.type)} AS {new.quoted}" for old, new in zip(columns, after, strict=True)
+    )
+    query = f"SELECT {', '.join(values)} FROM {request.table.quoted}"
+    replace_table(request, query, after, default_partitions)
+
+
+def aligned(table: Columns, batch: Columns) -> str:
+    """The SELECT list that gives the batch the table's columns, names, types and order; what it lacks is NULL."""
+    values = []
+    for column in table:
+        source = batch.get(column.name)
+        missing = f"CAST(NULL AS {column.type_sql})"
+        value = missing if source is None else conversion(source.quoted, source.type, column.type)
+        values.append(f"{value} AS {column.quoted}")
+    return ", ".join(values)
+
+
+def _reconcile(old: Column, new: Column | None) -> Column | None:
+    """The column as it must be to hold both; None: no type does."""
+    if new is None:
+        return old
+    joined = join_types(old.type, new.type)
+    return None if joined is None else Column(old.name, joined)
+
+
+def _widened(old: Column, new: Column, *, rewritten: bool) -> DriftChange:
+    if rewritten:
+        reason = "every value fits the new type, which the format cannot widen in place: its rows were written again"
+        return DriftChange(old.name, "rewritten", old.type_sql, new.type_sql, reason)
+    return DriftChange(old.name, "widened", old.type_sql, new.type_sql, "every value fits the new type")
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    changes: tuple[DriftChange, ...]
+    drop: tuple[str, ...]
+    since: Mapping[str, str]
+
+
+def _gone(request: WriteRequest, existing: Columns, batch: Columns) -> _Gone:
+    known = {name.lower(): since for name, since in request.dropped_columns.items()}
+    metadata = request.lake.table(request.table)
+    needed = _layout_columns(metadata) if metadata else frozenset()
+    changes, drop, since = [], [], {}
+    for column in existing:
+        if column.name in batch:
+            continue
+        missed = known.get(column.name.lower())
+        if missed is None:
+            missed = _utc(request.run_started_at).isoformat()
+            reason = f"the query no longer gives it: NULL in new rows, dropped {_days(request)} from now"
+            changes.append(DriftChange(column.name, "kept", column.type_sql, column.type_sql, reason))
+        over = _utc(datetime.fromisoformat(missed)) + request.dropped_column_grace <= _utc(request.run_started_at)
+        if over and column.name not in needed:
+            drop.append(column.name)
+            changes = [change for change in changes if change.column != column.name]
+            reason = f"the query has not given it since {missed}"
+            changes.append(DriftChange(column.name, "dropped", column.type_sql, None, reason))
+        else:
+            since[column.name] = missed
+    return _Gone(tuple(changes), tuple(drop), since)
+
+
+def _layout_columns(metadata: TableMetadata) -> frozenset[str]:
+    """Columns by which the table is partitioned or sorted: the format cannot drop them."""
+    ids = {entry.get("source-id") for entry in (*metadata.partition_fields, *metadata.sort_fields)}
+    return frozenset(f.name for f in metadata.fields if f.id in ids)
+
+
+def _days(request: WriteRequest) -> str:
+    days = request.dropped_column_grace.days
+    return f"{days} day{'s' if days != 1 else ''}" if days else str(request.dropped_column_grace)
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _incompatible(
+    request: WriteRequest, existing: Columns, batch: Columns, pairs: list[tuple[Column, Column]]
+) -> Drift:
+    if request.complete and request.settings.strategy in _COMPUTED_WHOLE:
+        return Drift(existing, replacement_drift(request, batch), rebuild=True)
+    which = "; ".join(f"'{o.name}' is {o.type_sql} in the table and {n.type_sql} in the result" for o, n in pairs)
+    old = pairs[0][0]
+    raise DriftRefusedError(
+        f"column {which}, and the rows that the table keeps cannot all become the new type",
+        where=str(request.table),
+        remedy=(
+            f"Cast it in the query (CAST({old.quoted} AS {old.type_sql})), give the new column another name, "
+            "or run with --full-refresh to make the table anew from what its inputs hold now."
+        ),
+    )

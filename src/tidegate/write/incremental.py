@@ -1,0 +1,73 @@
+"""incremental: one MERGE on the key."""
+
+from __future__ import annotations
+
+from tidegate.write.columns import Columns
+from tidegate.write.commits import commit_since, existing_rows, standing
+from tidegate.write.deletes import refuse_mass_delete
+from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows, match_keys
+from tidegate.write.request import WriteOutcome, WriteRequest
+from tidegate.write.sql import any_of
+from tidegate.write.staging import RESULT, held
+from tidegate.write.tables import replace_table, starts_anew
+
+__all__ = ["write_incremental"]
+
+
+def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
+    """Rows that differ are updated, new ones inserted; keys gone from a complete result are deleted.
+
+    A row whose watermark is older than the one that the table has (late data) does not overwrite it, unless the
+    result is complete. Updated rows have NULL in columns that the query no longer gives.
+    """
+    keys = key_columns(request, columns)
+    if request.settings.watermark_column:
+        columns.require(request.settings.watermark_column, "watermark_column", request.table)
+    latest = keeps_latest(request)
+    rows = latest_rows(request, RESULT, columns, keys) if latest else f"SELECT * FROM {RESULT}"
+    drift = None if starts_anew(request) else compare_columns(request, columns)
+    if drift is None or drift.rebuild:
+        changes = drift.changes if drift else replacement_drift(request, columns)
+        written = replace_table(request, rows, columns)
+        check_keys(request, request.table.quoted, keys, unique=not latest)
+        return WriteOutcome(written, 0, changed=True, drift=changes)
+    with held(request, rows) as staging:
+        check_keys(request, staging.quoted, keys, unique=not latest)
+        apply_drift(request, drift)
+        return _merge(request, drift, columns, keys, staging.quoted)
+
+
+def _merge(request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, staging: str) -> WriteOutcome:
+    before = standing(request)
+    request.session.sql(_merge_sql(request, drift.columns, columns, keys, staging))
+    commit = commit_since(request, before)
+    if commit is None:
+        return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
+    inserted, updated = (commit.count(f"spark.merge-into.num-target-rows-{what}") for what in ("inserted", "updated"))
+    # Spark's own count can be missing from the summary, and the guard below must not be blind then.
+    lost = max(0, before.rows + inserted - existing_rows(request))
+    deleted = commit.count("spark.merge-into.num-target-rows-deleted") or lost
+    refuse_mass_delete(request, deleted, before.rows)
+    written = inserted + updated or commit.count("added-records")
+    return WriteOutcome(written, deleted, True, drift.changes, dropped_columns=drift.dropped_columns)
+
+
+def _merge_sql(request: WriteRequest, table: Columns, batch: Columns, keys: Columns, staging: str) -> str:
+    others = table.without(keys.names)
+    compared = [column for column in others if column.name in batch]
+    differs = any_of(column.differs("__t", "__s") for column in compared)
+    if request.settings.watermark_column and not request.complete:
+        watermark = table.require(request.settings.watermark_column, "watermark_column", request.table).quoted
+        differs = f"({differs}) AND (__t.{watermark} IS NULL OR __s.{watermark} >= __t.{watermark})"
+    clauses = []
+    if compared:
+        assignments = ", ".join(f"__t.{column.quoted} = __s.{column.quoted}" for column in others)
+        clauses.append(f"WHEN MATCHED AND ({differs}) THEN UPDATE SET {assignments}")
+    clauses.append(f"WHEN NOT MATCHED THEN INSERT ({table.sql()}) VALUES ({table.sql('__s')})")
+    if request.complete:
+        clauses.append("WHEN NOT MATCHED BY SOURCE THEN DELETE")
+    return (
+        f"MERGE INTO {request.table.quoted} __t USING (SELECT {aligned(table, batch)} FROM {staging}) __s "
+        f"ON {match_keys(request, keys, '__t', '__s')} {' '.join(clauses)}"
+    )

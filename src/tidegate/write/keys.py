@@ -1,0 +1,130 @@
+"""Key columns: found, deduplicated and checked in one query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tidegate.errors import DuplicateKeysError, NullKeysError, StrategyError
+from tidegate.write.columns import Columns
+from tidegate.write.request import WriteRequest
+from tidegate.write.sql import any_of
+from tidegate.write.types import holds_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row
+
+__all__ = ["check_keys", "keeps_latest", "key_columns", "latest_rows", "match_keys"]
+
+_EXAMPLES = 5
+_RANK = "__tidegate_rank"
+
+
+def key_columns(request: WriteRequest, columns: Columns, setting: str = "unique_key") -> Columns:
+    names: tuple[str, ...] = getattr(request.settings, setting)
+    if not names:
+        raise StrategyError(
+            f"strategy {request.settings.strategy.value} needs {setting}",
+            where=str(request.table),
+            remedy=f"Add {setting}: the columns that identify {'a group' if setting == 'group_key' else 'a row'}.",
+        )
+    keys = Columns(tuple(columns.require(name, setting, request.table) for name in names))
+    for key in keys:
+        if holds_type(key.type, "map", "variant"):
+            raise StrategyError(
+                f"{setting} names column '{key.name}' of type {key.type_sql}, by which rows cannot be found",
+                where=str(request.table),
+                remedy="Take a column of a plain type as key.",
+            )
+    return keys
+
+
+def match_keys(request: WriteRequest, keys: Columns, left: str, right: str) -> str:
+    """The join condition; NULLs are equal where `null_keys` says so, and do not occur elsewhere."""
+    operator = "<=>" if request.settings.null_keys == "match" else "="
+    return " AND ".join(f"{left}.{key.quoted} {operator} {right}.{key.quoted}" for key in keys)
+
+
+def keeps_latest(request: WriteRequest) -> bool:
+    """Whether one of several rows with a key is taken (else they are an error)."""
+    default = "latest" if request.settings.watermark_column else "fail"
+    return (request.settings.on_duplicate or default) != "fail"
+
+
+def latest_rows(request: WriteRequest, source: str, columns: Columns, keys: Columns) -> str:
+    """One row per key: the newest watermark wins (NULL is oldest), ties go by the other columns in their order.
+
+    Rows with a NULL key that are about to be refused all stay, so that they can be counted.
+    """
+    watermark = request.settings.watermark_column
+    first = [columns.require(watermark, "watermark_column", request.table)] if watermark else []
+    others = columns.without([*keys.names, *(column.name for column in first)])
+    order = [f"{column.comparable()} DESC NULLS LAST" for column in [*first, *others]] or ["1"]
+    keep = f"{_RANK} = 1"
+    if request.settings.null_keys != "match":
+        keep += f" OR {_any_null(keys)}"
+    return (
+        f"SELECT {columns.sql()} FROM (SELECT *, row_number() OVER"
+        f" (PARTITION BY {keys.sql()} ORDER BY {', '.join(order)}) AS {_RANK} FROM {source}) WHERE {keep}"
+    )
+
+
+def check_keys(
+    request: WriteRequest, relation: str, keys: Columns, *, unique: bool, setting: str = "unique_key"
+) -> None:
+    """NULL keys (unless they match) and, if `unique`, duplicate ones: counted, with examples, in one aggregate."""
+    nulls = _any_null(keys) if request.settings.null_keys != "match" else "false"
+    if not unique and nulls == "false":
+        return
+    where = "" if unique else f" WHERE {nulls}"
+    having = f" HAVING count(*) > 1 OR {nulls}" if unique else ""
+    shown = [f"CAST({key.quoted} AS string) AS __k{number}" for number, key in enumerate(keys)]
+    found = f"{', '.join(shown)}, {nulls} AS __missing, count(*) AS __n"
+    order = ", ".join(f"__k{number}" for number in range(len(keys)))
+    rows = request.session.sql(
+        "SELECT *, sum(IF(__missing, __n, 0)) OVER () AS missing_rows, count_if(NOT __missing) OVER () AS repeated"
+        f" FROM (SELECT {found} FROM {relation}{where} GROUP BY {keys.sql()}{having})"
+        f" ORDER BY __missing DESC, __n DESC, {order} LIMIT {_EXAMPLES}"
+    ).collect()
+    if rows and rows[0]["__missing"]:
+        raise _null_keys(request, keys, [row for row in rows if row["__missing"]], setting)
+    if rows:
+        raise _duplicate_keys(request, keys, rows)
+
+
+def _any_null(keys: Columns) -> str:
+    return f"({any_of(f'{key.quoted} IS NULL' for key in keys)})"
+
+
+def _null_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row], setting: str) -> NullKeysError:
+    count = rows[0]["missing_rows"]
+    return NullKeysError(
+        f"{count} row{'s have' if count != 1 else ' has'} NULL in {setting} ({', '.join(keys.names)}): "
+        f"{_examples(keys, rows)}",
+        where=str(request.table),
+        remedy="Filter the rows out or fill the key in the query, or set null_keys: match to treat NULLs as equal.",
+    )
+
+
+def _duplicate_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row]) -> DuplicateKeysError:
+    count = rows[0]["repeated"]
+    return DuplicateKeysError(
+        f"{count} key{'s' if count != 1 else ''} of unique_key ({', '.join(keys.names)}) "
+        f"{'have' if count != 1 else 'has'} more than one row: {_examples(keys, rows)}",
+        where=str(request.table),
+        remedy="Make the key unique in the query, or declare watermark_column so that the newest row wins.",
+    )
+
+
+def _examples(keys: Columns, rows: Sequence[Row]) -> str:
+    def shown(row: Row) -> str:
+        pairs = (f"{key.name}={_value(row[f'__k{number}'])}" for number, key in enumerate(keys))
+        return f"{', '.join(pairs)} ({row['__n']} row{'s' if row['__n'] != 1 else ''})"
+
+    return "; ".join(shown(row) for row in rows)
+
+
+def _value(text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    return text if len(text) <= 60 else text[:57] + "..."

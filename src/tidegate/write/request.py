@@ -1,0 +1,64 @@
+"""What a strategy is asked to write, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.project.model import ModelSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["DriftChange", "WriteOutcome", "WriteRequest"]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """One result for one table on one branch.
+
+    `session` is the model's own child session, after USE <branch>: names leave out the catalog. `complete`: the result
+    is the whole truth, so keys that are not in it are gone. `rebuild`: the table is made anew from the result.
+    `interval`: for time_interval, the half-open range that the result replaces. `dropped_columns` maps a column that
+    the query no longer gives to the ISO time since when.
+    """
+
+    session: SparkSession
+    lake: BranchView
+    table: TableName
+    result: DataFrame
+    settings: ModelSettings
+    run_started_at: datetime
+    complete: bool
+    rebuild: bool = False
+    allow_deletes: bool = False
+    interval: tuple[datetime, datetime] | None = None
+    dropped_columns: Mapping[str, str] = field(default_factory=dict)
+    dropped_column_grace: timedelta = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class DriftChange:
+    """`action`: added, widened, rewritten, kept, dropped or rebuilt."""
+
+    column: str
+    action: str
+    before: str | None
+    after: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOutcome:
+    """`changed` False: not one row differs, and the branch's pointer is where it was."""
+
+    rows_written: int
+    rows_deleted: int
+    changed: bool
+    drift: tuple[DriftChange, ...] = ()
+    warnings: tuple[str, ...] = ()
+    dropped_columns: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,55 @@
+"""Tables of the branch that live for one write: what is checked there is what is written."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidegate.errors import StrategyError
+from tidegate.names import TableName
+from tidegate.write.request import WriteRequest
+
+__all__ = ["RESULT", "held", "result_view"]
+
+RESULT = "__tidegate_result"
+"""The model's result, as a temporary view of its own session."""
+
+_MARK = "tidegate.staging"
+
+
+@contextmanager
+def result_view(request: WriteRequest) -> Iterator[None]:
+    request.result.createOrReplaceTempView(RESULT)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # the session may be gone; the view goes with it
+            request.session.catalog.dropTempView(RESULT)
+
+
+@contextmanager
+def held(request: WriteRequest, query: str, suffix: str = "staging") -> Iterator[TableName]:
+    """The rows of a query in a table beside the target, which is dropped at the end whatever happens."""
+    table = TableName(request.table.namespace, request.table.layer, f"{request.table.name}__{suffix}")
+    _refuse_foreign(request, table)
+    request.lake.create_namespace(table)
+    try:
+        request.session.sql(
+            f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{_MARK}' = 'true') AS {query}"
+        )
+        yield table
+    finally:
+        # Through the catalog, not Spark: it works in an interrupted session too, and never touches a file.
+        request.lake.restore(table, None)
+
+
+def _refuse_foreign(request: WriteRequest, table: TableName) -> None:
+    """A process that was killed may have left its own staging behind; anything else of that name is a user's."""
+    found = request.lake.metadata(table)
+    if found is not None and found.properties.get(_MARK) != "true":
+        raise StrategyError(
+            f"the table {table} stands where the result of {request.table} must be staged",
+            where=str(table),
+            remedy=f"Rename {table.name}: names that end in __staging or __changes are for tables in the making.",
+        )

@@ -1,0 +1,124 @@
+"""Making a table anew: one atomic replacement that keeps the table's history."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidegate.errors import StrategyError
+from tidegate.lake.port import PointerKind
+from tidegate.names import TableName
+from tidegate.write.columns import Column, Columns
+from tidegate.write.commits import existing_rows
+from tidegate.write.request import WriteRequest
+from tidegate.write.sql import literal, unquote
+from tidegate.write.types import holds_type
+
+__all__ = ["PartitionField", "drop_other_kind", "refuse_untyped", "replace_table", "starts_anew"]
+
+_TRANSFORM = re.compile(r"(year|month|day|hour)s?\s*\((.+)\)|(bucket|truncate|identity)\s*\((.+)\)", re.IGNORECASE)
+_WIDTH = re.compile(r"(?:(\d+)\s*,\s*(.+)|(.+?)\s*,\s*(\d+))")
+_SORT = re.compile(r"(.+?)(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    """`transform` is identity, year, month, day, hour, bucket or truncate; `width` belongs to the last two."""
+
+    transform: str
+    column: Column
+    width: int | None = None
+
+    @property
+    def sql(self) -> str:
+        if self.transform == "identity":
+            return self.column.quoted
+        if self.width is not None:
+            return f"{self.transform}({self.width}, {self.column.quoted})"
+        return f"{self.transform}s({self.column.quoted})"
+
+    @property
+    def order_sql(self) -> str:
+        return self.sql if self.transform == "identity" else f"system.{self.sql}"
+
+
+def starts_anew(request: WriteRequest) -> bool:
+    return request.rebuild or request.lake.table(request.table) is None
+
+
+def replace_table(
+    request: WriteRequest, query: str, columns: Columns, default_partitions: tuple[PartitionField, ...] = ()
+) -> int:
+    """CREATE OR REPLACE from a query, in one commit; gives the number of rows. `columns` are the query's."""
+    refuse_untyped(request.table, columns)
+    partitions = _partitions(request, columns) or default_partitions
+    order = [_sort_term(request, columns, term) for term in request.settings.sorted_by]
+    drop_other_kind(request, PointerKind.TABLE)
+    if request.lake.pointer(request.table) is None:
+        request.lake.create_namespace(request.table)
+    clauses, properties, target = "", {}, request.table.quoted
+    if partitions:
+        clauses += f" PARTITIONED BY ({', '.join(field.sql for field in partitions)})"
+    if order:
+        # A sort order can only be given to a table that exists; the rows of this first write are sorted here.
+        query = f"SELECT * FROM ({query}) ORDER BY {', '.join([*(field.order_sql for field in partitions), *order])}"
+        if partitions:
+            properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
+    if properties:
+        clauses += f" TBLPROPERTIES ({', '.join(f'{literal(k)} = {literal(v)}' for k, v in properties.items())})"
+    request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {query}")
+    if order:
+        request.session.sql(f"ALTER TABLE {target} WRITE ORDERED BY {', '.join(order)}")
+        if partitions:
+            request.session.sql(f"ALTER TABLE {target} UNSET TBLPROPERTIES ('write.spark.fanout.enabled')")
+    return existing_rows(request)
+
+
+def drop_other_kind(request: WriteRequest, kind: PointerKind) -> None:
+    """A view that becomes a table goes first; files are never touched."""
+    pointer = request.lake.pointer(request.table)
+    if pointer is not None and pointer.kind is not kind:
+        request.session.sql(f"DROP {pointer.kind.value} {request.table.quoted}")
+
+
+def refuse_untyped(table: TableName, columns: Columns) -> None:
+    for column in columns:
+        if holds_type(column.type, "void"):
+            raise StrategyError(
+                f"column '{column.name}' is never anything but NULL, so it has no type",
+                where=str(table),
+                remedy=f"Say which type it is to have: CAST(NULL AS string) AS {column.quoted}.",
+            )
+
+
+def _partitions(request: WriteRequest, columns: Columns) -> tuple[PartitionField, ...]:
+    return tuple(_partition(request, columns, term) for term in request.settings.partitioned_by)
+
+
+def _partition(request: WriteRequest, columns: Columns, term: str) -> PartitionField:
+    def column(name: str) -> Column:
+        return columns.require(name, "partitioned_by", request.table)
+
+    match = _TRANSFORM.fullmatch(term.strip())
+    if match is None or columns.get(unquote(term)) is not None:
+        return PartitionField("identity", column(term))
+    if match[1]:
+        return PartitionField(match[1].lower(), column(match[2]))
+    transform, arguments = match[3].lower(), match[4].strip()
+    if transform == "identity":
+        return PartitionField("identity", column(arguments))
+    split = _WIDTH.fullmatch(arguments)
+    if split is None:
+        raise StrategyError(
+            f"partitioned_by has '{term}', which lacks a number or a column",
+            where=str(request.table),
+            remedy=f"Write {transform}(16, column).",
+        )
+    return PartitionField(transform, column(split[2] or split[3]), int(split[1] or split[4]))
+
+
+def _sort_term(request: WriteRequest, columns: Columns, term: str) -> str:
+    match = _SORT.fullmatch(term.strip())
+    name, direction, nulls = (match[1], match[2], match[3]) if match else (term, None, None)
+    column = columns.require(name, "sorted_by", request.table)
+    return " ".join([column.quoted, (direction or "asc").upper(), *([f"NULLS {nulls.upper()}"] if nulls else [])])

@@ -1,0 +1,114 @@
+"""time_interval: the rows of one half-open range of time are replaced."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tidegate.errors import StrategyError
+from tidegate.write.columns import Column, Columns
+from tidegate.write.commits import commit_since, existing_rows, standing
+from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.request import WriteOutcome, WriteRequest
+from tidegate.write.sql import timestamp
+from tidegate.write.staging import RESULT, held
+from tidegate.write.tables import PartitionField, replace_table, starts_anew
+
+__all__ = ["write_time_interval"]
+
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+_LAYOUT = {"hour": "hour", "day": "day", "week": "day", "month": "month", "year": "year"}
+
+
+def write_time_interval(request: WriteRequest, columns: Columns) -> WriteOutcome:
+    """Rows of the result that are outside the range, or have no time, are not written."""
+    column = _time_column(request, columns)
+    inside = _range(request, column)
+    layout = (PartitionField(_partitioning(request, column), column),)
+    if starts_anew(request):
+        changes = replacement_drift(request, columns)
+        written = replace_table(request, f"SELECT * FROM {RESULT} WHERE {inside}", columns, layout)
+        return WriteOutcome(written, 0, changed=True, drift=changes)
+    drift = compare_columns(request, columns)
+    if not drift.alters and _whole_partitions(request, column):
+        return _replace(request, drift, columns, RESULT, inside, at_once=True)
+    # The result is computed before the table is altered or loses rows: it may read the table itself.
+    with held(request, f"SELECT * FROM {RESULT} WHERE {inside}") as staging:
+        apply_drift(request, drift, layout)
+        at_once = _whole_partitions(request, column)
+        return _replace(request, drift, columns, staging.quoted, inside, at_once=at_once)
+
+
+def _replace(
+    request: WriteRequest, drift: Drift, columns: Columns, source: str, inside: str, *, at_once: bool
+) -> WriteOutcome:
+    """In one commit where the range is made of whole partitions, else by deleting first."""
+    before = standing(request)
+    target = request.table.quoted
+    rows = f"SELECT {aligned(drift.columns, columns)} FROM {source} WHERE {inside}"
+    if at_once:
+        request.session.sql(f"INSERT INTO {target} REPLACE WHERE {inside} {rows}")
+        commit = commit_since(request, before)
+    else:
+        request.session.sql(f"DELETE FROM {target} WHERE {inside}")
+        commit_since(request, before)
+        emptied = standing(request)
+        request.session.sql(f"INSERT INTO {target} {rows}")
+        commit = commit_since(request, emptied)
+    written = commit.count("added-records") if commit else 0
+    deleted = before.rows + written - existing_rows(request)
+    changed = bool(written or deleted) or drift.alters
+    return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
+
+
+def _time_column(request: WriteRequest, columns: Columns) -> Column:
+    if request.settings.time_column is None:
+        raise StrategyError(
+            "strategy time_interval needs time_column",
+            where=str(request.table),
+            remedy="Add time_column: the date or timestamp by which rows belong to an interval.",
+        )
+    column = columns.require(request.settings.time_column, "time_column", request.table)
+    if column.type not in _TIMES:
+        raise StrategyError(
+            f"time_column '{column.name}' is {column.type_sql}, and intervals need a date or a timestamp",
+            where=str(request.table),
+            remedy=f"Cast it in the query: CAST({column.quoted} AS timestamp).",
+        )
+    return column
+
+
+def _range(request: WriteRequest, column: Column) -> str:
+    if request.interval is None:
+        raise StrategyError(
+            "strategy time_interval was asked to write without an interval",
+            where=str(request.table),
+            remedy="Run with --from and --to, or set first_partition.",
+        )
+    start, end = (timestamp(moment, column.type) for moment in request.interval)
+    return f"({column.quoted} >= {start} AND {column.quoted} < {end})"
+
+
+def _partitioning(request: WriteRequest, column: Column) -> str:
+    unit = _LAYOUT.get(request.settings.granularity, "day")
+    return "day" if unit == "hour" and column.type == "date" else unit
+
+
+def _whole_partitions(request: WriteRequest, column: Column) -> bool:
+    """Whether the range begins and ends where partitions do, so that the format can replace it by itself."""
+    metadata = request.lake.table(request.table)
+    assert metadata is not None
+    assert request.interval is not None
+    ids = {field.id for field in metadata.fields if field.name.lower() == column.name.lower()}
+    transforms = {f["transform"] for f in metadata.partition_fields if f["source-id"] in ids}
+    return any(all(_begins(moment, transform) for moment in request.interval) for transform in transforms)
+
+
+def _begins(moment: datetime, transform: str) -> bool:
+    utc = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    cleared: dict[str, dict[str, int]] = {
+        "hour": {"minute": 0, "second": 0, "microsecond": 0},
+        "day": {"hour": 0, "minute": 0, "second": 0, "microsecond": 0},
+        "month": {"day": 1, "hour": 0, "minute": 0, "second": 0, "microsecond": 0},
+        "year": {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0, "microsecond": 0},
+    }
+    return transform in cleared and utc == utc.replace(**cleared[transform])  # type: ignore[arg-type]

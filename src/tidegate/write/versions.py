@@ -1,0 +1,195 @@
+"""The SQL that turns a batch and a history into versions to open and to close."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.write.columns import Column, Columns
+from tidegate.write.drift import aligned
+from tidegate.write.request import WriteRequest
+from tidegate.write.sql import null_safe_join, quote, timestamp
+
+__all__ = ["IS_CURRENT", "OP", "History", "changes_sql", "first_versions_sql"]
+
+IS_CURRENT = "is_current"
+OP = "__tidegate_op"
+_AT, _START, _NEXT, _FRESH, _ATTRS = (f"__tidegate_{name}" for name in ("at", "start", "next", "fresh", "attrs"))
+_PREVIOUS, _ENDS, _FIRST, _PLACE = (f"__tidegate_{name}" for name in ("previous", "ends", "first", "place"))
+_HEAD_ATTRS, _HEAD_FROM, _HEAD_TO, _HEAD_OPEN = (f"__tidegate_head_{n}" for n in ("attrs", "from", "to", "open"))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`table`: the columns of the table but for the bookkeeping ones; `batch`: those of the staged result."""
+
+    request: WriteRequest
+    table: Columns
+    batch: Columns
+    keys: Columns
+    watermark: Column | None
+    staging: str
+
+    @property
+    def valid_from(self) -> str:
+        return quote(self.request.settings.scd_valid_from)
+
+    @property
+    def valid_to(self) -> str:
+        return quote(self.request.settings.scd_valid_to)
+
+    @property
+    def current(self) -> str:
+        return quote(IS_CURRENT)
+
+    @property
+    def written(self) -> Columns:
+        settings = self.request.settings
+        own = (settings.scd_valid_from, settings.scd_valid_to, IS_CURRENT)
+        return Columns((*self.table, *(Column(name, None) for name in own)))
+
+    @property
+    def started(self) -> str:
+        return timestamp(self.request.run_started_at)
+
+
+def first_versions_sql(history: History) -> str:
+    """The table made from the batch alone."""
+    return f"WITH {_steps(history, exists=False)} SELECT {_version(history)} FROM opened"
+
+
+def changes_sql(history: History) -> str:
+    """One row per move: `open` a version, `close` the open one at valid_from (`gone`: its key is no more), `reject`."""
+    moves = f"IF({_FIRST} AND {_HEAD_OPEN}, array('close', 'open'), array('open'))"
+    parts = [f"SELECT {_version(history)}, explode({moves}) AS {OP} FROM opened"]
+    if history.watermark:
+        parts.append(f"SELECT {_bare(history, 'CAST(NULL AS timestamp)')}, 'reject' AS {OP} FROM rejected")
+    if history.request.complete and history.request.settings.scd_deletes == "close":
+        # Never before the version began, whatever the clock says.
+        ended = f"greatest({history.started}, {_HEAD_FROM})"
+        absent = f"NOT EXISTS (SELECT 1 FROM batch __b WHERE {null_safe_join('__b', '__h', history.keys.names)})"
+        parts.append(f"SELECT {_bare(history, ended)}, 'gone' AS {OP} FROM heads __h WHERE {_HEAD_OPEN} AND {absent}")
+    return f"WITH {_steps(history, exists=True)} {' UNION ALL '.join(parts)}"
+
+
+def _version(history: History) -> str:
+    return (
+        f"{history.table.sql()}, {_START} AS {history.valid_from}, {_ENDS} AS {history.valid_to},"
+        f" {_ENDS} IS NULL AS {history.current}"
+    )
+
+
+def _bare(history: History, valid_from: str) -> str:
+    """A row of which only the key and valid_from count."""
+    values = [
+        column.quoted if column.name in history.keys else f"CAST(NULL AS {column.type_sql}) AS {column.quoted}"
+        for column in history.table
+    ]
+    return (
+        f"{', '.join(values)}, {valid_from} AS {history.valid_from}, CAST(NULL AS timestamp) AS {history.valid_to},"
+        f" false AS {history.current}"
+    )
+
+
+def _steps(history: History, *, exists: bool) -> str:
+    """CTEs: the batch placed in time, what of it is new to its key, the chain of versions that differ.
+
+    `opened` are the versions to open, each with where it ends; the first of a key ends the version that is open.
+    """
+    keys = history.keys.sql()
+    by_time = f"(PARTITION BY {keys} ORDER BY {_START})"
+    placed = (
+        f"SELECT *, lead({_START}) OVER (PARTITION BY {keys} ORDER BY {_AT}) AS {_NEXT} FROM"
+        f" (SELECT __b.*, {_HEAD_ATTRS}, {_HEAD_FROM}, {_HEAD_TO}, {_HEAD_OPEN}, {_start(history)} AS {_START}"
+        f" FROM batch __b LEFT JOIN heads __h ON {null_safe_join('__b', '__h', history.keys.names)})"
+    )
+    chain = (
+        f"SELECT * FROM (SELECT *, lag({_ATTRS}) OVER {by_time} AS {_PREVIOUS} FROM judged WHERE {_FRESH})"
+        f" WHERE NOT ({_ATTRS} <=> coalesce({_PREVIOUS}, IF({_HEAD_OPEN}, {_HEAD_ATTRS}, NULL)))"
+    )
+    steps = {
+        "batch": f"SELECT *, {_at(history)} AS {_AT}, {_attrs(history)} AS {_ATTRS}"
+        f" FROM (SELECT {aligned(history.table, history.batch)} FROM {history.staging})",
+        "versions": _versions(history) if exists else _no_versions(history),
+        "heads": _heads(history),
+        "placed": placed,
+        "judged": f"SELECT *, {_fresh(history)} AS {_FRESH} FROM placed",
+        "chain": chain,
+        "opened": f"SELECT *, lead({_START}) OVER {by_time} AS {_ENDS}, row_number() OVER {by_time} = 1 AS {_FIRST}"
+        " FROM chain",
+    }
+    if history.watermark:
+        unknown = f"NOT EXISTS (SELECT 1 FROM versions __v WHERE {_known(history)})"
+        steps["rejected"] = f"SELECT * FROM judged __j WHERE NOT {_FRESH} AND {unknown}"
+    return ", ".join(f"{name} AS ({query})" for name, query in steps.items())
+
+
+def _at(history: History) -> str:
+    return f"CAST({history.watermark.quoted} AS timestamp)" if history.watermark else history.started
+
+
+def _attrs(history: History) -> str:
+    """Everything that makes a version different: all columns of the batch __but the key and the watermark."""
+    known = [*history.keys.names, *([history.watermark.name] if history.watermark else [])]
+    compared = [column.comparable() for column in history.table.without(known) if column.name in history.batch]
+    return f"struct({', '.join(compared) or 'true'})"
+
+
+def _versions(history: History) -> str:
+    kept = [*history.keys, *([history.watermark] if history.watermark else [])]
+    columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in kept))
+    only = f" WHERE EXISTS (SELECT 1 FROM batch __b WHERE {null_safe_join('__b', '__v', history.keys.names)})"
+    return (
+        f"SELECT {columns}, __v.{history.valid_from}, __v.{history.valid_to}, __v.{history.current},"
+        f" {_attrs(history)} AS {_ATTRS}"
+        f" FROM {history.request.table.quoted} __v{'' if history.request.complete else only}"
+    )
+
+
+def _no_versions(history: History) -> str:
+    none = "CAST(NULL AS timestamp)"
+    return (
+        f"SELECT *, {none} AS {history.valid_from}, {none} AS {history.valid_to}, false AS {history.current}"
+        " FROM batch WHERE false"
+    )
+
+
+def _heads(history: History) -> str:
+    """The last version of each key: the open one, or the one that ended last."""
+    order = f"{history.current} DESC, {history.valid_from} DESC, {history.valid_to} DESC"
+    return (
+        f"SELECT {history.keys.sql()}, {_ATTRS} AS {_HEAD_ATTRS}, {history.valid_from} AS {_HEAD_FROM},"
+        f" {history.valid_to} AS {_HEAD_TO}, {history.current} AS {_HEAD_OPEN} FROM"
+        f" (SELECT *, row_number() OVER (PARTITION BY {history.keys.sql()} ORDER BY {order}) AS {_PLACE} FROM versions)"
+        f" WHERE {_PLACE} = 1"
+    )
+
+
+def _start(history: History) -> str:
+    """When the version begins: a key that comes back cannot do so before it went."""
+    if history.watermark is None:
+        return f"greatest({_AT}, {_HEAD_FROM}, {_HEAD_TO})"
+    return f"IF(NOT {_HEAD_OPEN}, greatest({_AT}, {_HEAD_TO}), {_AT})" if history.request.complete else _AT
+
+
+def _fresh(history: History) -> str:
+    """Whether the row says something about the time after the last version.
+
+    In a complete result a key that was closed is back, however old its newest row is; else only a row from after
+    its end brings it back.
+    """
+    if history.watermark is None:
+        return "true"
+    back = f"{_NEXT} IS NULL OR {_NEXT} > {_START}" if history.request.complete else f"{_AT} >= {_HEAD_TO}"
+    return f"CASE WHEN {_HEAD_OPEN} IS NULL THEN true WHEN {_HEAD_OPEN} THEN {_AT} > {_HEAD_FROM} ELSE {back} END"
+
+
+def _known(history: History) -> str:
+    """The history already has this row, or had the same to say of its time."""
+    assert history.watermark is not None
+    mark = history.watermark.quoted
+    ends = f"__v.{history.valid_to}"
+    during = f"__v.{history.valid_from} <= __j.{_AT} AND ({ends} IS NULL OR __j.{_AT} < {ends})"
+    return (
+        f"{null_safe_join('__v', '__j', history.keys.names)} AND __v.{_ATTRS} <=> __j.{_ATTRS}"
+        f" AND (__v.{mark} = __j.{mark} OR ({during}))"
+    )

@@ -1,0 +1,94 @@
+"""Every file in tests/cases/write; see case_files.py for what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tidegate import errors
+from tidegate.names import TableName
+from tidegate.write import WriteOutcome, WriteRequest, write
+
+from .case_files import Block, Case, Step, read_case, split_row
+from .conftest import Branch
+
+pytestmark = pytest.mark.spark
+
+_CASES = sorted((Path(__file__).parents[1] / "cases" / "write").glob("*.txt"))
+_FIRST_RUN = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("path", _CASES, ids=lambda path: path.stem)
+def test_case(path: Path, branch: Branch) -> None:
+    case, table = read_case(path), TableName("shop", "silver", path.stem)
+    dropped: Mapping[str, str] = {}
+    for number, step in enumerate(case.steps, 1):
+        try:
+            dropped = _run(branch, case, table, step, dropped)
+        except BaseException as error:
+            error.add_note(f"in step {number} of {path.name}")
+            raise
+
+
+def _run(branch: Branch, case: Case, table: TableName, step: Step, dropped: Mapping[str, str]) -> Mapping[str, str]:
+    before = branch.lake.pointer(table)
+    flags = {"run_started_at": _FIRST_RUN, "complete": False, **step.flags}
+    result = branch.session.sql(step.query)
+    request = WriteRequest(branch.session, branch.lake, table, result, case.settings, dropped_columns=dropped, **flags)
+    if error := step.outcome.get("error"):
+        with pytest.raises(getattr(errors, error.words[0])) as caught:
+            write(request)
+        _contains([f"{caught.value} {caught.value.where} {caught.value.remedy}"] * len(error.lines), error)
+        outcome = None
+    else:
+        outcome = write(request)
+        _contains(outcome.warnings, step.outcome.get("warning"))
+        _same_drift(outcome, step.outcome.get("drift"))
+    if outcome is None or "unchanged" in step.outcome:
+        assert branch.lake.pointer(table) == before
+        assert outcome is None or (outcome.changed, outcome.rows_written, outcome.rows_deleted) == (False, 0, 0)
+    if expected := step.outcome.get("expect"):
+        _same_table(branch, table, outcome, expected)
+    assert not [name for name in branch.lake.heads() if name.name.startswith(f"{table.name}__")]
+    assert not branch.session.catalog.tableExists("__tidegate_result")
+    return outcome.dropped_columns if outcome else dropped
+
+
+def _contains(texts: tuple[str, ...] | list[str], block: Block | None) -> None:
+    wanted = block.lines if block else ()
+    assert len(texts) == len(wanted), texts
+    for text, part in zip(texts, wanted, strict=True):
+        assert part in text
+
+
+def _same_drift(outcome: WriteOutcome, block: Block | None) -> None:
+    found = [f"{c.column} {c.action} {c.before or 'none'} -> {c.after or 'none'}" for c in outcome.drift]
+    assert sorted(found) == sorted(block.lines if block else ())
+    assert all(change.reason for change in outcome.drift)
+
+
+def _same_table(branch: Branch, table: TableName, outcome: WriteOutcome | None, block: Block) -> None:
+    frame = branch.session.table(table.quoted)
+    texts = [f"CAST({_quote(name)} AS string) AS c{number}" for number, name in enumerate(frame.columns)]
+    found = sorted(tuple(_shown(cell) for cell in row) for row in frame.selectExpr(*texts).collect())
+    wanted = sorted(split_row(line) for line in block.lines)
+    assert found == wanted, f"{found} is not {wanted}"
+    for word in block.words:
+        if word.startswith("("):
+            assert f"({', '.join(frame.columns)})" == word
+            continue
+        name, _, value = word.partition("=")
+        assert outcome is not None
+        assert (name, getattr(outcome, f"rows_{name}")) == (name, int(value))
+    assert outcome is None or outcome.changed or "unchanged" in block.words
+
+
+def _quote(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _shown(cell: str | None) -> str:
+    return "NULL" if cell is None else cell or "''"
