@@ -23,7 +23,11 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from tidegate.spark.session import start_session
 
-    section = SparkSection(master="local[2]", memory="2g", conf={"spark.driver.extraJavaOptions": QUICK_JVM})
+    section = SparkSection(
+        master="local[2]",
+        memory="2g",
+        conf={"spark.driver.extraJavaOptions": QUICK_JVM, "spark.sql.codegen.wholeStage": "false"},
+    )
     session = start_session(section, tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()

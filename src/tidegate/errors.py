@@ -1,8 +1,7 @@
 """Every error that Tidegate raises.
 
 A mistake in the *user's project* is a diagnostic, which the compiler collects; what failed in the *world* is one of
-these.
-Each error says what happened (`str(error)`), where (`where`: a file and line, a table or a setting), and what to do
+these. Each says what happened (`str(error)`), where (`where`: a file and line, a table or a setting), and what to do
 (`remedy`); `kind` says whether trying again makes sense.
 
     TidegateError

@@ -118,27 +118,27 @@ def test_a_part_may_be_published_first_and_the_rest_later(lake: BranchCatalog) -
     assert lake.head() == {ORDERS: at("o2"), REVENUE: at("r1")}
 
 
-def test_refresh_takes_all_from_main_but_what_is_kept(lake: BranchCatalog) -> None:
+def test_refresh_takes_from_main_what_is_named_and_what_was_not_changed(lake: BranchCatalog) -> None:
     publish(lake, "run-0", {ORDERS: at("o1"), ITEMS: at("i1")})
     lake.create_branch("run-1")
     lake.restore("run-1", ORDERS, at("o2"))
     lake.restore("run-1", ITEMS, at("i2"))
     lake.restore("run-1", TOP, at("t1"))
     publish(lake, "run-2", {ITEMS: at("i9"), REVENUE: at("r1")})
-    lake.refresh_branch("run-1", keep=[ORDERS])
-    assert lake.head("run-1") == {ORDERS: at("o2"), ITEMS: at("i9"), REVENUE: at("r1")}
-    assert [c.table for c in lake.changed_tables("run-1")] == [ORDERS]
+    lake.refresh_branch("run-1", [ITEMS])
+    assert lake.head("run-1") == {ORDERS: at("o2"), ITEMS: at("i9"), REVENUE: at("r1"), TOP: at("t1")}
+    assert {c.table for c in lake.changed_tables("run-1")} == {ORDERS, TOP}
     lake.restore("run-1", ITEMS, at("i10"))
     lake.publish("run-1", [ORDERS, ITEMS])
     assert lake.head() == {ORDERS: at("o2"), ITEMS: at("i10"), REVENUE: at("r1")}
 
 
-def test_a_kept_table_that_main_moved_still_conflicts_after_a_refresh(lake: BranchCatalog) -> None:
+def test_a_changed_table_that_main_moved_still_conflicts_after_a_refresh(lake: BranchCatalog) -> None:
     publish(lake, "run-0", {ORDERS: at("o1")})
     lake.create_branch("run-1")
     lake.restore("run-1", ORDERS, at("o2"))
     publish(lake, "run-2", {ORDERS: at("o9")})
-    lake.refresh_branch("run-1", keep=[ORDERS])
+    lake.refresh_branch("run-1", [])
     with pytest.raises(PublishConflictError):
         lake.publish("run-1", [ORDERS])
 
@@ -166,7 +166,7 @@ def test_a_branch_that_is_gone_is_missed_by_everyone(lake: BranchCatalog) -> Non
         lambda: lake.pointer("run-1", ORDERS),
         lambda: lake.changed_tables("run-1"),
         lambda: lake.publish("run-1", [ORDERS]),
-        lambda: lake.refresh_branch("run-1", keep=()),
+        lambda: lake.refresh_branch("run-1", ()),
         lambda: lake.restore("run-1", ORDERS, None),
         lambda: lake.keep_branch("run-1"),
         lambda: lake.heartbeat("run-1"),

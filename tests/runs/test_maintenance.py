@@ -165,7 +165,7 @@ def test_maintenance_gives_way_to_a_run_and_a_run_is_not_stopped_by_it(
     assert [branch.name for branch in catalog.list_branches()] == ["run-1"]
 
     base = orders(catalog)
-    catalog.refresh_branch("run-1", keep=())
+    catalog.refresh_branch("run-1", [ORDERS])
     run.sql("INSERT INTO shop.silver.orders VALUES (10)")
     assert maintain(settings(catalog), catalog, on_branch).compacted
     assert orders(catalog).only_replaced_since(base)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from tidegate.compiler.assemble import assemble_models
 from tidegate.compiler.drafts import Workspace
-from tidegate.compiler.passes.graph import find_cycles, waves_of
+from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.parse import parse_queries
 from tidegate.compiler.passes.problems import report_problems
+from tidegate.compiler.passes.reading import check_reading
 from tidegate.compiler.passes.render import render_templates
 from tidegate.compiler.passes.resolve import resolve_names
 from tidegate.compiler.passes.rules import check_rules
@@ -27,6 +28,7 @@ PASSES: tuple[Pass, ...] = (
     parse_queries,
     resolve_names,
     check_rules,
+    check_reading,
     find_cycles,
 )
 
@@ -39,6 +41,7 @@ def compile_project(
     found = {diagnostic for each in PASSES for diagnostic in each(work)}
     models = assemble_models(work)
     built = {t: set(m.depends_on) for t, m in models.items() if m.model.settings.materialized != "ephemeral"}
+    order_tests(work, built)
     return Compiled(models, waves_of(built), tuple(sorted(found, key=_order)), settings.project.namespace)
 
 

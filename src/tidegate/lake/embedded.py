@@ -110,17 +110,17 @@ class EmbeddedCatalog:
                 _set_base(db, catalog, change.table, change.after)
         return tuple(moves)
 
-    def refresh_branch(self, branch: str, keep: Collection[TableName]) -> None:
+    def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
         with self._database.write() as db:
             catalog = self._known_branch(db, branch)
-            keys = [_key(table) for table in keep]
-            kept, bases = _rows(db, catalog, keys), _bases(db, catalog, keys)
+            ours, bases = _named(_rows(db, catalog)), _named(_bases(db, catalog))
+            changed = {table for table in ours.keys() | bases.keys() if ours.get(table) != bases.get(table)}
             db.execute("DELETE FROM iceberg_tables WHERE catalog_name = ?", (catalog,))
             db.execute("DELETE FROM tidegate_bases WHERE catalog_name = ?", (catalog,))
             _copy_all(db, MAIN, catalog)
-            for table in keep:
-                _set_pointer(db, catalog, table, kept.get(_key(table)))
-                _set_base(db, catalog, table, bases.get(_key(table)))
+            for table in changed - set(tables):
+                _set_pointer(db, catalog, table, ours.get(table))
+                _set_base(db, catalog, table, bases.get(table))
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         with self._database.write() as db:
@@ -137,6 +137,16 @@ class EmbeddedCatalog:
         with self._database.write() as db:
             for table in ("iceberg_tables", "iceberg_namespace_properties", "tidegate_bases", "tidegate_branches"):
                 db.execute(f"DELETE FROM {table} WHERE catalog_name = ?", (catalog,))
+
+    def drop_strays(self) -> None:
+        # Only names that a branch of ours can have: other catalogs of this database belong to others.
+        ours = " OR ".join(f"catalog_name GLOB '{prefix}_2*'" for prefix in ("run", "read", "maintain"))
+        with self._database.write() as db:
+            for table in ("iceberg_tables", "iceberg_namespace_properties", "tidegate_bases"):
+                db.execute(
+                    f"DELETE FROM {table} WHERE ({ours})"
+                    " AND catalog_name NOT IN (SELECT catalog_name FROM tidegate_branches)"
+                )
 
     def keep_branch(self, name: str) -> None:
         with self._database.write() as db:

@@ -303,7 +303,15 @@ def _fields(schema: Mapping[str, Any]) -> tuple[Field, ...]:
 
 def _progress(properties: Mapping[str, str]) -> Progress | None:
     text = properties.get(PROGRESS_PROPERTY)
-    return Progress.from_json(text) if text is not None else None
+    if text is None:
+        return None
+    progress = Progress.from_json(text)
+    if progress is None:
+        raise LakeError(
+            f"the property {PROGRESS_PROPERTY} of a table cannot be understood",
+            remedy="it was written by another version of Tidegate: use that one, or remove the table",
+        )
+    return progress
 
 
 def _bare(kind: Any) -> Any:

@@ -87,8 +87,8 @@ class BranchCatalog(Protocol):
         of main that are as good as that one (main was only compacted). What moved is the branch's new base.
         """
 
-    def refresh_branch(self, branch: str, keep: Collection[TableName]) -> None:
-        """Make the branch as main is now, but for the tables in `keep`, which stay as the branch has them."""
+    def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
+        """Make `tables`, and whatever the branch has not changed, as main is now; its other changes stay."""
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         """Put one table of the branch back to a pointer it had before (None: it did not exist)."""
@@ -98,6 +98,9 @@ class BranchCatalog(Protocol):
 
     def drop_branch(self, name: str) -> None:
         """Forget the branch; a branch that is gone already is no error. No file is touched."""
+
+    def drop_strays(self) -> None:
+        """Forget what a process that was given up wrote to a branch after the branch was dropped."""
 
     def keep_branch(self, name: str) -> None:
         """Mark the branch as waiting for `tidegate publish`."""

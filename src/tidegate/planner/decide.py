@@ -39,9 +39,11 @@ class Decision:
 def keeps_history(model: CompiledModel) -> bool:
     """What the table holds cannot be had again from its inputs, so only `--full-refresh` makes it anew."""
     strategy = model.model.settings.strategy
-    if model.model.settings.materialized is not Materialized.TABLE or strategy is Strategy.FULL_REFRESH:
+    if model.model.settings.materialized is not Materialized.TABLE:
         return False
-    return (
+    if model.reads_itself:
+        return True
+    return strategy is not Strategy.FULL_REFRESH and (
         strategy in (Strategy.APPEND_ONLY, Strategy.SCD2, Strategy.SNAPSHOT)
         or model.manual
         or bool(model.zones)
@@ -108,7 +110,7 @@ def _decide_changed_inputs(
 ) -> Decision:
     strategy = model.model.settings.strategy
     if strategy is Strategy.FULL_REFRESH:
-        return Decision(RunType.FULL, reason, rebuild=True, all_files=True)
+        return Decision(RunType.FULL, reason, all_files=True)
     if strategy is Strategy.APPEND_ONLY:
         since = {} if model.manual else {name: seen for name, seen in progress.tables.items() if name in inputs.tables}
         return Decision(RunType.INCREMENTAL, reason, inserted_since=since)
@@ -132,6 +134,9 @@ def _decide_changed_definition(model: CompiledModel, progress: Progress, inputs:
 def _decide_view(model: CompiledModel, progress: Progress, inputs: Inputs) -> Decision:
     if progress.fingerprint != model.fingerprint:
         return Decision(RunType.BACKFILL, "definition changed", rebuild=True)
+    changes = inputs.changes(progress)
+    if model.model.tests and changes:
+        return Decision(RunType.FULL, f"{'; '.join(changes)}, to be tested", rebuild=True)
     reshaped = [
         inputs.short(name)
         for name, now in inputs.tables.items()

@@ -13,9 +13,8 @@ from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.landing import NewFiles, ZoneFile, list_zone, unconsumed
-from tidegate.project.model import Strategy
 
-__all__ = ["Inputs", "ZoneState", "batch_files", "read_inputs"]
+__all__ = ["Inputs", "ZoneState", "read_inputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +112,3 @@ def _zone_state(
         consumed = read_consumed(own.table_location, progress.zones[zone])
     fresh = unconsumed(files, consumed.files if consumed else ())
     return ZoneState(zone, files, consumed, fresh)
-
-
-def batch_files(state: ZoneState, all_files: bool, strategy: Strategy) -> tuple[ZoneFile, ...]:
-    """The files that a run reads: what is new, or everything that is there."""
-    if all_files or strategy is Strategy.FULL_REFRESH:
-        return state.files
-    return tuple(sorted([*state.fresh.new, *state.fresh.replaced], key=lambda file: file.path))

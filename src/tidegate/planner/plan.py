@@ -8,13 +8,14 @@ from datetime import datetime
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
+from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, decide
 from tidegate.planner.inputs import Inputs, read_inputs
 from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
-from tidegate.project.model import Strategy
+from tidegate.project.model import Materialized, Strategy
 
 __all__ = ["Facts", "Plan", "Step", "Wish", "make_plan", "plan_model"]
 
@@ -58,7 +59,10 @@ class Plan:
 
 def plan_model(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings, wish: Wish) -> Facts:
     """Decide one model from the lake as `lake` shows it now."""
+    wanted = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
     metadata = lake.metadata(model.model.table)
+    if not isinstance(metadata, wanted):  # what stands there is of the other kind, and goes
+        metadata = None
     progress = metadata.progress if metadata else None
     inputs = read_inputs(model, compiled, lake, settings, progress)
     intervals = _intervals(model, progress, wish)

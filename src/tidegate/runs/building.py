@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection
 from dataclasses import replace
 
-from tidegate.errors import PublishConflictError
+from tidegate.errors import PublishConflictError, RunCancelledError
 from tidegate.names import TableName
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.publishing import publish_tables
@@ -35,20 +35,25 @@ class Building:
         outcomes = run_waves(self.run, self.tables, self.concurrency, each, hold)
         self.tally.outcomes = {**outcomes, **self.tally.outcomes}
         if self.run.cancellation.requested:
+            self.tally.cancelled = True
             return
         everything = all(outcome.usable for outcome in outcomes.values())
         if self._publishes("run") or (self._publishes("all") and everything):
             self._publish(_built(outcomes))
+            self.tally.cancelled = self.run.cancellation.requested and not self.tally.published
 
     def _publishes(self, mode: str) -> bool:
         return self.run.publish_mode == mode and not self.run.options.no_publish
 
-    def _publish(self, tables: Collection[TableName], hold: Collection[TableName] = ()) -> None:
+    def _publish(self, tables: Collection[TableName]) -> None:
         if not tables:
             return
         try:
             with self.phases.timed("branch_resolution"):
-                published = publish_tables(self.run, tables, self._rebuild, hold)
+                whole = self.run.publish_mode in ("all", "wave")
+                published = publish_tables(self.run, tables, self._rebuild, whole)
+        except RunCancelledError:
+            return
         except PublishConflictError as error:
             self.tally.error = error
             self.tally.conflicts += 1
@@ -66,14 +71,14 @@ class Building:
         if outcome.materialization.status != "completed":
             return outcome
         with self.publishing:
-            self._publish({table}, hold=set(self.run.lake.heads()) - {table})
+            self._publish({table})
         return self._after_publish(table, outcome)
 
     def _publish_wave(self, outcomes: Outcomes) -> Collection[TableName]:
         """A wave goes out whole or not at all; what is held back blocks what reads it."""
         built = _built(outcomes)
         if all(outcome.usable for outcome in outcomes.values()):
-            self._publish(built, hold=set(self.run.lake.heads()) - set(built))
+            self._publish(built)
             for table in built:
                 outcomes[table] = self._after_publish(table, outcomes[table])
         return [table for table in built if table not in self.tally.published and not self._unchanged(table)]

@@ -19,9 +19,14 @@ __all__ = ["Cancellation", "cancelled_by_signals"]
 
 
 class Cancellation:
-    """Thread-safe. A model registers its session while it works."""
+    """Thread-safe. A model registers its session while it works.
+
+    `orderly` False: there is nothing to put in order (no branch yet, or all is published), so a signal ends the main
+    thread at once with KeyboardInterrupt.
+    """
 
     def __init__(self) -> None:
+        self.orderly = False
         self._requested = threading.Event()
         self._lock = threading.Lock()
         self._sessions: dict[int, SparkSession] = {}
@@ -58,13 +63,15 @@ class Cancellation:
 
 @contextlib.contextmanager
 def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
-    """SIGINT and SIGTERM ask for an orderly end; only the main thread can hear them."""
+    """SIGINT and SIGTERM ask for an end; only the main thread can hear them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
         cancellation.request()
+        if not cancellation.orderly:
+            raise KeyboardInterrupt
 
     former: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

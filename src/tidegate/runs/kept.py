@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from tidegate.compiler import compile_project
 from tidegate.config import Settings
-from tidegate.errors import BranchMissingError
+from tidegate.errors import BranchMissingError, TidegateError
 from tidegate.lake import open_catalog
-from tidegate.lake.port import MAIN
+from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.project import load_project
 from tidegate.runs.archiving import archive_consumed
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.events import Event, Listener
+from tidegate.runs.publishing import compacted_only
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import Publish, RunResult
 from tidegate.state import open_state
@@ -33,16 +34,17 @@ def publish_run(
             f"There is no branch {run_id} waiting to be published",
             remedy="`tidegate branches` lists them; `tidegate run --no-publish` keeps one.",
         )
-    changes = catalog.publish(run_id, [change.table for change in catalog.changed_tables(run_id)])
-    catalog.drop_branch(run_id)
-    tables = tuple(change.table.short(settings.project.namespace) for change in changes)
     with open_state(settings.state.url) as store:
-        warnings: tuple[str, ...] = ()
-        compiled = compile_project(load_project(settings), settings, catalog.head(MAIN), {})
-        if not compiled.errors:
-            _, warnings = archive_consumed(compiled, settings, BranchView(catalog, MAIN))
+        wanted = [change.table for change in catalog.changed_tables(run_id)]
+        changes = catalog.publish(run_id, wanted, compacted_only(catalog, run_id, wanted))
+        tables = tuple(change.table.short(settings.project.namespace) for change in changes)
+        everyone: tuple[Listener, ...] = (Recorder(store), *listeners)
+        for listener in everyone:
+            listener(Event("published", run_id, clock.now(), None, {"tables": list(tables)}))
+        catalog.drop_branch(run_id)
+        warnings = _archive(settings, catalog)
         duration = round((clock.monotonic() - started) * 1000)
-        result = RunResult(
+        return RunResult(
             run_id=run_id,
             status="success",
             branch=run_id,
@@ -53,7 +55,12 @@ def publish_run(
             materializations=(),
             warnings=warnings,
         )
-        everyone: tuple[Listener, ...] = (Recorder(store), *listeners)
-        for listener in everyone:
-            listener(Event("published", run_id, clock.now(), None, {"tables": list(tables)}))
-    return result
+
+
+def _archive(settings: Settings, catalog: BranchCatalog) -> tuple[str, ...]:
+    """The publish is done: what goes wrong now is told, not raised."""
+    try:
+        compiled = compile_project(load_project(settings), settings, catalog.head(MAIN), {})
+        return () if compiled.errors else archive_consumed(compiled, settings, BranchView(catalog, MAIN))[1]
+    except TidegateError as error:
+        return (f"landing files were not archived: {error}",)

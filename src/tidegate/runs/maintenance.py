@@ -146,6 +146,7 @@ class _Work:
                 if branch.name.startswith(BRANCH_PREFIXES) and not branch.kept and branch.heartbeat_at < limit:
                     self._catalog.drop_branch(branch.name)
                     self._dropped.append(branch.name)
+            self._catalog.drop_strays()
 
     def tidy(self, tables: Collection[TableName] | None, min_expired: int) -> None:
         """Compact and expire those tables that need it; where none does, not even a branch is made."""
@@ -237,7 +238,7 @@ class _Work:
             except PublishConflictError:
                 self._gave_way.append(str(table))
             finally:
-                self._catalog.refresh_branch(branch.branch, keep=())
+                self._catalog.refresh_branch(branch.branch, [table])
 
     @contextmanager
     def _branch(self) -> Iterator[BranchView]:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import bind
 from tidegate.compiler.values import CompiledModel, RunValues
-from tidegate.errors import FailureKind, LandingError, ModelError, QueryError, RunCancelledError, TidegateError
-from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
+from tidegate.errors import ModelError, QueryError, RunCancelledError, StrategyError, TidegateError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
 from tidegate.names import TableName
-from tidegate.planner.decide import Decision, RunType
-from tidegate.planner.inputs import Inputs, batch_files
+from tidegate.planner.decide import Decision, RunType, keeps_history
+from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.plan import Facts, plan_model
-from tidegate.project.landing import ZoneFile, verify_unchanged
+from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized, Strategy
 from tidegate.runs.checks import run_checks
 from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
 from tidegate.runs.faults import fault
 from tidegate.runs.result import CheckResult, Materialization
 from tidegate.runs.tally import ModelOutcome
@@ -85,6 +85,7 @@ class _Attempt:
         fault("before_build")
         with self.phases.timed("config_loading"):
             self._require_upstreams()
+            self._require_own_table()
             facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish)
             self.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
@@ -119,8 +120,33 @@ class _Attempt:
                 remedy=f"Run it first, or together with this model: tidegate run +{self.name}",
             )
 
+    def _require_own_table(self) -> None:
+        """What stands in the table's place must be this model's own work, in rows of the same shape."""
+        metadata = self.run.lake.table(self.table)
+        if metadata is None or self.run.options.full_refresh or self.settings.materialized is Materialized.VIEW:
+            return
+        progress = metadata.progress
+        if progress is None:
+            raise StrategyError(
+                f"the table {self.table} is there already, and no model made it",
+                where=str(self.model.model.path),
+                remedy="Rename the model; or replace the table, and lose what is in it, with --full-refresh.",
+            )
+        kept = progress.keeps_history or keeps_history(self.model)
+        if progress.strategy not in ("", self.strategy) and kept:
+            raise StrategyError(
+                f"the rows of {self.table} were written by {progress.strategy}, and {self.strategy} keeps other ones",
+                where=str(self.model.model.path),
+                remedy="Give the model another name, or make its table anew from its inputs with --full-refresh.",
+            )
+
+    def _metadata(self) -> TableMetadata:
+        metadata = self.run.lake.table(self.table)
+        assert metadata is not None
+        return metadata
+
     def _values(self, watermark: str | None = None, interval: Interval | None = None) -> RunValues:
-        exists = self.run.lake.pointer(self.table) is not None
+        exists = self.run.lake.table(self.table) is not None
         assert self.decision is not None
         return RunValues(
             run_started_at=self.run.started_at.isoformat(),
@@ -148,8 +174,8 @@ class _Attempt:
     def _build_table(self, session: SparkSession, facts: Facts) -> tuple[WriteOutcome, str | None]:
         decision, run = facts.decision, self.run
         watermark = self._watermark(session, decision)
-        batches = self._batches(facts)
-        self.files = tuple(file for batch in batches.values() for file in batch.files)
+        root = run.settings.landing.root
+        batches = zone_batches(facts.inputs, decision, root)
         intervals: tuple[Interval | None, ...] = decision.intervals or (None,)
         if self.settings.strategy is Strategy.TIME_INTERVAL and not decision.intervals:
             raise QueryError(
@@ -160,13 +186,11 @@ class _Attempt:
         former = self.run.lake.progress(self.table)
         dropped = dict(former.dropped_columns) if former else {}
         outcomes: list[WriteOutcome] = []
-        zone_columns: dict[str, str] = {}
         for number, interval in enumerate(intervals):
             run.cancellation.check()
             with self.phases.timed("build_result"):
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
                 built = self._frame(session, decision, batches, watermark, interval)
-                zone_columns.update(built.zone_columns)
             fault("after_build")
             with self.phases.timed("iceberg_write"):
                 run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
@@ -174,11 +198,12 @@ class _Attempt:
                 dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
             fault("after_write")
-            self._require_unchanged(batches)
+            require_unchanged(built.zone_files, root)
             outcome = _sum(outcomes)
-            zones = self._consume(batches, zone_columns, facts.inputs)
+            location = self._metadata().table_location
+            zones = take_files(built.zone_files, built.zone_columns, facts.inputs, location, run.run_id)
             progress = self._progress(
-                facts, facts.inputs, zones, watermark, _filled(decision, former), dropped, outcome
+                facts, facts.inputs, zones, watermark, self._filled(decision, former), dropped, outcome
             )
             self._set_progress(session, progress)
             run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
@@ -187,22 +212,11 @@ class _Attempt:
 
     def _watermark(self, session: SparkSession, decision: Decision) -> str | None:
         column = self.settings.watermark_column
-        if not self.model.uses_watermark or column is None or decision.rebuild or not self.run.lake.pointer(self.table):
+        if not self.model.uses_watermark or column is None or decision.rebuild or not self.run.lake.table(self.table):
             return None
         quoted = f"`{column.replace('`', '``')}`"
         row = session.sql(f"SELECT CAST(max({quoted}) AS STRING) AS w FROM {self.table.quoted}").first()
         return str(row["w"]) if row is not None and row["w"] is not None else None
-
-    def _batches(self, facts: Facts) -> dict[str, ZoneBatch]:
-        root = self.run.settings.landing.root
-        return {
-            zone: ZoneBatch(
-                root / zone,
-                batch_files(state, facts.decision.all_files, self.settings.strategy),
-                state.consumed.columns if state.consumed else None,
-            )
-            for zone, state in facts.inputs.zones.items()
-        }
 
     def _frame(
         self,
@@ -216,8 +230,9 @@ class _Attempt:
         query = bind(run.compiled, run.settings, run.project, self.table, self._values(watermark, interval))
         self.sql = query.sql
         since = decision.inserted_since
-        built = build_frame(session, query, Sources(self.table, run.lake, batches, since))
+        built = build_frame(session, query, Sources(self.table, run.lake, decision.rebuild, batches, since))
         self.sql = built.sql
+        self.files = tuple(file for files in built.zone_files.values() for file in files)
         self.warnings += [f"{self.name}: {note}" for note in built.notes if f"{self.name}: {note}" not in self.warnings]
         return built
 
@@ -247,34 +262,6 @@ class _Attempt:
             )
         )
 
-    def _require_unchanged(self, batches: dict[str, ZoneBatch]) -> None:
-        for zone, batch in batches.items():
-            moved = verify_unchanged(batch.folder, batch.files)
-            if moved:
-                error = LandingError(
-                    f"{moved[0].path} in landing zone {zone} changed while it was read",
-                    where=str(batch.folder / moved[0].path),
-                    remedy="Run again. Deliver files under a name that starts with _ and rename them when whole.",
-                )
-                error.kind = FailureKind.TRANSIENT
-                raise error
-
-    def _consume(self, batches: dict[str, ZoneBatch], columns: dict[str, str], inputs: Inputs) -> dict[str, ZoneInput]:
-        metadata = self.run.lake.table(self.table)
-        assert isinstance(metadata, TableMetadata)
-        zones = {}
-        for zone, batch in batches.items():
-            before = inputs.zones[zone].consumed
-            files = {file.path: file for file in (before.files if before else ())}
-            for file in batch.files:
-                known = files.get(file.path)
-                if known is None or (known.size, known.mtime_ns) != (file.size, file.mtime_ns):
-                    files[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, self.run.run_id)
-            known_columns = columns.get(zone) or (before.columns if before else None)
-            consumed = Consumed(zone, tuple(files[path] for path in sorted(files)), known_columns)
-            zones[zone] = write_consumed(metadata.table_location, consumed)
-        return zones
-
     def _progress(
         self,
         facts: Facts,
@@ -289,6 +276,8 @@ class _Attempt:
             run_id=self.run.run_id,
             fingerprint=self.model.fingerprint,
             run_type=str(facts.decision.run_type),
+            strategy=self.strategy,
+            keeps_history=keeps_history(self.model),
             tables=inputs.tables,
             zones=zones,
             watermark=watermark,
@@ -297,6 +286,12 @@ class _Attempt:
             rows=outcome.rows_written if outcome else 0,
             duration_ms=sum(self.phases.ms.values()),
         )
+
+    def _filled(self, decision: Decision, former: Progress | None) -> tuple[tuple[str, str], ...]:
+        """The intervals that are done: of the same definition, and over when this run began."""
+        same = former is not None and former.fingerprint == self.model.fingerprint and not decision.rebuild
+        before = decode(former.intervals) if former and same else ()
+        return encode([*before, *(i for i in decision.intervals if i[1] <= self.run.started_at)])
 
     def _set_progress(self, session: SparkSession, progress: Progress) -> None:
         text = progress.to_json().replace("\\", "\\\\").replace("'", "\\'")
@@ -348,11 +343,6 @@ class _Attempt:
             where=error.where,
             remedy=error.remedy,
         )
-
-
-def _filled(decision: Decision, former: Progress | None) -> tuple[tuple[str, str], ...]:
-    before = () if decision.rebuild or former is None else decode(former.intervals)
-    return encode([*before, *decision.intervals])
 
 
 def _sum(outcomes: list[WriteOutcome]) -> WriteOutcome:

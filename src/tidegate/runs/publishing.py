@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from tidegate.errors import PublishConflictError
 from tidegate.lake.metadata import TableMetadata, read_metadata
-from tidegate.lake.port import MAIN, Change, Pointer
+from tidegate.lake.port import MAIN, BranchCatalog, Change, Pointer
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
 from tidegate.runs.faults import fault
 from tidegate.runs.tally import Outcomes
 from tidegate.runs.waves import downstream_of
 
-__all__ = ["MAX_REBUILDS", "Published", "publish_tables"]
+__all__ = ["MAX_REBUILDS", "Published", "compacted_only", "publish_tables"]
 
 MAX_REBUILDS = 3
 
@@ -31,21 +31,21 @@ class Published:
     rebuilt: Outcomes = field(default_factory=dict)
 
 
-def publish_tables(
-    run: RunContext, tables: Collection[TableName], rebuild: Rebuild, hold: Collection[TableName] = ()
-) -> Published:
+def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebuild, whole: bool = False) -> Published:
     """Publish `tables` in one step. A model whose table moved is built again on main as it is now, with what reads it.
 
-    `hold` are tables of the branch that others are still working on: they stay as they are. After three rebuilds
-    the conflict is raised, and nothing was published.
+    `whole`: all of them or none, also where one cannot be built again. After three rebuilds the conflict is raised, and
+    nothing was published; so it is with RunCancelledError.
     """
     wanted = set(tables)
     rebuilt: Outcomes = {}
     conflicts = 0
     while True:
+        run.cancellation.check()
         try:
             fault("before_publish")
-            changes = run.catalog.publish(run.run_id, sorted(wanted), _compacted_only(run, wanted))
+            accept = compacted_only(run.catalog, run.run_id, wanted)
+            changes = run.catalog.publish(run.run_id, sorted(wanted), accept)
             fault("after_publish")
             return Published(changes, conflicts, rebuilt)
         except PublishConflictError as error:
@@ -55,17 +55,20 @@ def publish_tables(
             run.emit("warning", None, {"message": f"publish conflict: {error}; building again on main as it is now"})
             run.clock.sleep(0.1 * 2 ** (conflicts - 1) * (1 + random.random()))
             concerned = downstream_of(run, error.tables, wanted) & wanted
-            run.catalog.refresh_branch(run.run_id, keep=(wanted | set(hold)) - concerned)
+            run.catalog.refresh_branch(run.run_id, concerned)
             outcomes = rebuild(concerned)
             rebuilt.update(outcomes)
-            wanted -= {table for table in concerned if table in outcomes and not outcomes[table].usable}
+            lost = {table for table in concerned if table in outcomes and not outcomes[table].usable}
+            if lost and whole:
+                return Published((), conflicts, rebuilt)
+            wanted -= lost
 
 
-def _compacted_only(run: RunContext, tables: Collection[TableName]) -> dict[TableName, Pointer]:
+def compacted_only(catalog: BranchCatalog, branch: str, tables: Collection[TableName]) -> dict[TableName, Pointer]:
     """Pointers of main that hold the same rows as what the branch started from: compaction is no conflict."""
-    main = run.catalog.head(MAIN)
+    main = catalog.head(MAIN)
     accepted: dict[TableName, Pointer] = {}
-    for change in run.catalog.changed_tables(run.run_id):
+    for change in catalog.changed_tables(branch):
         now = main.get(change.table)
         if change.table not in tables or change.before is None or now is None or now == change.before:
             continue

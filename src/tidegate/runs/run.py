@@ -94,7 +94,8 @@ class _Run:
             if plan.idle:
                 self._nothing_to_do(plan, compiled, catalog)
             else:
-                self._build(project, compiled, catalog, plan)
+                with cancelled_by_signals(self.cancellation):
+                    self._build(project, compiled, catalog, plan)
         except BaseException as error:
             self._stopped(error)
             raise
@@ -165,15 +166,15 @@ class _Run:
         self._archive(compiled, catalog)
 
     def _build(self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan) -> None:
+        # Only here: these rooms need pyspark, and a run with nothing to do ends without it.
+        from tidegate.runs.building import Building
+
         with self.phases.timed("branch_creation"):
             root = start_session(
                 self.settings.spark,
                 self.settings.root / ".tidegate" / "logs",
                 lambda line: self.emit("phase", None, {"phase": "setup", "message": line}),
             )
-            fault("before_branch")
-            catalog.create_branch(self.run_id)
-            fault("after_branch")
         run = RunContext(
             run_id=self.run_id,
             settings=self.settings,
@@ -189,32 +190,38 @@ class _Run:
             root=root,
             vars=dict(self.options.vars),
         )
-        # Only here: these rooms need pyspark, and a run with nothing to do ends without it.
-        from tidegate.runs.building import Building
-
-        tables = {step.table for step in plan.steps}
-        with self._branch(catalog), cancelled_by_signals(self.cancellation), self._heart(catalog):
-            Building(run, self.phases, self.tally, tables).go()
+        self.cancellation.orderly = True
+        with self._branch(catalog), self._heart(catalog):
+            Building(run, self.phases, self.tally, {step.table for step in plan.steps}).go()
             if self.tally.published:
                 self._archive(compiled, catalog)
                 fault("after_archive")
+        self.cancellation.orderly = False
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
-            self._maintain(run)
+            with contextlib.suppress(KeyboardInterrupt):
+                self._maintain(run)
 
     @contextlib.contextmanager
     def _branch(self, catalog: BranchCatalog) -> Iterator[None]:
         """The branch goes whatever the outcome, but for `--no-publish`, which keeps it for `tidegate publish`."""
         try:
+            with self.phases.timed("branch_creation"):
+                fault("before_branch")
+                catalog.create_branch(self.run_id)
+                fault("after_branch")
             yield
         finally:
             fault("before_cleanup")
-            outcomes = self.tally.outcomes.values()
-            built = any(outcome.materialization.status == "completed" for outcome in outcomes)
-            if self.options.no_publish and built and not self.cancellation.requested:
+            if self.options.no_publish and self._worth_keeping():
                 catalog.keep_branch(self.run_id)
             else:
                 catalog.drop_branch(self.run_id)
             fault("after_cleanup")
+
+    def _worth_keeping(self) -> bool:
+        statuses = {outcome.materialization.status for outcome in self.tally.outcomes.values()}
+        whole = statuses <= {"completed", "skipped"}
+        return "completed" in statuses and not self.cancellation.requested and (whole or self.mode != "all")
 
     @contextlib.contextmanager
     def _heart(self, catalog: BranchCatalog) -> Iterator[None]:
@@ -306,10 +313,10 @@ class _Run:
         )
 
     def _status(self, statuses: Collection[str]) -> str:
-        if self.cancellation.requested:
+        if self.tally.cancelled:
             return "cancelled"
         if self.tally.error:
-            return "failed"
+            return "partial" if self.tally.published else "failed"
         bad = [status for status in statuses if status not in ("completed", "skipped")]
         if bad:
             good = [status for status in statuses if status in ("completed", "skipped")]

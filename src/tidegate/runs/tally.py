@@ -34,3 +34,4 @@ class Tally:
     conflicts: int = 0
     warnings: list[str] = field(default_factory=list)
     error: TidegateError | None = None
+    cancelled: bool = False

@@ -36,6 +36,7 @@ _KINDS_BY_JAVA_CLASS = {
 
 _PLACE = re.compile(r"\bline (\d+),? pos(?:ition)? \d+")
 _ADVICE = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.")
+_TASK = re.compile(r"^.*?\(TID \d+\) \([^)]*\): ", re.DOTALL)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 
 
@@ -98,8 +99,8 @@ def _message_of(error: BaseException) -> str:
 def _sentence(text: str) -> str:
     """Without the query plan, the Java stack and the SQLSTATE that follow the first paragraph."""
     caused = re.findall(r"Caused by: ([^\n]+)", text)
-    if text.startswith("Job aborted") and caused:
-        text = caused[-1]
+    if "Job aborted" in text.split("\n", 1)[0]:
+        text = caused[-1] if caused else _TASK.sub("", text)
     text = re.split(r"\n\s*at [\w.$/]+\(|\nDriver stacktrace|;\n'|\n== SQL|\n\+-|\nJVM stacktrace", text)[0]
     text = _ADVICE.sub("", _SQLSTATE.sub("", text)).strip().rstrip(";").strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -27,49 +27,63 @@ __all__ = ["Sources", "ZoneBatch", "build_frame", "explain", "source_line"]
 
 @dataclass(frozen=True, slots=True)
 class ZoneBatch:
-    """The files of a zone that this run reads, and the columns (DDL) that earlier ones had."""
+    """The files of a zone that are new to the model, all of them, and the columns (DDL) that earlier ones had."""
 
     folder: Path
+    fresh: tuple[ZoneFile, ...]
     files: tuple[ZoneFile, ...]
     known_columns: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What stands behind the names in a query. `inserted_since`: tables of which an append takes only new rows."""
+    """What stands behind the names in a query.
+
+    `inserted_since`: tables of which an append takes only new rows. `forget`: the table is to be made anew, so the
+    model reads its own table as if it did not exist.
+    """
 
     table: TableName
     lake: BranchView
+    forget: bool = False
     zones: Mapping[str, ZoneBatch] = field(default_factory=dict)
     inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """`zone_columns`: the columns (DDL) found in each zone, to be known next time. `sql` is what Spark was given."""
+    """`zone_files` were read, and `zone_columns` (DDL) found in each zone. `sql` is what Spark was given."""
 
     frame: DataFrame
     sql: str
+    zone_files: Mapping[str, tuple[ZoneFile, ...]]
     zone_columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
 
 def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> Built:
-    """Analyse the query (no job but what a landing zone's types need)."""
+    """Analyse the query (no job but what a landing zone's types need).
+
+    The rows of a driving zone become rows of the result, so only its new files are read. A zone that is looked up is
+    read whole: what was delivered before is still true.
+    """
     views: dict[int, str] = {}
+    files: dict[str, tuple[ZoneFile, ...]] = {}
     columns: dict[str, str] = {}
     notes: list[str] = []
     for number, read in enumerate(query.reads):
         if read.landing is None:
             continue
         batch = sources.zones[read.landing.zone]
-        zone = read_zone(session, batch.folder, batch.files, read.landing.settings, batch.known_columns)
+        chosen = batch.fresh if read.driving else batch.files
+        zone = read_zone(session, batch.folder, chosen, read.landing.settings, batch.known_columns)
+        files[read.landing.zone] = tuple(dict.fromkeys([*files.get(read.landing.zone, ()), *chosen]))
         views[read.start] = f"__landing_{number}"
         zone.frame.createOrReplaceTempView(views[read.start])
         columns[read.landing.zone] = zone.columns
         notes += zone.notes
     sql = query.substitute(lambda read: _relation(read, query, sources, session, views))
-    return Built(session.sql(sql), sql, columns, tuple(notes))
+    return Built(session.sql(sql), sql, files, columns, tuple(notes))
 
 
 def _relation(
@@ -78,7 +92,7 @@ def _relation(
     if read.landing is not None:
         return f"`{views[read.start]}`"
     assert read.table is not None
-    if read.table == sources.table and sources.lake.pointer(read.table) is None:
+    if read.table == sources.table and (sources.forget or sources.lake.table(read.table) is None):
         return _empty_self(query, sources, session, views)
     since = sources.inserted_since.get(str(read.table)) if read.driving else None
     metadata = sources.lake.metadata(read.table) if since else None

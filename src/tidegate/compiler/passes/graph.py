@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 
 from tidegate.compiler.drafts import Workspace
+from tidegate.compiler.inlining import tables_through
 from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized
 
-__all__ = ["find_cycles", "waves_of"]
+__all__ = ["find_cycles", "order_tests", "waves_of"]
 
 Graph = Mapping[TableName, Set[TableName]]
 
@@ -28,6 +29,30 @@ def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
         yield work.error(draft, "CyclicDependency", f"models depend on each other in a circle: {message}", place)
         for table in path:
             models[table].failed = True
+
+
+def order_tests(work: Workspace, edges: dict[TableName, set[TableName]]) -> None:
+    """A model whose test looks at other tables is built after them, so that the test sees what will be published.
+
+    Where such a table is itself built from the model, the test sees its last published state.
+    """
+    for draft in work.sound:
+        table = draft.model.table
+        if draft.test is None or table not in edges:
+            continue
+        for other in sorted(tables_through(work, draft) - {table}):
+            if other in edges and table not in _upstream(other, edges):
+                edges[table].add(other)
+
+
+def _upstream(table: TableName, edges: Graph) -> set[TableName]:
+    found: set[TableName] = set()
+    waiting = [table]
+    while waiting:
+        fresh = edges.get(waiting.pop(), set()) - found
+        found |= fresh
+        waiting += fresh
+    return found
 
 
 def waves_of(edges: Graph) -> tuple[tuple[TableName, ...], ...]:

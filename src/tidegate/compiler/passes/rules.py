@@ -87,7 +87,7 @@ def _shared_archives(work: Workspace) -> Iterator[Diagnostic]:
             others = [other for other in tables if other is not draft and zone in zones[other.file]]
             if others:
                 name, at = work.short(others[0].model.table), work.project.origin(draft.model, "archive_landing_zones")
-                message = f"landing zone '{zone}' is archived here but also read by {name}: run both together, always"
+                message = f"landing zone '{zone}' is also read by {name}: its files stay until both have read them"
                 severity, span = DiagnosticSeverity.WARNING, Span(at.file, at.line, at.col)
                 yield Diagnostic(severity, "SharedArchivedZone", message, work.short(draft.model.table), span)
 

@@ -1,0 +1,124 @@
+"""Queries whose inputs cannot be read piece by piece as their strategy asks for.
+
+A table that only gains rows takes those that its inputs gained. The rows of the first item in FROM become rows of the
+result ("driving"); whatever else a query reads is looked up. Where that is not what a query says, rows would be lost or
+doubled, so it is told here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.names import TableName
+from tidegate.project import Materialized, Strategy
+from tidegate.project.template_names import WATERMARK_NAMES
+
+__all__ = ["check_reading"]
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What a query reads, through ephemeral models: what drives it, what is looked up, and the joins on the way."""
+
+    driving: set[TableName | str] = field(default_factory=set)
+    looked_up: set[TableName | str] = field(default_factory=set)
+    joins: list[tuple[Draft, Rendering, exp.Join]] = field(default_factory=list)
+
+    @property
+    def zones(self) -> set[str]:
+        return {name for name in self.looked_up if isinstance(name, str)}
+
+
+def check_reading(work: Workspace) -> Iterator[Diagnostic]:
+    for draft in list(work.sound):
+        settings = draft.model.settings
+        if draft.test or settings.materialized is not Materialized.TABLE:
+            continue
+        reads = _Reads()
+        _collect(work, draft, reads, driving=True, seen=set())
+        yield from _landing(work, draft, reads)
+        if settings.strategy is Strategy.APPEND_ONLY and not _is_manual(work, draft):
+            yield from _appending(work, draft, reads)
+
+
+def _landing(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    settings = draft.model.settings
+    zones = {name for name in reads.driving | reads.looked_up if isinstance(name, str)}
+    if zones and settings.strategy is Strategy.TIME_INTERVAL:
+        message = (
+            f"strategy time_interval cannot read landing zone '{min(zones)}': a late file may belong to any interval"
+        )
+        place = work.project.origin(draft.model, "strategy")
+        fix = "read the zone with an append_only model, and that model here"
+        yield work.error(draft, "IntervalOverLandingZone", message, place, fix)
+    if reads.zones and settings.archive_landing_zones:
+        message = f"landing zone '{min(reads.zones)}' is looked up by every run, so its files cannot be archived"
+        place = work.project.origin(draft.model, "archive_landing_zones")
+        fix = "read the zone with a model of its own, and that model here"
+        yield work.error(draft, "ArchivedLookup", message, place, fix)
+
+
+def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    for part, rendering, join in reads.joins:
+        if join.side in ("RIGHT", "FULL"):
+            message = (
+                f"append_only takes the rows of the first table in FROM, which a {join.side} JOIN does not keep to"
+            )
+            place = work.place(part, rendering, _offset(join))
+            yield work.error(draft, "AppendJoin", message, place, "put that table first and use LEFT JOIN")
+            return
+    place = work.project.origin(draft.model, "strategy")
+    if not reads.driving and reads.looked_up:
+        message = "append_only takes the rows that the first table in FROM gains, and the query has no table there"
+        yield work.error(draft, "AppendWithoutDriver", message, place, "put the table whose rows are appended first")
+    for name in sorted(name for name in reads.driving if isinstance(name, TableName)):
+        found = work.models.get(name)
+        if found and found.model.settings.materialized is Materialized.VIEW:
+            message = f"append_only cannot tell which rows of the view {work.short(name)} are new"
+            yield work.error(draft, "AppendOverView", message, place, "make it ephemeral, or read what it reads")
+    inner = any(not join.side and join.kind not in ("SEMI", "ANTI") for _, _, join in reads.joins)
+    if inner and reads.driving and reads.looked_up - reads.driving:
+        first, other = _name(work, min(reads.driving, key=str)), _name(work, min(reads.looked_up, key=str))
+        message = f"append_only takes the rows that {first} gains; rows that {other} gains later add none"
+        span = Span(place.file, place.line, place.col)
+        severity, model = DiagnosticSeverity.WARNING, work.short(draft.model.table)
+        fix = "use LEFT JOIN if that is meant, or merge_strategy incremental with a unique_key"
+        yield Diagnostic(severity, "AppendLookup", message, model, span, fix)
+
+
+def _collect(work: Workspace, draft: Draft, reads: _Reads, driving: bool, seen: set[TableName]) -> None:
+    for rendering in draft.renderings:
+        if rendering.query is None:
+            continue
+        reads.joins += [(draft, rendering, join) for join in rendering.query.tree.find_all(exp.Join)]
+        zones = {call.placeholder: call.zone for call in rendering.rendered.landings}
+        for reference in rendering.query.references:
+            drives = driving and reference.driving
+            if len(reference.parts) == 1 and reference.parts[0] in zones:
+                (reads.driving if drives else reads.looked_up).add(zones[reference.parts[0]])
+                continue
+            table = work.tables.find(reference.parts)
+            found = work.models.get(table) if table else None
+            if table is None or table == draft.model.table:
+                continue
+            if found and found.model.settings.materialized is Materialized.EPHEMERAL and table not in seen:
+                _collect(work, found, reads, drives, {*seen, table})
+            else:
+                (reads.driving if drives else reads.looked_up).add(table)
+
+
+def _is_manual(work: Workspace, draft: Draft) -> bool:
+    return bool(work.templates.names_used(draft.source) & WATERMARK_NAMES)
+
+
+def _offset(join: exp.Join) -> int:
+    return min((found.meta["start"] for found in join.find_all(exp.Identifier) if "start" in found.meta), default=0)
+
+
+def _name(work: Workspace, name: TableName | str) -> str:
+    return f"landing zone '{name}'" if isinstance(name, str) else work.short(name)
