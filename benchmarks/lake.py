@@ -17,8 +17,15 @@ from tidegate.spark.session import child_session, start_session
 
 NAMESPACE = "bench"
 
-# What Spark decides for one process only.
-_PER_PROCESS = ("spark.app.", "spark.driver.port", "spark.executor.id", "spark.submit.", "spark.sql.warehouse.dir")
+# What is decided for one process only, and how Tidegate starts its JVM.
+_PER_PROCESS = (
+    "spark.app.",
+    "spark.driver.port",
+    "spark.driver.extraJavaOptions",
+    "spark.executor.id",
+    "spark.submit.",
+    "spark.sql.warehouse.dir",
+)
 
 
 def main(folder: Path, rows: int) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tidegate.errors import JavaMissingError, SetupError
+from tidegate.spark.classes import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
 
@@ -24,7 +25,8 @@ def main() -> int:
             if done.returncode:
                 return done.returncode
             java = find_java()
-        ensure_jars(java, lambda line: print(line, flush=True))
+        jars = ensure_jars(java, lambda line: print(line, flush=True))
+        ensure_class_archive(java, jars, lambda line: print(line, flush=True))
     except SetupError as error:
         print(f"Error: {error}", *([f"  {error.remedy}"] if error.remedy else []), sep="\n", file=sys.stderr)
         return 1

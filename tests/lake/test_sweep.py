@@ -12,7 +12,8 @@ from tidegate.lake.consumed import Consumed, write_consumed
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
-from tidegate.lake.sweep import SweepReport, last_sweep, sweep
+from tidegate.lake.sweep import SweepReport, sweep
+from tidegate.lake.sweep_record import last_sweep
 from tidegate.names import TableName
 
 Write = Callable[..., Pointer]

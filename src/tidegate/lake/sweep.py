@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,17 +11,16 @@ from pathlib import Path
 
 from tidegate.errors import LakeError
 from tidegate.lake.consumed import consumed_files
-from tidegate.lake.files import write_whole
 from tidegate.lake.manifests import data_files, list_manifests
 from tidegate.lake.metadata import TableMetadata, local_path, read_metadata
 from tidegate.lake.port import BranchCatalog, Pointer
+from tidegate.lake.sweep_record import record_sweep
 
-__all__ = ["MIN_AGE_FLOOR", "SweepReport", "last_sweep", "referenced_files", "sweep"]
+__all__ = ["MIN_AGE_FLOOR", "SweepReport", "referenced_files", "sweep"]
 
 MIN_AGE_FLOOR = timedelta(hours=24)
 """A file is written before anything refers to it, so a young one is never taken, whatever the settings say."""
 
-LAST_SWEEP = "tidegate-sweep.json"
 _TABLE_FOLDERS = frozenset({"data", "metadata"})
 
 
@@ -91,8 +89,7 @@ def sweep(
     failed = [] if dry_run else [file.path for file in dead if not _delete(file.path, cutoff)]
     if not dry_run:
         _remove_empty(folders, cutoff)
-        record = {"at": now.isoformat(), "files": len(dead) - len(failed)}
-        write_whole(root / LAST_SWEEP, json.dumps(record).encode())
+        record_sweep(root, now, len(dead) - len(failed))
     gone = [file for file in dead if file.path not in set(failed)]
     return SweepReport(
         files=tuple(file.path for file in gone),
@@ -101,13 +98,6 @@ def sweep(
         failed=tuple(failed),
         dry_run=dry_run,
     )
-
-
-def last_sweep(warehouse: Path) -> datetime | None:
-    try:
-        return datetime.fromisoformat(json.loads((warehouse / LAST_SWEEP).read_text())["at"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _cutoff(catalog: BranchCatalog, now: datetime, min_age: timedelta) -> datetime:

@@ -20,6 +20,7 @@ from tidegate.config import MaintenanceSection, Settings
 from tidegate.errors import PublishConflictError, TidegateError
 from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, read_metadata
 from tidegate.lake.expire import expire_snapshots, expired_snapshots
+from tidegate.lake.sweep_record import last_sweep, record_sweep
 from tidegate.names import TableName
 
 if TYPE_CHECKING:
@@ -165,17 +166,23 @@ class _Work:
                     self._on_table(branch, table, partial(self._expire, inputs=inputs))
 
     def sweep(self, warehouse: Path, at_most_every: timedelta | None = None) -> None:
-        # PyIceberg takes a second to load.
-        from tidegate.lake.sweep import last_sweep, sweep
-
         with self._noting("unused files"):
-            last = last_sweep(warehouse)
-            if at_most_every is not None and last is not None and self._clock() - last < at_most_every:
+            if at_most_every is not None and not self._sweep_is_due(warehouse, at_most_every):
                 return
+            # PyIceberg takes a second to load.
+            from tidegate.lake.sweep import sweep
+
             min_age = timedelta(hours=self._section.sweep_min_age_hours)
             self._swept = sweep(self._catalog, warehouse, min_age, self._clock)
             if self._swept.failed:
                 self._errors.append(f"unused files: {len(self._swept.failed)} could not be deleted")
+
+    def _sweep_is_due(self, warehouse: Path, at_most_every: timedelta) -> bool:
+        """A lake that was never swept is taken as new: nothing in it is old enough yet."""
+        last = last_sweep(warehouse)
+        if last is None:
+            record_sweep(warehouse, self._clock(), 0)
+        return last is not None and self._clock() - last >= at_most_every
 
     def _inputs(self) -> frozenset[int]:
         """The snapshots that some model read last: its next run may want the changes since."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.config import SparkSection
 from tidegate.errors import SetupError
+from tidegate.spark.classes import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
 
@@ -39,6 +40,7 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     """Find Java and the jars, start the JVM, give the root session. What the JVM prints goes to `log_dir`/spark.log."""
     java = find_java()
     jars = ensure_jars(java, say)
+    archive = ensure_class_archive(java, jars, say) if spark.master.startswith("local") else None
     # The import alone takes half a second, and commands that only read metadata must not pay for it.
     from pyspark.sql import SparkSession
 
@@ -57,7 +59,7 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
             remedy="Check the folder's permissions and disk.",
         ) from error
     builder = SparkSession.builder.appName("tidegate")
-    for key, value in _conf(spark, jars, log_dir).items():
+    for key, value in _conf(spark, jars, log_dir, archive).items():
         builder = builder.config(key, value)
     with log:
         start = log.tell()
@@ -74,7 +76,7 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
             ) from error
 
 
-def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path) -> dict[str, str]:
+def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: Path | None) -> dict[str, str]:
     conf = {
         "spark.master": spark.master,
         "spark.driver.memory": spark.memory,
@@ -96,8 +98,10 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path) -> dict[st
     else:
         conf["spark.jars"] = ",".join(paths)
     conf.update(spark.conf)
-    logging_option = f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}"
-    conf[_JAVA_OPTIONS] = " ".join([logging_option, *([conf[_JAVA_OPTIONS]] if _JAVA_OPTIONS in conf else [])])
+    options = [f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}"]
+    if archive is not None:
+        options.append(f"-XX:SharedArchiveFile={archive}")
+    conf[_JAVA_OPTIONS] = " ".join([*options, *([conf[_JAVA_OPTIONS]] if _JAVA_OPTIONS in conf else [])])
     return conf
 
 

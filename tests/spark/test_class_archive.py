@@ -1,0 +1,55 @@
+"""The file of Spark's classes only ever makes starting quicker: whatever is wrong with it, Spark starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.spark.classes import SPARES_ARCHIVE, class_archive, ensure_class_archive
+from tidegate.spark.java import Java
+
+
+@pytest.fixture
+def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    jar = tmp_path / "a.jar"
+    jar.write_text("jar")
+    return jar
+
+
+def test_it_is_left_out_where_nobody_wants_it(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SPARES_ARCHIVE, "1")
+    java = Java(jar.parent, 17, "a test")
+    assert ensure_class_archive(java, (jar,), print) is None
+    assert not (jar.parent / "home").exists()
+
+
+def test_a_java_that_cannot_make_it_is_not_asked_twice(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
+    made: list[Path] = []
+    monkeypatch.setattr("tidegate.spark.classes._warm_up", made.append)
+    said: list[str] = []
+    java = Java(jar.parent, 17, "a test")
+    assert ensure_class_archive(java, (jar,), said.append) is None
+    assert ensure_class_archive(java, (jar,), said.append) is None
+    assert (len(made), len(said)) == (1, 1)
+
+
+def test_another_java_or_another_jar_has_another_file(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
+    monkeypatch.setattr("tidegate.spark.classes._warm_up", lambda path: path.write_bytes(b"classes"))
+    java = Java(jar.parent, 17, "a test")
+    path = ensure_class_archive(java, (jar,), lambda line: None)
+    assert path is not None
+    assert path.read_bytes() == b"classes"
+    assert class_archive(java, (jar,)) == path
+    assert class_archive(Java(jar.parent, 21, "a test"), (jar,)) is None
+    jar.write_text("another jar")
+    assert class_archive(java, (jar,)) is None
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
+    (jar.parent / "home").write_text("a file where the folder should be")
+    assert ensure_class_archive(Java(jar.parent, 17, "a test"), (jar,), lambda line: None) is None
