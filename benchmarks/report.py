@@ -29,8 +29,9 @@ Written by `make bench` on {day}; run it to have the numbers of your machine.
 {count} models over a source table of {rows:,} rows, all built from nothing. *Plain* is a PySpark script that runs the
 same {count} statements one after the other as `CREATE OR REPLACE TABLE … AS`, with the same Spark settings, the same
 kind of Iceberg catalog and the same table properties, and does nothing else: no branch, no history, no publish.
-It starts its JVM as any script does; Tidegate's maps Spark's classes from a file that was made once (ADR 5). Each time is that of a fresh process, from command to end, start of the JVM included; the two sides take turns, and a
-first round that only warms up is not counted.
+It starts its JVM as any script does; Tidegate's maps Spark's classes from a file that was made once (ADR 5). Each time
+is that of a fresh process, from command to end, start of the JVM included; the two sides take turns, and a first round
+that only warms up is not counted.
 
 | round | plain (s) | tidegate (s) |
 |---:|---:|---:|

@@ -6,6 +6,7 @@ file is made once for each Java, Spark and set of jars. Where it cannot be made,
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import os
@@ -43,7 +44,8 @@ def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str]
             scratch.touch()  # this Java cannot: an empty file says not to try again
         scratch.replace(path)
     except (OSError, subprocess.SubprocessError):
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
     return class_archive(java, jars)
 
 
