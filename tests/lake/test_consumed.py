@@ -21,7 +21,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     zone = write_consumed(f"file:{tmp_path}", TAKEN)
     assert zone.files == 1
     assert read_consumed(f"file:{tmp_path}/", zone) == TAKEN
-    assert consumed_files(str(tmp_path), Progress("run-1", "f", "full", zones={"orders": zone})) == (
+    assert consumed_files(str(tmp_path), Progress("run-1", "f", "full", "full_refresh", zones={"orders": zone})) == (
         str(only(tmp_path)),
     )
 

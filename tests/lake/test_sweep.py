@@ -111,7 +111,7 @@ def test_lists_of_consumed_files_live_as_long_as_progress_names_them(
     catalog.list_branches()
     catalog.spark_conf("main")
     named, other = (write_consumed(f"file:{folder}", Consumed(zone, ())) for zone in ("a", "b"))
-    progress = Progress("run-1", "f", "full", zones={"a": named})
+    progress = Progress("run-1", "f", "full", "full_refresh", zones={"a": named})
     publish(catalog, write_table, folder, properties={PROGRESS_PROPERTY: progress.to_json()})
     assert swept(catalog).files == (str(folder / "metadata" / f"landing-{other.digest}.json"),)
 

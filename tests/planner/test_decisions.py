@@ -19,7 +19,7 @@ from tidegate.project.model import Materialized, Model, ModelSettings, Strategy
 
 ORDERS = "shop.bronze.orders"
 SEEN = TableInput(uuid="u", snapshot_id=1, sequence_number=1, next_row_id=10, columns="c")
-PROGRESS = Progress(run_id="r", fingerprint="f", run_type="full", tables={ORDERS: SEEN})
+PROGRESS = Progress(run_id="r", fingerprint="f", run_type="full", strategy="full_refresh", tables={ORDERS: SEEN})
 FILE = ZoneFile("a.csv", 1, 1)
 DAY = (datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC))
 

@@ -188,6 +188,8 @@ def test_after_a_run_only_what_is_worth_it_is_done(on_branch: OnBranch, catalog:
     def no_spark(branch: str) -> SparkSession:
         raise AssertionError("nothing here needs Spark")
 
+    new = maintain_after_run(settings(catalog), catalog, no_spark, [ORDERS], clock=later(0.5))
+    assert new.swept is None
     report = maintain_after_run(settings(catalog), catalog, no_spark, [ORDERS], clock=later(2))
     assert (report.compacted, report.expired, report.errors) == ((), {}, ())
     assert report.swept is not None
@@ -195,7 +197,11 @@ def test_after_a_run_only_what_is_worth_it_is_done(on_branch: OnBranch, catalog:
     assert maintain_after_run(settings(catalog), catalog, no_spark, [ORDERS], clock=later(2.5)).swept is None
 
     progress = Progress(
-        "run-1", "f", "full", tables={"silver.orders": replace(orders(catalog).table_input(), snapshot_id=first.id)}
+        "run-1",
+        "f",
+        "full",
+        "append_only",
+        tables={"silver.orders": replace(orders(catalog).table_input(), snapshot_id=first.id)},
     )
     text = progress.to_json()
     main.sql(f"CREATE TABLE shop.silver.reader TBLPROPERTIES ('{PROGRESS_PROPERTY}' = '{text}') AS SELECT 1 AS id")

@@ -29,7 +29,9 @@ def _write_table(branch: Branch, table: TableName) -> None:
 
 def test_view_keeps_its_properties_to_the_letter(branch: Branch) -> None:
     table = TableName("shop", "gold", "a view")
-    progress = Progress("run-1", "f", "full", watermark='it\'s \\ "quoted"\n`so`', dropped_columns={"a b": "é"})
+    progress = Progress(
+        "run-1", "f", "full", "full_refresh", watermark='it\'s \\ "quoted"\n`so`', dropped_columns={"a b": "é"}
+    )
     write_view(branch.session, branch.lake, table, "SELECT 1 AS n", {PROGRESS_PROPERTY: progress.to_json()})
     write_view(branch.session, branch.lake, table, "SELECT 2 AS n", {PROGRESS_PROPERTY: progress.to_json()})
     metadata = branch.lake.metadata(table)

@@ -40,7 +40,7 @@ class Progress:
     run_id: str
     fingerprint: str
     run_type: str
-    strategy: str = ""
+    strategy: str
     keeps_history: bool = False
     tables: Mapping[str, TableInput] = field(default_factory=dict)
     zones: Mapping[str, ZoneInput] = field(default_factory=dict)

@@ -66,6 +66,11 @@ class ModelSettings:
     depends_on: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def written_as(self) -> str:
+        """The strategy, or `view`: what a person is told."""
+        return "view" if self.materialized is Materialized.VIEW else str(self.strategy)
+
 
 @dataclass(frozen=True, slots=True)
 class QualityTest:

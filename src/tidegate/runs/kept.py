@@ -11,9 +11,9 @@ from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.project import load_project
-from tidegate.runs.archiving import archive_consumed
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.events import Event, Listener
+from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.publishing import compacted_only
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import Publish, RunResult

@@ -75,10 +75,6 @@ class _Attempt:
         self.sql = ""
         self.files: tuple[ZoneFile, ...] = ()
 
-    @property
-    def strategy(self) -> str:
-        return "view" if self.settings.materialized is Materialized.VIEW else str(self.settings.strategy)
-
     def build(self) -> Materialization:
         run = self.run
         run.cancellation.check()
@@ -132,10 +128,10 @@ class _Attempt:
                 where=str(self.model.model.path),
                 remedy="Rename the model; or replace the table, and lose what is in it, with --full-refresh.",
             )
-        kept = progress.keeps_history or keeps_history(self.model)
-        if progress.strategy not in ("", self.strategy) and kept:
+        before, now = progress.strategy, self.settings.written_as
+        if before != now and (progress.keeps_history or keeps_history(self.model)):
             raise StrategyError(
-                f"the rows of {self.table} were written by {progress.strategy}, and {self.strategy} keeps other ones",
+                f"the rows of {self.table} were written by {before}, and {now} keeps other ones",
                 where=str(self.model.model.path),
                 remedy="Give the model another name, or make its table anew from its inputs with --full-refresh.",
             )
@@ -276,7 +272,7 @@ class _Attempt:
             run_id=self.run.run_id,
             fingerprint=self.model.fingerprint,
             run_type=str(facts.decision.run_type),
-            strategy=self.strategy,
+            strategy=self.settings.written_as,
             keeps_history=keeps_history(self.model),
             tables=inputs.tables,
             zones=zones,
@@ -319,7 +315,7 @@ class _Attempt:
         return Materialization(
             model=self.name,
             status=status,
-            strategy=self.strategy,
+            strategy=self.settings.written_as,
             run_type=str(self.decision.run_type),
             reason=self.decision.reason,
             rows_written=outcome.rows_written if outcome else 0,
@@ -335,7 +331,7 @@ class _Attempt:
         return Materialization(
             model=self.name,
             status="cancelled" if cancelled else "failed",
-            strategy=self.strategy,
+            strategy=self.settings.written_as,
             run_type=str(self.decision.run_type) if self.decision else None,
             reason=self.decision.reason if self.decision else "",
             failure_kind=str(error.kind),

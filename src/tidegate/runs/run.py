@@ -27,12 +27,12 @@ from tidegate.planner.decide import keeps_history
 from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.selection import select
 from tidegate.project import Project, load_project
-from tidegate.runs.archiving import archive_consumed
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.faults import fault
+from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.maintenance import maintain_after_run
 from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
@@ -157,8 +157,7 @@ class _Run:
 
     def _nothing_to_do(self, plan: Plan, compiled: Compiled, catalog: BranchCatalog) -> None:
         for step in plan.steps:
-            settings = compiled.models[step.table].model.settings
-            strategy = "view" if settings.materialized == "view" else str(settings.strategy)
+            strategy = compiled.models[step.table].model.settings.written_as
             name = step.table.short(compiled.namespace)
             result = Materialization(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
             self.tally.outcomes[step.table] = ModelOutcome(result)

@@ -88,8 +88,7 @@ def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[Ta
 
 
 def _not_run(run: RunContext, table: TableName, reason: str) -> ModelOutcome:
-    settings = run.compiled.models[table].model.settings
-    strategy = "view" if settings.materialized == "view" else str(settings.strategy)
+    strategy = run.compiled.models[table].model.settings.written_as
     status = "cancelled" if reason == "cancelled" else "blocked"
     result = Materialization(run.short(table), status, strategy, None, reason)
     run.emit("after_model_run", run.short(table), {"result": result})
