@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,14 @@ def test_a_folder_that_cannot_be_written_is_no_error(jar: Path, monkeypatch: pyt
     monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
     (jar.parent / "home").write_text("a file where the folder should be")
     assert ensure_class_archive(Java(jar.parent, 17, "a test"), (jar,), lambda line: None) is None
+
+
+def test_only_the_newest_few_files_stay(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
+    monkeypatch.setattr("tidegate.spark.classes._warm_up", lambda path: path.write_bytes(b"classes"))
+    for version in range(17, 22):
+        made = ensure_class_archive(Java(jar.parent, version, "a test"), (jar,), lambda line: None)
+        assert made is not None
+        os.utime(made, (version, version))
+    left = [class_archive(Java(jar.parent, version, "a test"), (jar,)) is not None for version in range(17, 22)]
+    assert left == [False, False, True, True, True]

@@ -22,6 +22,7 @@ __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]
 
 SPARES_ARCHIVE = "TIDEGATE_NO_CLASS_ARCHIVE"
 _PATIENCE_SECONDS = 180
+_KEPT = 3
 
 
 def class_archive(java: Java, jars: tuple[Path, ...]) -> Path | None:
@@ -43,10 +44,18 @@ def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str]
         if not scratch.exists():
             scratch.touch()  # this Java cannot: an empty file says not to try again
         scratch.replace(path)
+        _prune(path.parent)
     except (OSError, subprocess.SubprocessError):
         with contextlib.suppress(OSError):
             scratch.unlink(missing_ok=True)
     return class_archive(java, jars)
+
+
+def _prune(folder: Path) -> None:
+    """Environments come and go, and each file is large: the newest few stay. A JVM that uses one keeps it."""
+    files = sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
+    for file in files[_KEPT:]:
+        file.unlink(missing_ok=True)
 
 
 def _path(java: Java, jars: tuple[Path, ...]) -> Path:
