@@ -132,3 +132,23 @@ def test_a_strategy_that_keeps_other_rows_is_refused(shop: ProjectFolder) -> Non
     result = shop.run()
     assert "were written by append_only" in (result.materializations[0].error or "")
     assert shop.rows("bronze.a") == [(1,)]
+
+
+def test_an_author_who_decides_what_to_append_is_told_that_the_table_exists(shop: ProjectFolder) -> None:
+    shop.model("bronze.log", "SELECT * FROM {{ landing_zone('log') }}", merge_strategy="append_only")
+    shop.model(
+        "silver.log",
+        "SELECT n FROM bronze.log {% if is_incremental() %} WHERE n > (SELECT max(n) FROM {{ this }}) {% endif %}",
+        merge_strategy="append_only",
+    )
+    for n in (1, 2, 3):
+        shop.file(f"landing/log/{n}.csv", f"n\n{n}\n")
+        assert shop.run().exit_code == 0
+    assert shop.rows("silver.log") == [(1,), (2,), (3,)]
+
+
+def test_a_query_that_gives_a_name_twice_shows_both_columns(shop: ProjectFolder) -> None:
+    shop.model("a.one", "SELECT 1 AS id")
+    shop.model("a.two", "SELECT 2 AS id")
+    shop.run()
+    assert shop.rows("SELECT o.id, t.id FROM a.one o LEFT JOIN a.two t ON o.id = t.id") == [(1, None)]

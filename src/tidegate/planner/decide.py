@@ -151,7 +151,8 @@ def _decide_intervals(
     model: CompiledModel, progress: Progress, intervals: tuple[Interval, ...], asked: bool
 ) -> Decision:
     if progress.fingerprint != model.fingerprint and not asked:
-        return Decision(RunType.BACKFILL, "definition changed", rebuild=True, all_files=True, intervals=intervals)
+        anew = not keeps_history(model)
+        return Decision(RunType.BACKFILL, "definition changed", anew, all_files=True, intervals=intervals)
     if not intervals:
         return Decision(RunType.SKIP, "no missing interval")
     what = f"{len(intervals)} interval{'s' if len(intervals) > 1 else ''}"

@@ -29,6 +29,7 @@ class Cancellation:
         self.orderly = False
         self._requested = threading.Event()
         self._lock = threading.Lock()
+        self._asking: threading.Thread | None = None
         self._sessions: dict[int, SparkSession] = {}
 
     @property
@@ -54,7 +55,15 @@ class Cancellation:
                 self._sessions.pop(id(session), None)
 
     def interrupt_all(self) -> None:
-        """A model between two jobs has none to interrupt: the caller repeats this until every thread has ended."""
+        """A model between two jobs has none to interrupt: the caller repeats this until every thread has ended.
+
+        The JVM may be too busy to answer, so the asking is left to a thread that nobody waits for.
+        """
+        if self._asking is None or not self._asking.is_alive():
+            self._asking = threading.Thread(target=self._interrupt, name="interrupt", daemon=True)
+            self._asking.start()
+
+    def _interrupt(self) -> None:
         with self._lock:
             sessions = list(self._sessions.values())
         for session in sessions:

@@ -146,7 +146,7 @@ class _Attempt:
         assert self.decision is not None
         return RunValues(
             run_started_at=self.run.started_at.isoformat(),
-            incremental=self.settings.strategy is Strategy.INCREMENTAL and exists and not self.decision.rebuild,
+            incremental=exists and not self.decision.rebuild,
             watermark_value=watermark,
             start_date=interval[0].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
             end_date=interval[1].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
@@ -186,7 +186,8 @@ class _Attempt:
             run.cancellation.check()
             with self.phases.timed("build_result"):
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
-                built = self._frame(session, decision, batches, watermark, interval)
+                forget = decision.rebuild and number == 0
+                built = self._frame(session, decision, batches, watermark, interval, forget)
             fault("after_build")
             with self.phases.timed("iceberg_write"):
                 run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
@@ -221,12 +222,13 @@ class _Attempt:
         batches: dict[str, ZoneBatch],
         watermark: str | None,
         interval: Interval | None,
+        forget: bool,
     ) -> Built:
         run = self.run
         query = bind(run.compiled, run.settings, run.project, self.table, self._values(watermark, interval))
         self.sql = query.sql
         since = decision.inserted_since
-        built = build_frame(session, query, Sources(self.table, run.lake, decision.rebuild, batches, since))
+        built = build_frame(session, query, Sources(self.table, run.lake, forget, batches, since))
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
         self.warnings += [f"{self.name}: {note}" for note in built.notes if f"{self.name}: {note}" not in self.warnings]

@@ -53,12 +53,24 @@ def query(settings: Settings, sql: str, limit: int | None = 1000, root: SparkSes
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         try:
             frame = child.sql(bound.sql)
-            columns = tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+            names = _distinct([field.name for field in frame.schema.fields])
+            types = [field.dataType.simpleString() for field in frame.schema.fields]
             rows = (frame if limit is None else frame.limit(limit + 1)).collect()
         except Exception as error:
             failure = read_failure(error)
             raise QueryError(failure.message, remedy=failure.remedy) from error
     more = limit is not None and len(rows) > limit
     shown = rows[:limit] if more else rows
-    names = [name for name, _ in columns]
-    return QueryResult(columns, tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown), more)
+    found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
+    return QueryResult(tuple(zip(names, types, strict=True)), found, more)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """A join may give a name twice; the second `id` is shown as `id_2`, so that neither is lost."""
+    distinct: list[str] = []
+    for name in names:
+        number, unique = 2, name
+        while unique in distinct:
+            unique, number = f"{name}_{number}", number + 1
+        distinct.append(unique)
+    return distinct

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
@@ -13,6 +14,7 @@ from tidegate.runs.tally import ModelOutcome, Outcomes
 
 __all__ = ["downstream_of", "run_waves"]
 
+_FAIL_FAST = "blocked: an earlier model failed (fail-fast)"
 _POLL_SECONDS = 0.1
 _CANCEL_SECONDS = 1.5
 """How long a cancelled model may take to end: one that Spark is planning, not running, cannot be interrupted."""
@@ -53,8 +55,15 @@ def _run_wave(
     tables: Collection[TableName],
     after_model: Callable[[TableName, ModelOutcome], ModelOutcome],
 ) -> Outcomes:
+    failed = threading.Event()
+
     def work(table: TableName) -> ModelOutcome:
-        return after_model(table, run_model(run, table))
+        if failed.is_set() and _fails_fast(run):
+            return _not_run(run, table, _FAIL_FAST)
+        outcome = after_model(table, run_model(run, table))
+        if outcome.materialization.status == "failed":
+            failed.set()
+        return outcome
 
     futures: dict[Future[ModelOutcome], TableName] = {pool.submit(work, table): table for table in tables}
     pending = set(futures)
@@ -81,10 +90,13 @@ def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[Ta
     waiting = [name for name in upstreams if name in held]
     if waiting:
         return f"blocked: upstream not published ({', '.join(run.short(name) for name in waiting)})"
-    stop = run.options.fail_fast or run.settings.run.fail_fast
-    if stop and any(outcome.materialization.status == "failed" for outcome in outcomes.values()):
-        return "blocked: an earlier model failed (fail-fast)"
+    if _fails_fast(run) and any(outcome.materialization.status == "failed" for outcome in outcomes.values()):
+        return _FAIL_FAST
     return None
+
+
+def _fails_fast(run: RunContext) -> bool:
+    return run.options.fail_fast or run.settings.run.fail_fast
 
 
 def _not_run(run: RunContext, table: TableName, reason: str) -> ModelOutcome:

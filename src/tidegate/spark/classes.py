@@ -34,19 +34,22 @@ def class_archive(java: Java, jars: tuple[Path, ...]) -> Path | None:
 def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str], None]) -> Path | None:
     """The file, made now if it was never tried. Never raises: it only makes starting quicker."""
     path = _path(java, jars)
-    if path.exists() or os.environ.get(SPARES_ARCHIVE):
+    if os.environ.get(SPARES_ARCHIVE) or " " in str(path):  # Spark splits the JVM's options at spaces
+        return None
+    if path.exists():
         return class_archive(java, jars)
     scratch = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        say("Preparing Spark for quicker starts: once, about half a minute")
-        _warm_up(scratch)
-        if not scratch.exists():
-            scratch.touch()  # this Java cannot: an empty file says not to try again
-        scratch.replace(path)
-        _prune(path.parent)
-    except (OSError, subprocess.SubprocessError):
-        with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            say("Preparing Spark for quicker starts: once, about half a minute")
+            with contextlib.suppress(subprocess.SubprocessError):
+                _warm_up(scratch)
+            if not scratch.exists():
+                scratch.touch()  # it cannot be done here: an empty file says not to try again
+            scratch.replace(path)
+            _prune(path.parent)
+        finally:
             scratch.unlink(missing_ok=True)
     return class_archive(java, jars)
 

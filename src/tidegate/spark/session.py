@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,7 @@ __all__ = ["child_session", "interrupt", "local_cores", "start_session", "use_po
 
 SPARK_LOG = "spark.log"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_EXTENSIONS = "spark.sql.extensions"
 
 _LOG4J = """\
 status = error
@@ -64,7 +67,7 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     with log:
         start = log.tell()
         try:
-            with _output_to(log.fileno()):
+            with _output_to(log.fileno()), _own_signals():
                 return builder.getOrCreate()
         except Exception as error:
             tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
@@ -80,7 +83,7 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
     conf = {
         "spark.master": spark.master,
         "spark.driver.memory": spark.memory,
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        _EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (log_dir / "spark-warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
@@ -97,7 +100,11 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         conf["spark.sql.shuffle.partitions"] = str(max(2, 2 * local_cores(spark.master)))
     else:
         conf["spark.jars"] = ",".join(paths)
-    conf.update(spark.conf)
+    own = dict(spark.conf)
+    for key, separator in (("spark.driver.extraClassPath", os.pathsep), ("spark.jars", ","), (_EXTENSIONS, ",")):
+        if key in conf and key in own:  # what a project adds must not take away what Tidegate needs
+            own[key] = separator.join([conf[key], own[key]])
+    conf.update(own)
     options = [f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}"]
     if archive is not None:
         options.append(f"-XX:SharedArchiveFile={archive}")
@@ -133,6 +140,19 @@ def interrupt(session: SparkSession) -> None:
     """End the jobs that `session` runs now. A model between two jobs has none: call again until its thread ended."""
     with contextlib.suppress(Exception):
         session.interruptAll()
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """PySpark takes SIGINT for itself when it starts; whoever listened before goes on listening."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager

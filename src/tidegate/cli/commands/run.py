@@ -80,6 +80,8 @@ def run(
     """
     if from_ is not None and to is not None and from_ >= to:
         raise click.UsageError(f"--from ({from_:%Y-%m-%d %H:%M}) must be before --to ({to:%Y-%m-%d %H:%M}).")
+    if full_refresh and (from_ is not None or to is not None):
+        raise click.UsageError("--full-refresh rebuilds a table whole; --from and --to alone rebuild those intervals.")
     workspace = open_workspace(invocation)
     options = RunOptions(
         select=select,

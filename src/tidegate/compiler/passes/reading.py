@@ -35,18 +35,26 @@ class _Reads:
 
 
 def check_reading(work: Workspace) -> Iterator[Diagnostic]:
-    for draft in list(work.sound):
-        settings = draft.model.settings
-        if draft.test or settings.materialized is not Materialized.TABLE:
+    found: list[tuple[Draft, _Reads]] = []
+    for draft in work.sound:
+        if draft.test is None and draft.model.settings.materialized is Materialized.TABLE:
+            reads = _Reads()
+            _collect(work, draft, reads, driving=True, seen=set())
+            found.append((draft, reads))
+    looked_up = {zone for _, reads in found for zone in reads.zones}
+    for draft, reads in found:
+        strategy = draft.model.settings.strategy
+        yield from _landing(work, draft, reads, looked_up)
+        if _is_manual(work, draft) or strategy is Strategy.FULL_REFRESH:
             continue
-        reads = _Reads()
-        _collect(work, draft, reads, driving=True, seen=set())
-        yield from _landing(work, draft, reads)
-        if settings.strategy is Strategy.APPEND_ONLY and not _is_manual(work, draft):
+        piecewise = strategy is Strategy.APPEND_ONLY or any(isinstance(name, str) for name in reads.driving)
+        outer = list(_outer_joins(work, draft, reads)) if piecewise else []
+        yield from outer
+        if strategy is Strategy.APPEND_ONLY and not outer:
             yield from _appending(work, draft, reads)
 
 
-def _landing(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _landing(work: Workspace, draft: Draft, reads: _Reads, looked_up: set[str]) -> Iterator[Diagnostic]:
     settings = draft.model.settings
     zones = {name for name in reads.driving | reads.looked_up if isinstance(name, str)}
     if zones and settings.strategy is Strategy.TIME_INTERVAL:
@@ -56,22 +64,24 @@ def _landing(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnosti
         place = work.project.origin(draft.model, "strategy")
         fix = "read the zone with an append_only model, and that model here"
         yield work.error(draft, "IntervalOverLandingZone", message, place, fix)
-    if reads.zones and settings.archive_landing_zones:
-        message = f"landing zone '{min(reads.zones)}' is looked up by every run, so its files cannot be archived"
+    needed = zones & looked_up
+    if needed and settings.archive_landing_zones:
+        message = f"landing zone '{min(needed)}' is looked up by every run, so its files cannot be archived"
         place = work.project.origin(draft.model, "archive_landing_zones")
         fix = "read the zone with a model of its own, and that model here"
         yield work.error(draft, "ArchivedLookup", message, place, fix)
 
 
-def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _outer_joins(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     for part, rendering, join in reads.joins:
         if join.side in ("RIGHT", "FULL"):
-            message = (
-                f"append_only takes the rows of the first table in FROM, which a {join.side} JOIN does not keep to"
-            )
+            message = f"only what is new in the first table of FROM is read, which a {join.side} JOIN does not keep to"
             place = work.place(part, rendering, _offset(join))
-            yield work.error(draft, "AppendJoin", message, place, "put that table first and use LEFT JOIN")
+            yield work.error(draft, "OuterJoinOfNewRows", message, place, "put that table first and use LEFT JOIN")
             return
+
+
+def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     place = work.project.origin(draft.model, "strategy")
     if not reads.driving and reads.looked_up:
         message = "append_only takes the rows that the first table in FROM gains, and the query has no table there"
@@ -95,7 +105,8 @@ def _collect(work: Workspace, draft: Draft, reads: _Reads, driving: bool, seen: 
     for rendering in draft.renderings:
         if rendering.query is None:
             continue
-        reads.joins += [(draft, rendering, join) for join in rendering.query.tree.find_all(exp.Join)]
+        joins = rendering.query.tree.find_all(exp.Join) if driving else ()
+        reads.joins += [(draft, rendering, join) for join in joins if join.find_ancestor(exp.Join) is None]
         zones = {call.placeholder: call.zone for call in rendering.rendered.landings}
         for reference in rendering.query.references:
             drives = driving and reference.driving
