@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["TableName", "nearest"]
+__all__ = ["TableName", "nearest", "quote"]
+
+
+def quote(name: str) -> str:
+    """One name as Spark SQL takes it, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -33,7 +38,7 @@ class TableName:
     @property
     def quoted(self) -> str:
         """For Spark SQL, without a catalog: the session's current catalog is the branch."""
-        return ".".join(f"`{part.replace('`', '``')}`" for part in (self.namespace, self.layer, self.name))
+        return ".".join(map(quote, (self.namespace, self.layer, self.name)))
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.layer}.{self.name}"

@@ -11,7 +11,7 @@ from tidegate.compiler.queries import SqlFault, parse_query
 from tidegate.compiler.values import BoundQuery, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
-from tidegate.names import TableName
+from tidegate.names import TableName, quote
 
 __all__ = ["bind_adhoc"]
 
@@ -36,7 +36,7 @@ def bind_adhoc(sql: str, settings: Settings, tables: Collection[TableName]) -> B
     for reference in query.references:
         table = found[reference.start]
         alias = None if reference.alias else shortening.aliases.get(reference.start)
-        text = table.quoted + (f" AS `{alias.replace('`', '``')}`" if alias else "")
+        text = table.quoted + (f" AS {quote(alias)}" if alias else "")
         read = TableRead(0, len(table.quoted), reference.alias or alias, reference.driving, table=table)
         edits.append(Edit(reference.start, reference.end, text, (read,)))
     text, reads = apply_edits(query.text, edits, query.start, query.end)

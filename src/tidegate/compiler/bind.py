@@ -20,7 +20,7 @@ from tidegate.compiler.queries import Query, Reference, SqlFault, parse_query
 from tidegate.compiler.values import BoundQuery, Compiled, RunValues, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
-from tidegate.names import TableName
+from tidegate.names import TableName, quote
 from tidegate.project import Materialized, Model, Project, QualityTest
 from tidegate.project.template_names import TemplateContext
 from tidegate.project.templates import Fault, Rendered
@@ -69,7 +69,7 @@ class _Binder:
             edits.append(_named(edit, name))
             if name:
                 at = _end_of_sample(query, reference)
-                edits.append(Edit(at, at, f" AS `{name.replace('`', '``')}`"))
+                edits.append(Edit(at, at, f" AS {quote(name)}"))
         sql, reads = apply_edits(query.text, edits, query.start if inline else 0, query.end)
         return BoundQuery(sql, reads, _columns(query.tree))
 
@@ -121,7 +121,7 @@ class _Binder:
         for reference in query.references:
             if reference.start not in tables:
                 call = calls[reference.parts[0]]
-                text = f"`landing`.`{call.zone.replace('`', '``')}`"
+                text = f"`landing`.{quote(call.zone)}"
                 read = TableRead(
                     0, len(text), reference.alias, reference.driving, landing=landing_read(call, self.settings)
                 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.config import ZoneSettings
-from tidegate.names import TableName
+from tidegate.names import TableName, quote
 from tidegate.project.model import Model
 
 __all__ = [
@@ -136,8 +136,8 @@ class BoundQuery:
             relation = replacement(read)
             if relation is None:
                 continue
-            name = (read.table.name if read.table else read.landing.zone if read.landing else "t").replace("`", "``")
-            alias = "" if read.alias else f" AS `{name}`"
+            name = read.table.name if read.table else read.landing.zone if read.landing else "t"
+            alias = "" if read.alias else f" AS {quote(name)}"
             text += [self.sql[last : read.start], relation, alias]
             last = read.end
         return "".join([*text, self.sql[last:]])

@@ -65,12 +65,11 @@ def due_intervals(
     done: Iterable[Interval],
     lookback: int = 0,
     asked: tuple[datetime | None, datetime | None] = (None, None),
-    again: bool = False,
 ) -> tuple[Interval, ...]:
     """The complete intervals to fill, oldest first.
 
     Without `asked`, those from `first` to `now` that are not in `done`, and the newest `lookback` ones before the
-    last; with it, all of the asked range. `again`: the lookback alone is reason enough (the inputs changed).
+    last; with it, all of the asked range.
     """
     start, end = asked
     if start is not None or end is not None:
@@ -78,9 +77,8 @@ def due_intervals(
     ranges = merge(done)
     complete = tuple(intervals_between(first, now, granularity))
     missing = {i for i in complete if not any(low <= i[0] and i[1] <= high for low, high in ranges)}
-    if lookback and (missing or again):
-        newest = max(missing, default=None)
-        position = complete.index(newest) if newest else len(complete)
+    if lookback and missing:
+        position = complete.index(max(missing))
         missing.update(complete[max(0, position - lookback) : position])
     return tuple(sorted(missing))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import bind
@@ -9,7 +10,7 @@ from tidegate.compiler.values import CompiledModel, RunValues
 from tidegate.errors import ModelError, QueryError, RunCancelledError, StrategyError, TidegateError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
-from tidegate.names import TableName
+from tidegate.names import TableName, quote
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval, decode, encode
@@ -25,6 +26,7 @@ from tidegate.runs.tally import ModelOutcome
 from tidegate.spark.session import use_pool
 from tidegate.transform import Built, Sources, ZoneBatch, build_frame, explain
 from tidegate.write import WriteOutcome, WriteRequest, write, write_view
+from tidegate.write.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,16 +48,11 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
             run.catalog.restore(run.run_id, table, before)
         materialization = attempt.failed(error)
     duration = round((run.clock.monotonic() - started) * 1000)
-    materialization = _timed(materialization, duration, attempt.phases)
+    materialization = replace(materialization, duration_ms=duration, phases=dict(attempt.phases.ms))
     if materialization.status == "failed":
         run.emit("model_error", name, {"error": materialization.error, "failure_kind": materialization.failure_kind})
     run.emit("after_model_run", name, {"result": materialization})
     return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift))
-
-
-def _timed(materialization: Materialization, duration_ms: int, phases: Phases) -> Materialization:
-    values = {name: getattr(materialization, name) for name in materialization.__dataclass_fields__}
-    return Materialization(**{**values, "duration_ms": duration_ms, "phases": dict(phases.ms)})
 
 
 class _Attempt:
@@ -211,8 +208,7 @@ class _Attempt:
         column = self.settings.watermark_column
         if not self.model.uses_watermark or column is None or decision.rebuild or not self.run.lake.table(self.table):
             return None
-        quoted = f"`{column.replace('`', '``')}`"
-        row = session.sql(f"SELECT CAST(max({quoted}) AS STRING) AS w FROM {self.table.quoted}").first()
+        row = session.sql(f"SELECT CAST(max({quote(column)}) AS STRING) AS w FROM {self.table.quoted}").first()
         return str(row["w"]) if row is not None and row["w"] is not None else None
 
     def _frame(
@@ -292,8 +288,8 @@ class _Attempt:
         return encode([*before, *(i for i in decision.intervals if i[1] <= self.run.started_at)])
 
     def _set_progress(self, session: SparkSession, progress: Progress) -> None:
-        text = progress.to_json().replace("\\", "\\\\").replace("'", "\\'")
-        session.sql(f"ALTER TABLE {self.table.quoted} SET TBLPROPERTIES ('{PROGRESS_PROPERTY}' = '{text}')")
+        text = literal(progress.to_json())
+        session.sql(f"ALTER TABLE {self.table.quoted} SET TBLPROPERTIES ('{PROGRESS_PROPERTY}' = {text})")
 
     def _report(self, outcome: WriteOutcome) -> None:
         for change in outcome.drift:

@@ -12,7 +12,7 @@ from tidegate.errors import ModelError, QueryError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
-from tidegate.names import TableName
+from tidegate.names import TableName, quote
 from tidegate.project.landing import ZoneFile
 from tidegate.spark.failures import read_failure
 from tidegate.transform.inserted import inserted_rows
@@ -107,9 +107,7 @@ def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, view
     Their types come from analysing the query over untyped NULLs of those names; a column that only ever comes from
     the table itself has no type yet and is taken as a string.
     """
-    untyped = (
-        "(SELECT " + ", ".join(f"NULL AS `{c.replace('`', '``')}`" for c in query.columns or ("_",)) + " WHERE false)"
-    )
+    untyped = "(SELECT " + ", ".join(f"NULL AS {quote(c)}" for c in query.columns or ("_",)) + " WHERE false)"
 
     def first_pass(read: TableRead) -> str | None:
         if read.landing is not None:
@@ -119,7 +117,7 @@ def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, view
     schema: StructType = session.sql(query.substitute(first_pass)).schema
     typed = ", ".join(
         f"CAST(NULL AS {'string' if f.dataType.simpleString() == 'void' else f.dataType.simpleString()})"
-        f" AS `{f.name.replace('`', '``')}`"
+        f" AS {quote(f.name)}"
         for f in schema.fields
     )
     return f"(SELECT {typed} WHERE false)"

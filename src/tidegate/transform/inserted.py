@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.errors import StrategyError
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
-from tidegate.names import TableName
+from tidegate.names import TableName, quote
 
 __all__ = ["inserted_rows"]
 
@@ -46,13 +46,13 @@ def _compared(table: TableName, metadata: TableMetadata, since: TableInput) -> s
     if before is None:
         raise _unknown(table, "the snapshot that was read last has expired")
     known = {field.name for field in metadata.fields_of(before)}
-    shared = [f"`{field.name.replace('`', '``')}`" for field in metadata.fields if field.name in known]
+    shared = [quote(field.name) for field in metadata.fields if field.name in known]
     if not shared:
         return f"(SELECT * FROM {table.quoted})"
     columns = ", ".join(shared)
     same = " AND ".join(f"n.{column} <=> o.{column}" for column in shared)
     numbered = f"row_number() OVER (PARTITION BY {columns} ORDER BY 1) AS `__copy`"
-    kept = ", ".join(f"n.`{field.name.replace('`', '``')}`" for field in metadata.fields)
+    kept = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
     came, went = table.quoted, f"{table.quoted} VERSION AS OF {before.id}"
     if metadata.format_version >= 3 and before.first_row_id is not None:
         came += f" WHERE _row_id >= {since.next_row_id}"

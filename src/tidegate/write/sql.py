@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
+from tidegate.names import quote
+
 __all__ = ["any_of", "literal", "null_safe_join", "quote", "timestamp", "unquote"]
-
-
-def quote(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def unquote(name: str) -> str:

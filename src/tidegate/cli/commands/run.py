@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import click
 
 from tidegate.cli.console import RunConsole, open_view
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
+from tidegate.planner.intervals import parse_time
 from tidegate.runs import RunOptions, publish_run, run_project
 from tidegate.runs.result import RunResult
 
@@ -25,10 +26,9 @@ class Moment(click.ParamType[datetime]):
         if isinstance(value, datetime):
             return value
         try:
-            moment = datetime.fromisoformat(value)
+            return parse_time(value)
         except ValueError:
             self.fail(f"'{value}' is not a time: write 2026-11-15 or 2026-11-15T10:00:00.", param, ctx)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
+from tidegate.names import quote
 from tidegate.project.landing import ZoneFile, files_by_format
 from tidegate.transform.landing.csv_read import CsvSource
 from tidegate.transform.landing.json_read import JsonSource
@@ -48,7 +49,7 @@ def _declared(folder: Path, settings: ZoneSettings) -> StructType | None:
     fields = []
     for name, kind in settings.columns.items():
         try:
-            (field,) = StructType.fromDDL(f"`{name.replace('`', '``')}` {kind}").fields
+            (field,) = StructType.fromDDL(f"{quote(name)} {kind}").fields
         except (ParseException, ValueError) as error:
             raise LandingError(
                 f"'{kind}' is not a Spark type (column '{name}' of landing zone '{folder.name}')",

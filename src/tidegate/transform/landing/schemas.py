@@ -27,6 +27,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from tidegate.names import quote
+
 __all__ = ["align", "by_name", "column", "combine", "ddl", "known", "nullable", "respell", "settle", "widen"]
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -108,7 +110,7 @@ def by_name(schema: StructType) -> dict[str, StructField]:
 
 
 def column(name: str) -> Column:
-    return F.col(f"`{name.replace('`', '``')}`")
+    return F.col(quote(name))
 
 
 def align(frame: DataFrame, target: StructType) -> DataFrame:
@@ -158,19 +160,15 @@ def nullable(kind: Any) -> Any:
 def ddl(kind: DataType) -> str:
     """A schema as DDL that reads back to the same, whatever characters the names have."""
     if isinstance(kind, StructType):
-        return ", ".join(f"{_quoted(field.name)} {_type(field.dataType)}" for field in kind.fields)
+        return ", ".join(f"{quote(field.name)} {_type(field.dataType)}" for field in kind.fields)
     return _type(kind)
 
 
 def _type(kind: DataType) -> str:
     if isinstance(kind, StructType):
-        return f"STRUCT<{', '.join(f'{_quoted(f.name)}: {_type(f.dataType)}' for f in kind.fields)}>"
+        return f"STRUCT<{', '.join(f'{quote(f.name)}: {_type(f.dataType)}' for f in kind.fields)}>"
     if isinstance(kind, ArrayType):
         return f"ARRAY<{_type(kind.elementType)}>"
     if isinstance(kind, MapType):
         return f"MAP<{_type(kind.keyType)}, {_type(kind.valueType)}>"
     return str(kind.simpleString()).upper()
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
