@@ -35,7 +35,9 @@ def test_project_gives_exactly_these_diagnostics(path: Path, tmp_path: Path) -> 
 
 def test_every_code_has_a_case() -> None:
     files = [*(SOURCE / "compiler").rglob("*.py"), *(SOURCE / "project").rglob("*.py")]
-    pattern = re.compile(r"(?:Problem|SqlFault|work\.error|Diagnostic)\(\s*(?:draft, |severity, )?\"([A-Z][A-Za-z]+)\"")
+    pattern = re.compile(
+        r"(?:Problem|SqlFault|work\.error|work\.warning|Diagnostic)\(\s*(?:draft, |severity, )?\"([A-Z][A-Za-z]+)\""
+    )
     codes = {code for file in files for code in pattern.findall(file.read_text())}
     assert codes
     assert codes == {path.stem for path in CASES.glob("*.txt")}

@@ -37,6 +37,23 @@ def test_append_below_groups_that_are_replaced_takes_each_row_once(shop: Project
     assert shop.rows("gold.log") == [("a", 1), ("a", 1), ("a", 1), ("a", 2), ("b", 5)]
 
 
+def test_append_below_a_rewritten_table_compares_in_the_types_it_has_now(shop: ProjectFolder) -> None:
+    def write(number: str, more: str = "") -> None:
+        body = f"SELECT {number} AS n, map('k', {number}) AS tags, named_struct('a', 1{more}) AS s"
+        shop.model("silver.items", f"{body} UNION ALL {body}")
+
+    shop.model("gold.log", "SELECT n, tags FROM silver.items", merge_strategy="append_only")
+    write("1")
+    shop.run()
+    write("'1'", ", 'b', CAST(NULL AS INT)")
+    result = shop.run()
+    assert result.exit_code == 0
+    assert [row[0] for row in shop.rows("SELECT n FROM gold.log")] == ["1", "1"]
+    write("'2'", ", 'b', CAST(NULL AS INT)")
+    assert shop.run().exit_code == 0
+    assert shop.rows("SELECT count(*) FROM gold.log") == [(4,)]
+
+
 def test_a_view_that_becomes_a_table_begins_with_all_rows(shop: ProjectFolder) -> None:
     shop.model("bronze.a", "SELECT id FROM range(3)")
     shop.model("silver.a", "SELECT id FROM bronze.a", materialized="view")

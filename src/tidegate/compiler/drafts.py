@@ -104,9 +104,16 @@ class Workspace:
     def error(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
         """An error in a draft, which later passes then leave aside."""
         draft.failed = True
+        return self._told(DiagnosticSeverity.ERROR, draft, code, message, place, suggestion)
+
+    def warning(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
+        return self._told(DiagnosticSeverity.WARNING, draft, code, message, place, suggestion)
+
+    def _told(
+        self, severity: DiagnosticSeverity, draft: Draft, code: str, message: str, place: Place, suggestion: str | None
+    ) -> Diagnostic:
         span = Span(place.file, place.line, place.col)
-        model = self.short(draft.model.table)
-        return Diagnostic(DiagnosticSeverity.ERROR, code, message, model, span, suggestion)
+        return Diagnostic(severity, code, message, self.short(draft.model.table), span, suggestion)
 
 
 @lru_cache(maxsize=8)

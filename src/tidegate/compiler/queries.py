@@ -10,7 +10,7 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
-from tidegate.compiler.scopes import cte_of, driving_tables
+from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
 
 __all__ = ["Query", "Reference", "SqlFault", "parse_query"]
 
@@ -52,6 +52,7 @@ class Query:
     tree: Any
     tokens: tuple[Any, ...]
     references: tuple[Reference, ...]
+    path: DrivingPath
 
 
 def parse_query(text: str) -> Query | SqlFault:
@@ -79,15 +80,15 @@ def parse_query(text: str) -> Query | SqlFault:
     if not isinstance(tree, exp.Query | exp.Values):
         message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
         return SqlFault("NotAQuery", message, statement[0].start)
-    found = _references(tree, statement)
+    path = driving_path(tree)
+    found = _references(tree, statement, path)
     if isinstance(found, SqlFault):
         return found
-    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found)
+    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path)
 
 
-def _references(tree: Any, tokens: list[Token]) -> tuple[Reference, ...] | SqlFault:
+def _references(tree: Any, tokens: list[Token], path: DrivingPath) -> tuple[Reference, ...] | SqlFault:
     """Tables by name; what a WITH defines is none, and neither is a table function."""
-    driving = driving_tables(tree)
     references = []
     for table in tree.find_all(exp.Table):
         if table.find_ancestor(exp.Hint):
@@ -105,7 +106,7 @@ def _references(tree: Any, tokens: list[Token]) -> tuple[Reference, ...] | SqlFa
             message = f"time travel is not supported in a model: {name} is read as the run's branch has it"
             return SqlFault("TimeTravel", message, start, "remove VERSION AS OF or TIMESTAMP AS OF")
         names = tuple(part.name for part in parts)
-        references.append(Reference(names, start, end, table.alias or None, id(table) in driving, table))
+        references.append(Reference(names, start, end, table.alias or None, id(table) in path.tables, table))
     return tuple(sorted(references, key=lambda reference: reference.start))
 
 

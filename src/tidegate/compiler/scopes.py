@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
-__all__ = ["cte_of", "driving_tables", "enclosing_selects", "sources_of", "visible_name"]
+__all__ = ["DrivingPath", "cte_of", "driving_path", "enclosing_selects", "sources_of", "visible_name"]
 
 
 def cte_of(table: Any) -> Any | None:
@@ -29,9 +30,25 @@ def cte_of(table: Any) -> Any | None:
     return None
 
 
-def driving_tables(tree: Any) -> frozenset[int]:
-    """`id()` of each table on the path of leftmost FROM items, through CTEs, subqueries and branches of a UNION."""
-    found: set[int] = set()
+@dataclass(frozen=True, slots=True)
+class DrivingPath:
+    """The way from a query's result back to the tables whose rows become its rows.
+
+    That is the path of leftmost FROM items, through CTEs, subqueries and branches of a UNION. `tables` and `names` (of
+    CTEs) hold the `id()` of nodes.
+    """
+
+    tables: frozenset[int]
+    names: frozenset[int]
+    selects: tuple[Any, ...]
+    ctes: tuple[Any, ...]
+
+
+def driving_path(tree: Any) -> DrivingPath:
+    tables: set[int] = set()
+    names: set[int] = set()
+    selects: list[Any] = []
+    ctes: list[Any] = []
     seen: set[int] = set()
     waiting = [tree]
     while waiting:
@@ -44,17 +61,20 @@ def driving_tables(tree: Any) -> frozenset[int]:
             if isinstance(node, exp.Union):
                 waiting.append(node.expression)
         elif isinstance(node, exp.Select):
+            selects.append(node)
             clause = node.args.get("from_")
             waiting.append(clause.this if clause else None)
         elif isinstance(node, exp.Subquery):
             waiting.append(node.this)
         elif isinstance(node, exp.Table):
             cte = cte_of(node) if len(node.parts) == 1 else None
-            if cte is not None:
-                waiting.append(cte.this)
-            else:
-                found.add(id(node))
-    return frozenset(found)
+            if cte is None:
+                tables.add(id(node))
+                continue
+            names.add(id(node))
+            ctes.append(cte)
+            waiting.append(cte.this)
+    return DrivingPath(frozenset(tables), frozenset(names), tuple(selects), tuple(ctes))
 
 
 def enclosing_selects(node: Any) -> Iterator[Any]:

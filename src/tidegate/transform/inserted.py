@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tidegate.errors import StrategyError
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
+from tidegate.lake.types import spark_type
 from tidegate.names import TableName, quote
+from tidegate.write.types import comparable, conversion, is_nested, join_types, type_sql
 
 __all__ = ["inserted_rows"]
 
@@ -45,13 +49,15 @@ def _compared(table: TableName, metadata: TableMetadata, since: TableInput) -> s
     before = metadata.snapshots.get(since.snapshot_id) if since.snapshot_id is not None else None
     if before is None:
         raise _unknown(table, "the snapshot that was read last has expired")
-    known = {field.name for field in metadata.fields_of(before)}
-    shared = [quote(field.name) for field in metadata.fields if field.name in known]
-    if not shared:
+    had = {field.name: spark_type(field.type) for field in metadata.fields_of(before)}
+    pairs = [
+        _pair(table, field.name, had[field.name], spark_type(field.type))
+        for field in metadata.fields
+        if field.name in had
+    ]
+    if not pairs:
         return f"(SELECT * FROM {table.quoted})"
-    columns = ", ".join(shared)
-    same = " AND ".join(f"n.{column} <=> o.{column}" for column in shared)
-    numbered = f"row_number() OVER (PARTITION BY {columns} ORDER BY 1) AS `__copy`"
+    new, old = (_numbered([pair[side] for pair in pairs]) for side in (0, 1))
     kept = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
     came, went = table.quoted, f"{table.quoted} VERSION AS OF {before.id}"
     if metadata.format_version >= 3 and before.first_row_id is not None:
@@ -61,10 +67,28 @@ def _compared(table: TableName, metadata: TableMetadata, since: TableInput) -> s
             f" LEFT ANTI JOIN (SELECT _row_id AS `__row` FROM {table.quoted}) c ON b.`__row` = c.`__row`"
         )
     return (
-        f"(SELECT {kept} FROM (SELECT *, {numbered} FROM {came}) n"
-        f" LEFT ANTI JOIN (SELECT {columns}, {numbered} FROM {went}) o"
-        f" ON n.`__copy` = o.`__copy` AND {same})"
+        f"(SELECT {kept} FROM (SELECT *, {new} FROM {came}) n"
+        f" LEFT ANTI JOIN (SELECT {old} FROM {went}) o"
+        f" ON n.`__copy` = o.`__copy` AND n.`__values` <=> o.`__values`)"
     )
+
+
+def _numbered(values: list[str]) -> str:
+    """All values as one, compared with NULL equal to NULL, and the how-manieth row of these values it is."""
+    named = ", ".join(f"{value} AS `v{i}`" for i, value in enumerate(values))
+    return f"struct({named}) AS `__values`, row_number() OVER (PARTITION BY {', '.join(values)} ORDER BY 1) AS `__copy`"
+
+
+def _pair(table: TableName, name: str, before: Any, after: Any) -> tuple[str, str]:
+    """How a column's value now and its value then are compared: in the type it has now."""
+    column = quote(name)
+    if before == after or join_types(before, after) == after:
+        then = conversion(column, before, after)
+    elif is_nested(before) or is_nested(after):
+        raise _unknown(table, f"its column {name} was {type_sql(before)} and is {type_sql(after)}")
+    else:
+        then = f"TRY_CAST({column} AS {type_sql(after)})"
+    return comparable(column, after), comparable(then, after)
 
 
 def _unknown(table: TableName, because: str) -> StrategyError:

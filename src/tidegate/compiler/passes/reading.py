@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.compiler.scopes import cte_of, driving_path
+from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
@@ -23,11 +24,15 @@ __all__ = ["check_reading"]
 
 @dataclass(slots=True)
 class _Reads:
-    """What a query reads, through ephemeral models: what drives it, what is looked up, and the joins on the way."""
+    """What a query reads, through ephemeral models: what drives it, what is looked up, and the joins on the way.
+
+    `drivers`: the queries whose rows become rows of the result, the model's own first.
+    """
 
     driving: set[TableName | str] = field(default_factory=set)
     looked_up: set[TableName | str] = field(default_factory=set)
     joins: list[tuple[Draft, Rendering, exp.Join]] = field(default_factory=list)
+    drivers: list[tuple[Draft, Rendering]] = field(default_factory=list)
 
     @property
     def zones(self) -> set[str]:
@@ -48,10 +53,12 @@ def check_reading(work: Workspace) -> Iterator[Diagnostic]:
         if _is_manual(work, draft) or strategy is Strategy.FULL_REFRESH:
             continue
         piecewise = strategy is Strategy.APPEND_ONLY or any(isinstance(name, str) for name in reads.driving)
-        outer = list(_outer_joins(work, draft, reads)) if piecewise else []
-        yield from outer
-        if strategy is Strategy.APPEND_ONLY and not outer:
+        wrong = [*_outer_joins(work, draft, reads), *_both_ways(work, draft, reads)] if piecewise else []
+        yield from wrong
+        if strategy is Strategy.APPEND_ONLY and not wrong:
             yield from _appending(work, draft, reads)
+        if piecewise:
+            yield from _groups(work, draft, reads)
 
 
 def _landing(work: Workspace, draft: Draft, reads: _Reads, looked_up: set[str]) -> Iterator[Diagnostic]:
@@ -81,6 +88,52 @@ def _outer_joins(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagn
             return
 
 
+def _both_ways(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    """A CTE whose rows become the result's and that is looked up as well: its new rows are not all its rows."""
+    for part, rendering in reads.drivers:
+        if (query := rendering.query) is None:
+            continue
+        driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
+        for table in query.tree.find_all(exp.Table) if driving else ():
+            cte = cte_of(table) if len(table.parts) == 1 else None
+            if cte is None or id(table) in query.path.names or not any(cte is found for found in driving):
+                continue
+            message = f"'{table.name}' gives the rows that are new and is looked up as well, where it would need all"
+            place = work.place(part, rendering, _offset(table))
+            fix = "write what is looked up as a CTE of its own, or make it a model"
+            yield work.error(draft, "AmbiguousDriver", message, place, fix)
+            return
+
+
+def _groups(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    """What is counted over new rows alone is not what it is over all of them."""
+    keyed = draft.model.settings.strategy is not Strategy.APPEND_ONLY
+    for part, rendering in reads.drivers:
+        for select in rendering.query.path.selects if rendering.query else ():
+            what = _grouping(select, keyed)
+            if what is None or not driving_path(select).tables:
+                continue
+            first = _name(work, min(reads.driving, key=str))
+            message = f"{what} sees only the rows that {first} gained since the last run"
+            place = work.place(part, rendering, _offset(select))
+            fix = "if all rows are meant, read them with an append_only model and group that in a full_refresh model"
+            yield work.warning(draft, "GroupOfNewRows", message, place, fix)
+            return
+
+
+def _grouping(select: exp.Select, keyed: bool) -> str | None:
+    """A key makes one row of many whichever came first, so picking rows is harmless there."""
+    own = [found for item in select.expressions for found in item.find_all(exp.AggFunc, exp.Window)]
+    own = [found for found in own if found.find_ancestor(exp.Select) is select]
+    if select.args.get("group") or any(isinstance(x, exp.AggFunc) and not x.find_ancestor(exp.Window) for x in own):
+        return "an aggregate"
+    if keyed:
+        return None
+    if select.args.get("distinct"):
+        return "DISTINCT"
+    return "a window function" if any(isinstance(x, exp.Window) for x in own) else None
+
+
 def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     place = work.project.origin(draft.model, "strategy")
     if not reads.driving and reads.looked_up:
@@ -95,16 +148,16 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
     if inner and reads.driving and reads.looked_up - reads.driving:
         first, other = _name(work, min(reads.driving, key=str)), _name(work, min(reads.looked_up, key=str))
         message = f"append_only takes the rows that {first} gains; rows that {other} gains later add none"
-        span = Span(place.file, place.line, place.col)
-        severity, model = DiagnosticSeverity.WARNING, work.short(draft.model.table)
         fix = "use LEFT JOIN if that is meant, or merge_strategy incremental with a unique_key"
-        yield Diagnostic(severity, "AppendLookup", message, model, span, fix)
+        yield work.warning(draft, "AppendLookup", message, place, fix)
 
 
 def _collect(work: Workspace, draft: Draft, reads: _Reads, driving: bool, seen: set[TableName]) -> None:
     for rendering in draft.renderings:
         if rendering.query is None:
             continue
+        if driving:
+            reads.drivers.append((draft, rendering))
         joins = rendering.query.tree.find_all(exp.Join) if driving else ()
         reads.joins += [(draft, rendering, join) for join in joins if join.find_ancestor(exp.Join) is None]
         zones = {call.placeholder: call.zone for call in rendering.rendered.landings}
@@ -127,8 +180,8 @@ def _is_manual(work: Workspace, draft: Draft) -> bool:
     return bool(work.templates.names_used(draft.source) & WATERMARK_NAMES)
 
 
-def _offset(join: exp.Join) -> int:
-    return min((found.meta["start"] for found in join.find_all(exp.Identifier) if "start" in found.meta), default=0)
+def _offset(node: exp.Expression) -> int:
+    return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)
 
 
 def _name(work: Workspace, name: TableName | str) -> str:

@@ -9,7 +9,7 @@ from sqlglot.tokens import TokenType
 
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.inlining import ephemeral_through, zones_through
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
 
@@ -88,8 +88,7 @@ def _shared_archives(work: Workspace) -> Iterator[Diagnostic]:
             if others:
                 name, at = work.short(others[0].model.table), work.project.origin(draft.model, "archive_landing_zones")
                 message = f"landing zone '{zone}' is also read by {name}: its files stay until both have read them"
-                severity, span = DiagnosticSeverity.WARNING, Span(at.file, at.line, at.col)
-                yield Diagnostic(severity, "SharedArchivedZone", message, work.short(draft.model.table), span)
+                yield work.warning(draft, "SharedArchivedZone", message, at)
 
 
 def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:

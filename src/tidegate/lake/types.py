@@ -1,0 +1,34 @@
+"""Iceberg's column types in Spark's JSON form."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["spark_type"]
+
+_NAMES = {
+    "int": "integer",
+    "timestamptz": "timestamp",
+    "timestamp": "timestamp_ntz",
+    "uuid": "string",
+    "unknown": "void",
+}
+_FIXED = re.compile(r"fixed\[\d+\]")
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+
+
+def spark_type(kind: Any) -> Any:
+    """`kind`: as in a metadata file, text such as `long` or a mapping for a nested type."""
+    if isinstance(kind, str):
+        if decimal := _DECIMAL.fullmatch(kind):
+            return f"decimal({decimal[1]},{decimal[2]})"
+        return "binary" if _FIXED.fullmatch(kind) else _NAMES.get(kind, kind)
+    match kind["type"]:
+        case "struct":
+            fields = [{"name": field["name"], "type": spark_type(field["type"])} for field in kind["fields"]]
+            return {"type": "struct", "fields": fields}
+        case "list":
+            return {"type": "array", "elementType": spark_type(kind["element"])}
+        case _:
+            return {"type": "map", "keyType": spark_type(kind["key"]), "valueType": spark_type(kind["value"])}
