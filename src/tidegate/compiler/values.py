@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.config import ZoneSettings
+from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
 from tidegate.project.model import Model
 
@@ -16,7 +17,10 @@ __all__ = [
     "CompiledModel",
     "Diagnostic",
     "DiagnosticSeverity",
+    "Edge",
+    "EdgeKind",
     "LandingRead",
+    "Origin",
     "RunValues",
     "Span",
     "TableRead",
@@ -48,6 +52,35 @@ class Diagnostic:
     suggestion: str | None = None
 
 
+class EdgeKind(StrEnum):
+    """How a column comes from another, the plainest first; a path is as plain as its least plain step."""
+
+    IDENTITY = "identity"
+    CAST = "cast"
+    EXPRESSION = "expression"
+    AGGREGATION = "aggregation"
+    WINDOW = "window"
+    CONDITION = "condition"
+    """The other column decides which value is taken (CASE WHEN, IF, FILTER), and is not part of it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Origin:
+    """A column of something outside the query. `table`: the key of its source."""
+
+    table: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`column` of the query's result comes from `origin`."""
+
+    column: str
+    origin: Origin
+    kind: EdgeKind
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledModel:
     """A model whose templates, SQL and names were understood.
@@ -55,7 +88,9 @@ class CompiledModel:
     `depends_on`: the models whose tables or views it reads (through ephemeral models, which have no table), itself
     left out. `sources`: lake tables it reads that no model makes. `zones`: landing zones. `reads_itself`: it reads its
     own table. `manual`: its template uses `watermark_value` or `is_incremental()`, so its author decides what is read.
-    `inlined`: the ephemeral models that are part of its query.
+    `inlined`: the ephemeral models that are part of its query. `relation`: the columns of its result as far as they are
+    known; `edges`: where they come from, ephemeral models being tables of their own here; `conditions`: columns that
+    decide which rows there are.
     """
 
     model: Model
@@ -68,6 +103,9 @@ class CompiledModel:
     uses_watermark: bool
     reads_itself: bool
     inlined: tuple[TableName, ...] = ()
+    relation: Relation = NOTHING_KNOWN
+    edges: tuple[Edge, ...] = ()
+    conditions: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

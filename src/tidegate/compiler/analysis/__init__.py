@@ -1,0 +1,1 @@
+"""What a query says of itself without being run: columns, types, lineage, mistakes."""

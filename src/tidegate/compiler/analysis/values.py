@@ -1,0 +1,74 @@
+"""What is known of a query without running it: its columns and types, where each comes from, what is wrong in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tidegate.compiler.values import DiagnosticSeverity, Edge, Origin
+from tidegate.datatypes import ANY, DataType, Relation
+
+__all__ = ["UNKNOWN", "Analysis", "Finding", "Scope", "Source", "Typed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something outside that a query reads: a table in full (`shop.silver.orders`) or a zone (`landing:orders`)."""
+
+    key: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong in a query; `offset` is where in its text."""
+
+    severity: DiagnosticSeverity
+    code: str
+    message: str
+    offset: int
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """`conditions`: columns that decide which rows there are (WHERE, HAVING, QUALIFY, ON, GROUP BY, DISTINCT)."""
+
+    relation: Relation
+    edges: tuple[Edge, ...] = ()
+    conditions: tuple[Origin, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What is known of an expression's value; `nullable` None where that is not known."""
+
+    type: DataType = ANY
+    nullable: bool | None = None
+
+
+UNKNOWN = Typed()
+
+
+class Scope(Protocol):
+    """What an expression may refer to at its place in a query."""
+
+    def column(self, node: Any) -> Typed:
+        """An `exp.Column`, or an `exp.Dot` over one; reports what it cannot find."""
+        ...
+
+    def subquery(self, node: Any) -> Typed:
+        """The value of a scalar subquery (`exp.Subquery`, `exp.Select`, a set operation): its first column."""
+        ...
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        node: Any,
+        suggestion: str | None = None,
+        severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
+    ) -> None:
+        """`node`: where; its first name or literal with a position is marked."""
+        ...

@@ -1,0 +1,255 @@
+"""Spark's column types as values, and columns made of them. Their text is the one that Spark itself writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+__all__ = [
+    "ANY",
+    "BIGINT",
+    "BINARY",
+    "BOOLEAN",
+    "DATE",
+    "DOUBLE",
+    "FLOAT",
+    "INT",
+    "NOTHING_KNOWN",
+    "SMALLINT",
+    "STRING",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "TINYINT",
+    "VARIANT",
+    "VOID",
+    "Column",
+    "DataType",
+    "Relation",
+    "array",
+    "decimal",
+    "from_json",
+    "map_of",
+    "parse_type",
+    "struct",
+]
+
+
+@dataclass(frozen=True)
+class DataType:
+    """`kind` is Spark's short name (`bigint`, `decimal`, `array`, `interval day to second`, …).
+
+    `args`: precision and scale of a decimal; the element of an array; key and value of a map; (name, type) pairs of a
+    struct. `ANY` is a type that is not known: it goes with every other and gives no error.
+    """
+
+    kind: str
+    args: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    @cached_property
+    def text(self) -> str:
+        match self.kind:
+            case "decimal":
+                return f"decimal({self.args[0]},{self.args[1]})"
+            case "array" | "map":
+                return f"{self.kind}<{','.join(arg.text for arg in self.args)}>"
+            case "struct":
+                return f"struct<{','.join(f'{name}:{kind.text}' for name, kind in self.args)}>"
+            case _:
+                return self.kind
+
+    @cached_property
+    def known(self) -> bool:
+        """Whether every part of it is."""
+        if self.kind == "struct":
+            return all(kind.known for _, kind in self.args)
+        return self.kind != "?" and all(arg.known for arg in self.args if isinstance(arg, DataType))
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind in _NUMBERS
+
+    @property
+    def is_integral(self) -> bool:
+        return self.kind in _INTEGERS
+
+    @property
+    def is_temporal(self) -> bool:
+        return self.kind in ("date", "timestamp", "timestamp_ntz")
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind == "string"
+
+    def field(self, name: str) -> DataType | None:
+        """The type of a struct's field; case does not count."""
+        return next((kind for own, kind in self.args if own.lower() == name.lower()), None)
+
+
+_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+_NUMBERS = _INTEGERS | {"float", "double", "decimal"}
+
+ANY = DataType("?")
+VOID = DataType("void")
+BOOLEAN = DataType("boolean")
+TINYINT = DataType("tinyint")
+SMALLINT = DataType("smallint")
+INT = DataType("int")
+BIGINT = DataType("bigint")
+FLOAT = DataType("float")
+DOUBLE = DataType("double")
+STRING = DataType("string")
+BINARY = DataType("binary")
+DATE = DataType("date")
+TIMESTAMP = DataType("timestamp")
+TIMESTAMP_NTZ = DataType("timestamp_ntz")
+VARIANT = DataType("variant")
+
+
+@lru_cache(maxsize=1024)
+def decimal(precision: int, scale: int) -> DataType:
+    return DataType("decimal", (precision, scale))
+
+
+def array(element: DataType) -> DataType:
+    return DataType("array", (element,))
+
+
+def map_of(key: DataType, value: DataType) -> DataType:
+    return DataType("map", (key, value))
+
+
+def struct(fields: Iterable[tuple[str, DataType]]) -> DataType:
+    return DataType("struct", tuple(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`name` as it is written; `nullable` None where that is not known. `type` ANY where that is not known."""
+
+    name: str
+    type: DataType = ANY
+    nullable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The columns of a table or a query, in order. Not `complete`: there may be others, and nobody can say which."""
+
+    columns: tuple[Column, ...] = ()
+    complete: bool = True
+
+    def find(self, name: str) -> Column | None:
+        folded = name.lower()
+        return next((column for column in self.columns if column.name.lower() == folded), None)
+
+
+NOTHING_KNOWN = Relation(complete=False)
+
+_ALIASES = {
+    "integer": "int",
+    "long": "bigint",
+    "short": "smallint",
+    "byte": "tinyint",
+    "bool": "boolean",
+    "real": "float",
+    "numeric": "decimal",
+    "dec": "decimal",
+    "null": "void",
+    "timestamp_ltz": "timestamp",
+}
+_SIMPLE = {
+    **{t.kind: t for t in (VOID, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE)},
+    **{t.kind: t for t in (TIMESTAMP, TIMESTAMP_NTZ, VARIANT)},
+    "text": STRING,
+}
+_TOKEN = re.compile(r"`(?:[^`]|``)*`|\"[^\"]*\"|[<>(),:]|[^\s<>(),:`\"]+")
+
+
+@lru_cache(maxsize=4096)
+def parse_type(text: str) -> DataType | None:
+    """A type as it is written in DDL; None where that is no type of Spark's. `char` and `varchar` are strings."""
+    tokens = _TOKEN.findall(text)
+    try:
+        kind, rest = _parse(tokens, 0)
+    except (IndexError, ValueError):
+        return None
+    return kind if rest == len(tokens) else None
+
+
+def _parse(tokens: list[str], at: int) -> tuple[DataType, int]:
+    name = tokens[at].lower()
+    name, at = _ALIASES.get(name, name), at + 1
+    following = tokens[at] if at < len(tokens) else ""
+    if name == "decimal":
+        if following != "(":
+            return decimal(10, 0), at
+        close = tokens.index(")", at)
+        numbers = [int(token) for token in tokens[at + 1 : close] if token != ","]
+        precision, scale = (*numbers, 0)[:2]
+        if not 0 < precision <= 38 or not 0 <= scale <= precision or len(numbers) > 2:
+            raise ValueError(name)
+        return decimal(precision, scale), close + 1
+    if name in ("char", "varchar", "character"):
+        if following != "(" or not tokens[at + 1].isdigit() or tokens[at + 2] != ")":
+            raise ValueError(name)
+        return STRING, at + 3
+    if name in ("array", "map"):
+        _expect(tokens, at, "<")
+        first, at = _parse(tokens, at + 1)
+        if name == "array":
+            return array(first), _expect(tokens, at, ">")
+        second, at = _parse(tokens, _expect(tokens, at, ","))
+        return map_of(first, second), _expect(tokens, at, ">")
+    if name == "struct":
+        return _parse_struct(tokens, _expect(tokens, at, "<"))
+    if name == "interval":
+        words = [token.lower() for token in tokens[at:]]
+        length = next((n for n in range(len(words), -1, -1) if all(w.isalpha() for w in words[:n])), 0)
+        return DataType(" ".join(["interval", *words[:length]])), at + length
+    if name not in _SIMPLE:
+        raise ValueError(name)
+    return _SIMPLE[name], at
+
+
+def _parse_struct(tokens: list[str], at: int) -> tuple[DataType, int]:
+    fields: list[tuple[str, DataType]] = []
+    while tokens[at] != ">":
+        name = tokens[at]
+        name = name[1:-1].replace("``", "`") if name[0] in '`"' else name
+        at = at + 2 if tokens[at + 1] == ":" else at + 1
+        kind, at = _parse(tokens, at)
+        while tokens[at].lower() in ("not", "null"):
+            at += 1
+        fields.append((name, kind))
+        if tokens[at] == ",":
+            at += 1
+        elif tokens[at] != ">":
+            raise ValueError(tokens[at])
+    return struct(fields), at + 1
+
+
+def _expect(tokens: list[str], at: int, token: str) -> int:
+    if tokens[at] != token:
+        raise ValueError(token)
+    return at + 1
+
+
+def from_json(kind: Any) -> DataType:
+    """From Spark's JSON form; what is not known there is ANY."""
+    if isinstance(kind, str):
+        return parse_type(kind) or ANY
+    match kind["type"]:
+        case "struct":
+            return struct((field["name"], from_json(field["type"])) for field in kind["fields"])
+        case "array":
+            return array(from_json(kind["elementType"]))
+        case "map":
+            return map_of(from_json(kind["keyType"]), from_json(kind["valueType"]))
+        case _:
+            return ANY
