@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tidegate.compiler.determinism import is_deterministic
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import ephemeral_through, tables_through, zones_through
 from tidegate.compiler.values import CompiledModel
+from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.names import TableName
 from tidegate.project import Materialized
 from tidegate.project.template_names import WATERMARK_NAMES
@@ -16,41 +16,41 @@ __all__ = ["assemble_models"]
 
 def assemble_models(work: Workspace) -> dict[TableName, CompiledModel]:
     """The models without errors, those that would be inlined into them included."""
-    steady = {table: _is_deterministic(work, draft) for table, draft in work.models.items()}
     return {
-        table: _assemble(work, draft, steady)
+        table: _assemble(work, draft)
         for table, draft in sorted(work.models.items())
         if not draft.failed and not any(found.failed for found in ephemeral_through(work, draft))
     }
 
 
-def _assemble(work: Workspace, draft: Draft, steady: dict[TableName, bool]) -> CompiledModel:
+def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
     inlined = list(ephemeral_through(work, draft))
-    names = work.templates.names_used(draft.source).union(*(work.templates.names_used(d.source) for d in inlined))
+    names = draft.names.union(*(found.names for found in inlined))
     return CompiledModel(
         model=draft.model,
         depends_on=tuple(sorted(reads - {table})),
         sources=tuple(sorted(draft.sources.union(*(found.sources for found in inlined)))),
         zones=tuple(sorted(zones_through(work, draft))),
         fingerprint=_fingerprint(draft, {str(found.model.table): _fingerprint(found) for found in inlined}),
-        deterministic=all(steady[other] for other in _queried_with(work, draft)),
+        deterministic=all(_is_deterministic(work.models[other]) for other in _queried_with(work, draft)),
         manual=bool(names & WATERMARK_NAMES),
         uses_watermark="watermark_value" in names,
         reads_itself=table in reads,
         inlined=tuple(found.model.table for found in inlined),
+        relation=draft.relation or NOTHING_KNOWN,
+        edges=draft.edges,
+        conditions=draft.conditions,
     )
 
 
 def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
-    queries = [rendering.query for rendering in draft.renderings if rendering.query]
+    queries = [facts for _, facts in draft.facts]
     return fingerprint(queries, draft.landing_reads, draft.model.settings, inlined or {})
 
 
-def _is_deterministic(work: Workspace, draft: Draft) -> bool:
-    if "run_started_at" in work.templates.names_used(draft.source):
-        return False
-    return all(is_deterministic(rendering.query) for rendering in draft.renderings if rendering.query)
+def _is_deterministic(draft: Draft) -> bool:
+    return "run_started_at" not in draft.names and all(facts.deterministic for _, facts in draft.facts)
 
 
 def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tidegate.spark.cache import cache_folder
+from tidegate.config.cache import cache_folder
 from tidegate.spark.java import Java
 
 __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]

@@ -15,7 +15,7 @@ from hashlib import file_digest
 from pathlib import Path
 
 from tidegate.errors import JarsMissingError
-from tidegate.spark.cache import cache_folder
+from tidegate.config.cache import cache_folder
 from tidegate.spark.ivy import Coordinates, fetch
 from tidegate.spark.java import Java
 

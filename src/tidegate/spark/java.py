@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tidegate.errors import JavaMissingError
-from tidegate.spark.cache import cache_folder
+from tidegate.config.cache import cache_folder
 
 __all__ = ["NEWEST_JAVA", "OLDEST_JAVA", "Java", "find_java"]
 

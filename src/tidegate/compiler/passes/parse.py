@@ -1,26 +1,22 @@
-"""SQL text → syntax trees: each file must be one query."""
+"""SQL text → a syntax tree and its facts: each file must be one query."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.compiler.drafts import Workspace
+from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.facts import facts_of
 from tidegate.compiler.queries import SqlFault, parse_query
 from tidegate.compiler.values import Diagnostic
 
-__all__ = ["parse_queries"]
+__all__ = ["parse_text"]
 
 
-def parse_queries(work: Workspace) -> Iterator[Diagnostic]:
-    for draft in work.sound:
-        for rendering in draft.renderings:
-            first = draft.renderings[0]
-            if rendering is not first and rendering.rendered == first.rendered:
-                rendering.query = first.query
-                continue
-            parsed = parse_query(rendering.rendered.text)
-            if isinstance(parsed, SqlFault):
-                place = work.place(draft, rendering, parsed.offset)
-                yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
-                break
-            rendering.query = parsed
+def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    for rendering in draft.renderings:
+        parsed = parse_query(rendering.text or "")
+        if isinstance(parsed, SqlFault):
+            place = work.place(draft, rendering.later, parsed.offset)
+            yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
+            return
+        rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)

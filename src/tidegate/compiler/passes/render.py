@@ -1,21 +1,23 @@
-"""Templates → SQL text, once as a first run would have it and once as a later run would."""
+"""A template → SQL text, once as a first run would have it and, where that differs, once as a later run would."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.compiler.drafts import Rendering, Workspace
+from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.values import Diagnostic
 from tidegate.project.templates import Fault
 
-__all__ = ["render_templates"]
+__all__ = ["render_template"]
 
 
-def render_templates(work: Workspace) -> Iterator[Diagnostic]:
-    for draft in work.sound:
-        for context in work.contexts(draft):
-            result = work.templates.render(draft.source, draft.file, context)
-            if isinstance(result, Fault):
-                yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
-                break
-            draft.renderings.append(Rendering(context, result))
+def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    draft.names = work.templates.names_used(draft.source)
+    for later in (False, True) if draft.test is None else (False,):
+        result = work.templates.render(draft.source, draft.file, work.context(draft, later))
+        if isinstance(result, Fault):
+            yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
+            return
+        first = draft.renderings[0] if draft.renderings else None
+        if first is None or (first.text, first.landings) != (result.text, result.landings):
+            draft.renderings.append(Rendering(later, result.landings, result.text))

@@ -10,37 +10,43 @@ from tidegate.compiler.queries import Reference
 from tidegate.compiler.values import Diagnostic
 from tidegate.names import nearest
 from tidegate.project.problems import did_you_mean
+from tidegate.project.template_names import LandingCall
 
 __all__ = ["resolve_names"]
 
 _FILE_FORMATS = {"csv", "json", "parquet", "orc", "text", "avro", "delta", "iceberg", "binaryfile", "xml"}
 
 
-def resolve_names(work: Workspace) -> Iterator[Diagnostic]:
-    for draft in work.sound:
-        yield from _resolve_declared(work, draft)
-        for rendering in draft.renderings:
-            for reference in rendering.query.references if rendering.query else ():
+def resolve_names(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    yield from _resolve_declared(work, draft)
+    for rendering, facts in draft.facts:
+        calls = {call.placeholder: call for call in facts.landings}
+        for reference in facts.references:
+            if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
+                yield from _resolve_zone(work, draft, rendering, reference, call)
+            else:
                 yield from _resolve(work, draft, rendering, reference)
 
 
+def _resolve_zone(
+    work: Workspace, draft: Draft, rendering: Rendering, reference: Reference, call: LandingCall
+) -> Iterator[Diagnostic]:
+    draft.landings.add(call.zone)
+    draft.landing_reads.append(landing_read(call, work.settings))
+    if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
+        place = work.place(draft, rendering.later, reference.start)
+        suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
+        folder = work.settings.landing.root / call.zone
+        message = f"there is no landing zone '{call.zone}': no folder {folder}"
+        yield work.error(draft, "UnknownLandingZone", message, place, suggestion or "make the folder")
+
+
 def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
-    calls = {call.placeholder: call for call in rendering.rendered.landings}
-    if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
-        draft.landings.add(call.zone)
-        draft.landing_reads.append(landing_read(call, work.settings))
-        if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
-            place = work.place(draft, rendering, reference.start)
-            suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
-            folder = work.settings.landing.root / call.zone
-            message = f"there is no landing zone '{call.zone}': no folder {folder}"
-            yield work.error(draft, "UnknownLandingZone", message, place, suggestion or "make the folder")
-        return
     table = work.tables.find(reference.parts)
     if table is None:
         yield _unknown(work, draft, rendering, reference)
     elif table in work.tables.models:
-        draft.tables.setdefault(table, (rendering, reference))
+        draft.tables.setdefault(table, (rendering.later, reference.start))
     else:
         draft.sources.add(table)
 
@@ -71,5 +77,5 @@ def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
         suggestion = "files are read through landing_zone('…')"
     elif len(parts) > 3:
         message = f"'{name}' is not a table name: write layer.name or namespace.layer.name"
-    place = work.place(draft, rendering, reference.start)
+    place = work.place(draft, rendering.later, reference.start)
     return work.error(draft, "UnknownDependency", message, place, suggestion)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
-from sqlglot.tokens import TokenType
-
-from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.inlining import ephemeral_through, zones_through
 from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
 
-__all__ = ["check_rules"]
+__all__ = ["check_query", "check_settings"]
 
 _NEEDED = {
     Strategy.INCREMENTAL: ("unique_key",),
@@ -25,17 +22,15 @@ _NEEDED = {
 }
 
 
-def check_rules(work: Workspace) -> Iterator[Diagnostic]:
-    for draft in work.drafts:
-        if draft.test is None:
-            yield from _strategy(work, draft)
-    for draft in list(work.sound):
-        yield from _dates(work, draft)
-        yield from _test(work, draft) if draft.test else _landing(work, draft)
-    yield from _shared_archives(work)
+def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    yield from _dates(work, draft)
+    yield from _test(work, draft) if draft.test else _landing(work, draft)
 
 
-def _strategy(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """What can be said of a model's settings whatever its query is."""
+    if draft.test is not None:
+        return
     settings, place = draft.model.settings, work.project.origin(draft.model, "strategy")
     for name in _NEEDED.get(settings.strategy, ()):
         if not getattr(settings, name):
@@ -50,7 +45,7 @@ def _strategy(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         at = work.project.origin(draft.model, "partitioned_by")
         yield work.error(draft, "SnapshotPartitioning", message, at, "remove partitioned_by")
     if settings.materialized is Materialized.VIEW:
-        used = sorted(WATERMARK_NAMES & work.templates.names_used(draft.source))
+        used = sorted(WATERMARK_NAMES & draft.names)
         if used:
             message = f"a view keeps no rows, so {used[0]} has no meaning in it"
             at = work.project.origin(draft.model, "materialized")
@@ -76,21 +71,6 @@ def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         yield work.error(draft, "ArchiveWithFullRefresh", message, at, "use append_only or another keeping strategy")
 
 
-def _shared_archives(work: Workspace) -> Iterator[Diagnostic]:
-    """A file that one model moves away may be one that another has yet to read."""
-    tables = [
-        draft for draft in work.sound if not draft.test and draft.model.settings.materialized is Materialized.TABLE
-    ]
-    zones = {draft.file: zones_through(work, draft) for draft in tables}
-    for draft in tables:
-        for zone in sorted(zones[draft.file]) if draft.model.settings.archive_landing_zones else ():
-            others = [other for other in tables if other is not draft and zone in zones[other.file]]
-            if others:
-                name, at = work.short(others[0].model.table), work.project.origin(draft.model, "archive_landing_zones")
-                message = f"landing zone '{zone}' is also read by {name}: its files stay until both have read them"
-                yield work.warning(draft, "SharedArchivedZone", message, at)
-
-
 def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """@start_date and @end_date have a value in a time_interval model only."""
     if draft.test is None and draft.model.settings.strategy is Strategy.TIME_INTERVAL:
@@ -99,21 +79,15 @@ def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         return
     where = "a quality test" if draft.test else f"a model of strategy {draft.model.settings.strategy}"
     for part in (draft, *ephemeral_through(work, draft)):
-        for offset, name, rendering in _date_words(part):
-            message = f"@{name} has no value in {where}; it is set for strategy time_interval"
-            yield work.error(draft, "UnboundDate", message, work.place(part, rendering, offset))
-            return
-
-
-def _date_words(draft: Draft) -> Iterator[tuple[int, str, Rendering]]:
-    for rendering in draft.renderings:
-        for sign, word in pairwise(rendering.query.tokens if rendering.query else ()):
-            if sign.token_type is TokenType.PARAMETER and word.text.lower() in {"start_date", "end_date"}:
-                yield sign.start, word.text.lower(), rendering
+        for rendering, facts in part.facts:
+            for offset, name in facts.dates:
+                message = f"@{name} has no value in {where}; it is set for strategy time_interval"
+                yield work.error(draft, "UnboundDate", message, work.place(part, rendering.later, offset))
+                return
 
 
 def _test(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     if zones := zones_through(work, draft):
         message = f"a quality test looks at tables, not at landing zone '{min(zones)}'"
-        place = work.place(draft, draft.renderings[0], 0)
+        place = work.place(draft, False, 0)
         yield work.error(draft, "TestReadsLandingZone", message, place, "test the table that the zone is read into")

@@ -1,0 +1,145 @@
+"""What a project needs to know of a query once its syntax tree is gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from blake3 import blake3
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from tidegate.compiler.determinism import is_deterministic
+from tidegate.compiler.queries import Query, Reference
+from tidegate.compiler.scopes import cte_of, driving_path
+from tidegate.project.template_names import LandingCall
+
+__all__ = ["Grouping", "JoinFact", "QueryFacts", "facts_of"]
+
+_AS_WRITTEN = {
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.STRING,
+    TokenType.RAW_STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.HEX_STRING,
+    TokenType.BIT_STRING,
+    TokenType.BYTE_STRING,
+    TokenType.HINT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFact:
+    """A join that is not part of another: `side` LEFT, RIGHT, FULL or none, `inner` where both sides must match."""
+
+    side: str
+    inner: bool
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A SELECT on the driving path that sees several rows at once. `picks`: it only chooses among them."""
+
+    what: str
+    picks: bool
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFacts:
+    """`words`: a digest of the query as written, formatting aside. `dates`: uses of @start_date and @end_date.
+
+    `both_ways`: a CTE, with its offset, that drives the query and is looked up by it as well. `star`: the result takes
+    whatever columns its input has.
+    """
+
+    references: tuple[Reference, ...]
+    landings: tuple[LandingCall, ...]
+    words: str
+    deterministic: bool
+    dates: tuple[tuple[int, str], ...]
+    joins: tuple[JoinFact, ...]
+    groupings: tuple[Grouping, ...]
+    both_ways: tuple[str, int] | None
+    star: bool
+
+
+def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
+    return QueryFacts(
+        references=tuple(replace(reference, node=None) for reference in query.references),
+        landings=landings,
+        words=_words(query),
+        deterministic=is_deterministic(query),
+        dates=_dates(query),
+        joins=tuple(_joins(query)),
+        groupings=tuple(_groupings(query)),
+        both_ways=_both_ways(query),
+        star=any(item.is_star for select in query.path.selects[:1] for item in select.expressions),
+    )
+
+
+def _words(query: Query) -> str:
+    """Cut from the text rather than generated from the tree, so that none is lost on the way."""
+    text, kinds = query.text, [token.token_type for token in query.tokens]
+    words = []
+    for token, kind, following in zip(query.tokens, kinds, [*kinds[1:], None], strict=True):
+        word = text[token.start : token.end + 1]
+        is_name = kind in _AS_WRITTEN and not (kind is TokenType.VAR and following is TokenType.L_PAREN)
+        words.append(word if is_name else word.upper())
+    return str(blake3("\0".join(words).encode()).hexdigest())
+
+
+def _dates(query: Query) -> tuple[tuple[int, str], ...]:
+    if "@" not in query.text:
+        return ()
+    found = []
+    for i, sign in enumerate(query.tokens[:-1]):
+        word = query.tokens[i + 1].text.lower()
+        if sign.token_type is TokenType.PARAMETER and word in {"start_date", "end_date"}:
+            found.append((sign.start, word))
+    return tuple(found)
+
+
+def _joins(query: Query) -> list[JoinFact]:
+    found = []
+    for join in query.tree.find_all(exp.Join):
+        if join.find_ancestor(exp.Join) is None:
+            inner = not join.side and join.kind not in ("SEMI", "ANTI")
+            found.append(JoinFact(str(join.side), inner, _offset(join)))
+    return found
+
+
+def _both_ways(query: Query) -> tuple[str, int] | None:
+    driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
+    for table in query.tree.find_all(exp.Table) if driving else ():
+        cte = cte_of(table) if len(table.parts) == 1 else None
+        if cte is not None and id(table) not in query.path.names and any(cte is found for found in driving):
+            return str(table.name), _offset(table)
+    return None
+
+
+def _groupings(query: Query) -> list[Grouping]:
+    found = []
+    for select in query.path.selects:
+        what, picks = _grouping(select)
+        if what and driving_path(select).tables:
+            found.append(Grouping(what, picks, _offset(select)))
+    return found
+
+
+def _grouping(select: Any) -> tuple[str, bool]:
+    if select.args.get("group"):
+        return "an aggregate", False
+    calls = [found for item in select.expressions for found in item.find_all(exp.AggFunc, exp.Window)]
+    own = [found for found in calls if found.find_ancestor(exp.Select) is select]
+    if any(isinstance(call, exp.AggFunc) and not call.find_ancestor(exp.Window) for call in own):
+        return "an aggregate", False
+    if select.args.get("distinct"):
+        return "DISTINCT", True
+    return ("a window function", True) if own else ("", False)
+
+
+def _offset(node: Any) -> int:
+    return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)

@@ -1,0 +1,74 @@
+"""What queries may read that the project does not make: tables of the lake and of declared sources."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, from_json
+from tidegate.errors import LakeError
+from tidegate.lake.metadata import Field, read_metadata
+from tidegate.lake.port import Heads, Pointer
+from tidegate.lake.types import spark_type
+from tidegate.names import TableName
+
+__all__ = ["Outside", "OutsideTable", "relation_of_fields"]
+
+
+class OutsideTable(Protocol):
+    """A table of a source: its name and its columns."""
+
+    @property
+    def table(self) -> TableName: ...
+    @property
+    def relation(self) -> Relation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """`heads`: tables that main holds, models' own included; a pointer is followed when a query reads the table."""
+
+    heads: Mapping[TableName, Pointer | None] = field(default_factory=dict)
+    sources: Mapping[TableName, Relation] = field(default_factory=dict)
+    _read: dict[TableName, Relation] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lake: Heads | Collection[TableName] = (), sources: Collection[OutsideTable] = ()) -> Outside:
+        """`lake` may be names alone; then nothing is known of their columns."""
+        heads: dict[TableName, Pointer | None] = {}
+        for table in lake:
+            heads[table] = lake[table] if isinstance(lake, Mapping) else None
+        return cls(heads, {source.table: source.relation for source in sources})
+
+    @property
+    def tables(self) -> frozenset[TableName]:
+        return frozenset(self.heads) | frozenset(self.sources)
+
+    def relation(self, table: TableName) -> Relation:
+        if table in self.sources:
+            return self.sources[table]
+        if table not in self._read:
+            pointer = self.heads.get(table)
+            self._read[table] = _published(pointer) if pointer else NOTHING_KNOWN
+        return self._read[table]
+
+    def version(self, table: TableName) -> str:
+        """Changes whenever the relation may have."""
+        if table in self.sources:
+            return repr(self.sources[table])
+        pointer = self.heads.get(table)
+        return pointer.location if pointer else ""
+
+
+def _published(pointer: Pointer) -> Relation:
+    try:
+        return relation_of_fields(read_metadata(pointer).fields)
+    except LakeError:
+        # Whoever reads the rows will be told; not knowing the columns is no mistake of the project's.
+        return NOTHING_KNOWN
+
+
+def relation_of_fields(fields: Collection[Field]) -> Relation:
+    """That a column is optional is Iceberg's default and says nothing of its values."""
+    return Relation(tuple(Column(f.name, from_json(spark_type(f.type)), False if f.required else None) for f in fields))
