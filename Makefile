@@ -14,7 +14,7 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do 
 	if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
 	then echo "$$candidate"; break; fi; done)
 
-.PHONY: help setup demo test test-fast lint format bench prove lock clean
+.PHONY: help setup demo test test-fast lint format docs bench prove lock clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ lint: $(VENV)/.package ## ruff, mypy, import rules
 format: $(VENV)/.package ## let ruff put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+docs: $(VENV)/.package ## write docs/diagnostics.md anew from what the compiler can say
+	@$(BIN)/python -m tidegate.compiler.registry > docs/diagnostics.md.new && mv docs/diagnostics.md.new docs/diagnostics.md
 
 bench: setup ## measure against a plain PySpark script and write docs/benchmarks.md
 	@$(BIN)/python -m benchmarks

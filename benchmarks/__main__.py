@@ -1,122 +1,58 @@
-"""`make bench`: time against a plain script, memory against the size of the data; writes docs/benchmarks.md."""
+"""`make bench`: what a run and a compile cost, against a plain script and against dbt; writes docs/benchmarks.md."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.report import TARGET, report
+from benchmarks.compiling import SIZES, measure_compiling, targets
+from benchmarks.report import TARGET, compile_section, memory_section, page, time_section
+from benchmarks.running import measure_memory, measure_time
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-MEMORY_ROWS = (100_000, 1_000_000, 5_000_000)
-
-
-@dataclass(frozen=True)
-class Lake:
-    """A prepared lake, put back before each measurement; its files know their own path, so it never moves."""
-
-    folder: Path
-    pristine: Path
-
-    @classmethod
-    def prepare(cls, work: Path, rows: int) -> Lake:
-        say(f"Preparing a source of {rows:,} rows")
-        lake = cls(work / f"lake-{rows}", work / f"pristine-{rows}")
-        run_process([sys.executable, "-m", "benchmarks.lake", str(lake.folder), str(rows)], work)
-        shutil.copytree(lake.folder, lake.pristine)
-        return lake
-
-    def remove(self) -> None:
-        shutil.rmtree(self.folder)
-        shutil.rmtree(self.pristine)
-
-    def reset(self) -> None:
-        shutil.rmtree(self.folder)
-        shutil.copytree(self.pristine, self.folder)
-
-    def plain_command(self) -> list[str]:
-        return [sys.executable, "-m", "benchmarks.plain", str(self.folder / "plain.json")]
-
-    def tidegate_command(self) -> list[str]:
-        return [str(Path(sys.executable).parent / "tidegate"), "run", "--project", str(self.folder)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="measured rounds after the warm-up (default 3)")
-    parser.add_argument("--rows", type=int, default=TIME_ROWS, help="rows of the source (default 1,000,000)")
-    parser.add_argument("--no-memory", action="store_true", help="leave the memory part out")
+    parser.add_argument(
+        "--only", choices=("run", "compile"), help="measure one part; the page keeps the other as it was"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="measured rounds (default 3)")
+    parser.add_argument("--rows", type=int, default=TIME_ROWS, help="run: rows of the source (default 1,000,000)")
+    parser.add_argument("--no-memory", action="store_true", help="run: leave the memory part out")
+    parser.add_argument("--models", type=int, nargs="+", default=SIZES, help="compile: sizes (default 1000 10000)")
+    parser.add_argument("--no-dbt", action="store_true", help="compile: leave dbt out")
+    parser.add_argument(
+        "--limit", type=float, default=900, help="compile: seconds that one call may take (default 900)"
+    )
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
+    sections, missed = [], []
     with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:
         work = Path(folder)
-        plain, tidegate = measure_time(work, options.rows, options.rounds)
-        memory = {} if options.no_memory else measure_memory(work)
-    ratio = statistics.median(tidegate) / statistics.median(plain)
-    say(f"Ratio {ratio:.3f} (at most {TARGET})")
+        if options.only != "run":
+            measured = measure_compiling(work, options.models, options.rounds, options.limit, not options.no_dbt)
+            sections.append(compile_section(measured, options.rounds))
+            missed += [target.about for target in targets(measured) if not target.met]
+        if options.only != "compile":
+            plain, tidegate = measure_time(work, options.rows, options.rounds)
+            sections.append(time_section(options.rows, plain, tidegate))
+            if statistics.median(tidegate) > TARGET * statistics.median(plain):
+                missed.append("time of a run against a plain script")
+            if not options.no_memory:
+                sections.append(memory_section(measure_memory(work)))
+    for about in missed:
+        print(f"Missed: {about}")
     if not options.no_report:
-        REPORT.write_text(report(options.rows, plain, tidegate, memory), encoding="utf-8")
-        say(f"Wrote {REPORT.relative_to(ROOT)}")
-    return 0 if ratio <= TARGET else 1
-
-
-def measure_time(work: Path, rows: int, rounds: int) -> tuple[list[float], list[float]]:
-    """Seconds of each side, a fresh process each time, in turns; the first round only warms up."""
-    lake = Lake.prepare(work, rows)
-    plain, tidegate = [], []
-    for number in range(rounds + 1):
-        seconds = []
-        for command in (lake.plain_command(), lake.tidegate_command()):
-            lake.reset()
-            started = time.perf_counter()
-            run_process(command, work)
-            seconds.append(time.perf_counter() - started)
-        name = f"Round {number}" if number else "Warm-up"
-        say(f"{name}: plain {seconds[0]:.2f} s, tidegate {seconds[1]:.2f} s")
-        if number:
-            plain.append(seconds[0])
-            tidegate.append(seconds[1])
-    lake.remove()
-    return plain, tidegate
-
-
-def measure_memory(work: Path) -> dict[int, float]:
-    """Peak MiB of Tidegate's Python process for each size of the source."""
-    peaks = {}
-    for rows in MEMORY_ROWS:
-        lake = Lake.prepare(work, rows)
-        lake.reset()
-        answer = work / "peak"
-        run_process([sys.executable, "-m", "benchmarks.measured", str(answer), *lake.tidegate_command()[1:]], work)
-        peaks[rows] = int(answer.read_text()) / 1024
-        say(f"{rows:,} rows: Python took {peaks[rows]:.0f} MiB at most")
-        lake.remove()
-    return peaks
-
-
-def run_process(command: Sequence[str], work: Path) -> None:
-    log = work / "output.log"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with log.open("wb") as output:
-        done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=work, check=False)
-    if done.returncode != 0:
-        say(log.read_text(errors="replace"))
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")
-
-
-def say(line: str) -> None:
-    print(line, flush=True)
+        before = REPORT.read_text(encoding="utf-8") if REPORT.exists() else ""
+        REPORT.write_text(page(before, sections), encoding="utf-8")
+        print(f"Wrote {REPORT.relative_to(ROOT)}")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -1,30 +1,57 @@
-"""The page docs/benchmarks.md."""
+"""The page docs/benchmarks.md: a section for each thing that is measured, with its own date and machine."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from benchmarks.compiling import Case, Measured, Side, Step, targets
+from benchmarks.dbt import dbt_version
 from benchmarks.statements import STATEMENTS
-from tidegate.spark.java import find_java
+
+__all__ = ["TARGET", "compile_section", "memory_section", "page", "time_section"]
 
 TARGET = 1.05
 
-_PAGE = """\
+_HEAD = """\
 # Benchmarks
 
-Written by `make bench` on {day}; run it to have the numbers of your machine.
+Written by `make bench`; run it to have the numbers of your machine.
+"""
 
-| | |
-|---|---|
-| machine | {machine} |
-| software | {software} |
+_ORDER = ("Compiling", "Time", "Memory")
 
+_COMPILING = """\
+## Compiling
+
+{measured_with}
+
+Generated projects (the seed is fixed): 30 % sources with 7 to 15 typed columns, 30 % staging with functions and a
+window, 25 % joins with CTEs, 15 % facts with CASE, windows and aggregates. Each is written once for Tidegate and once
+for dbt, with the same SQL. `tidegate compile` renders and parses every model, resolves every name, types every column
+and follows its lineage; `dbt parse` renders every model and takes down what it refers to. *Cold*: nothing is cached.
+*Warm*: one file has changed since, so that a column which other models read has another type. Each figure is the
+median of {rounds}; every call is a fresh process, from command to end, and the two sides take turns. CPU is that of
+all processes together, memory the most that they held at one moment.
+
+| models | | tidegate (s) | CPU (s) | MiB | dbt (s) | CPU (s) | MiB | tidegate / dbt |
+|---:|---|---:|---:|---:|---:|---:|---:|---:|
+{rows}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_TIME = """\
 ## Time
+
+{measured_with}
 
 {count} models over a source table of {rows:,} rows, all built from nothing. *Plain* is a PySpark script that runs the
 same {count} statements one after the other as `CREATE OR REPLACE TABLE … AS`, with the same Spark settings, the same
@@ -41,8 +68,10 @@ that only warms up is not counted.
 **Ratio: {ratio:.3f}** (target: at most {target}).
 """
 
-_MEMORY = """
+_MEMORY = """\
 ## Memory
+
+{measured_with}
 
 Peak resident memory of the Python process in the same run, by size of the source (`[spark] memory` sets the JVM's).
 Rows never pass through Python, so it does not grow with them.
@@ -53,13 +82,31 @@ Rows never pass through Python, so it does not grow with them.
 """
 
 
-def report(rows: int, plain: Sequence[float], tidegate: Sequence[float], memory: Mapping[int, float]) -> str:
+def page(before: str, sections: Sequence[str]) -> str:
+    """The page with these sections new, and the others as they were."""
+    found = {_title(section): section for section in re.split(r"^(?=## )", before, flags=re.MULTILINE)[1:]}
+    found |= {_title(section): section for section in sections}
+    return "\n".join([_HEAD, *(found[title].rstrip("\n") + "\n" for title in _ORDER if title in found)])
+
+
+def compile_section(measured: Measured, rounds: int) -> str:
+    cases = dict.fromkeys((case.models, case.step) for case in measured)
+    return _COMPILING.format(
+        measured_with=_measured_with(dbt_version()),
+        rounds=f"{rounds} rounds" if rounds > 1 else "one round",
+        rows="\n".join(_compile_row(measured, models, step) for models, step in cases),
+        targets="\n".join(
+            f"| {target.about} | {target.value:.2f}{target.unit} | at most {target.limit:g}{target.unit} "
+            f"| {'met' if target.met else '**missed**'} |"
+            for target in targets(measured)
+        ),
+    )
+
+
+def time_section(rows: int, plain: Sequence[float], tidegate: Sequence[float]) -> str:
     pairs = enumerate(zip(plain, tidegate, strict=True), 1)
-    page = _PAGE.format(
-        day=f"{datetime.now(UTC):%Y-%m-%d}",
-        machine=f"{os.cpu_count()} cores, {_memory_gib():.0f} GiB, {platform.system()} {platform.machine()}",
-        software=f"Python {platform.python_version()}, Java {find_java().version}, PySpark {version('pyspark')}, "
-        f"Tidegate {version('tidegate')}",
+    return _TIME.format(
+        measured_with=_measured_with(_spark()),
         count=len(STATEMENTS),
         rows=rows,
         rounds="\n".join(f"| {number} | {p:.2f} | {t:.2f} |" for number, (p, t) in pairs),
@@ -68,8 +115,36 @@ def report(rows: int, plain: Sequence[float], tidegate: Sequence[float], memory:
         ratio=statistics.median(tidegate) / statistics.median(plain),
         target=TARGET,
     )
+
+
+def memory_section(memory: Mapping[int, float]) -> str:
     sizes = "\n".join(f"| {count:,} | {peak:.0f} |" for count, peak in memory.items())
-    return page + (_MEMORY.format(sizes=sizes) if memory else "")
+    return _MEMORY.format(measured_with=_measured_with(_spark()), sizes=sizes)
+
+
+def _compile_row(measured: Measured, models: int, step: Step) -> str:
+    sides: tuple[Side, ...] = ("tidegate", "dbt")
+    usages = [measured.get(Case(models, step, side)) for side in sides]
+    cells = [f"{u.seconds:.2f} | {u.cpu:.2f} | {u.mib:.0f}" if u else "– | – | –" for u in usages]
+    ours, theirs = usages
+    ratio = f"{ours.seconds / theirs.seconds:.3f}" if ours and theirs else "–"
+    return f"| {models:,} | {step} | {' | '.join(cells)} | {ratio} |"
+
+
+def _title(section: str) -> str:
+    return section.partition("\n")[0].removeprefix("## ").strip()
+
+
+def _measured_with(software: str) -> str:
+    machine = f"{os.cpu_count()} cores, {_memory_gib():.0f} GiB, {platform.system()} {platform.machine()}"
+    python, own = f"Python {platform.python_version()}", f"Tidegate {version('tidegate')}"
+    return f"Measured on {datetime.now(UTC):%Y-%m-%d}, {machine}; {python}, {software}, {own}."
+
+
+def _spark() -> str:
+    from tidegate.spark.java import find_java
+
+    return f"Java {find_java().version}, PySpark {version('pyspark')}"
 
 
 def _memory_gib() -> float:

@@ -19,6 +19,7 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── BranchMissingError
     │   ├── TableMissingError
     │   └── PublishConflictError
+    ├── SourceError            a source outside the lake cannot be asked
     ├── ModelError             one model failed; its siblings go on
     │   ├── QueryError         Spark refused or broke the query
     │   ├── LandingError       a zone or file cannot be read
@@ -62,6 +63,7 @@ __all__ = [
     "RunExistsError",
     "SelectionError",
     "SetupError",
+    "SourceError",
     "StateError",
     "StrategyError",
     "TableMissingError",
@@ -172,6 +174,17 @@ class PublishConflictError(LakeError):
     def __init__(self, message: str, *, tables: Sequence[Any] = (), remedy: str | None = None) -> None:
         super().__init__(message, remedy=remedy)
         self.tables = tuple(tables)
+
+
+class SourceError(TidegateError):
+    """`source` is the name in `[sources.<name>]`; `kind` differs from failure to failure."""
+
+    def __init__(
+        self, message: str, *, source: str, kind: FailureKind, where: str | None = None, remedy: str | None = None
+    ) -> None:
+        super().__init__(message, where=where, remedy=remedy)
+        self.source = source
+        self.kind = kind
 
 
 class ModelError(TidegateError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,12 +48,20 @@ class TableName:
 def nearest(word: str, names: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """The names within a third of `word`'s length in edits (case does not count), nearest first."""
     limit = max(1, len(word) // 3)
-    scored = sorted((_distance(word.lower(), name.lower()), name) for name in set(names))
-    return tuple(name for distance, name in scored if distance <= limit)[:most]
+    written, letters = word.lower(), Counter(word.lower())
+    scored = []
+    for name in set(names):
+        other = name.lower()
+        if abs(len(other) - len(written)) > limit or (Counter(other) - letters).total() > limit:
+            continue
+        distance = _distance(written, other, limit)
+        if distance <= limit:
+            scored.append((distance, name))
+    return tuple(name for _, name in sorted(scored))[:most]
 
 
-def _distance(a: str, b: str) -> int:
-    """Levenshtein's, with two neighbours swapped as one edit: that is how fingers slip."""
+def _distance(a: str, b: str, limit: int) -> int:
+    """Levenshtein's, with two neighbours swapped as one edit: that is how fingers slip. Past `limit` it only grows."""
     before: list[int] = []
     previous = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -61,5 +70,7 @@ def _distance(a: str, b: str) -> int:
             current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (x != y)))
             if i > 1 and j > 1 and x == b[j - 2] and y == a[i - 2]:
                 current[j] = min(current[j], before[j - 2] + 1)
+        if min(current) > limit and min(previous) > limit:
+            return limit + 1
         before, previous = previous, current
     return previous[-1]

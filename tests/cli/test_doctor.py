@@ -16,7 +16,7 @@ def findings(document: dict[str, object]) -> dict[str, dict[str, str]]:
 def test_a_healthy_project_is_told_part_by_part(project: Path, tidegate: Call) -> None:
     told = tidegate("doctor", "--json")
     found = findings(told.document)
-    assert {found[name]["status"] for name in ("python", "packages", "project", "catalog", "state", "models")} == {"ok"}
+    assert {found[name]["status"] for name in ("python", "packages", "project", "lake", "state", "models")} == {"ok"}
     assert found["warehouse folder"]["status"] in ("ok", "warn")
     assert not (project / ".tidegate").exists()
 

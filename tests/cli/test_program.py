@@ -59,7 +59,10 @@ def test_help_of_a_command_has_the_line_of_the_list_and_an_example(name: str, ti
 
 
 def test_commands_that_only_look_import_no_pyspark() -> None:
-    modules = {COMMANDS[name].module for name in ("ls", "show", "history", "logs", "branches", "init", "doctor")}
+    modules = {
+        COMMANDS[name].module
+        for name in ("ls", "show", "compile", "plan", "lineage", "history", "logs", "branches", "init", "doctor")
+    }
     names = ", ".join(f"tidegate.cli.{module}" for module in sorted(modules))
     check = f"import sys, {names}; print('pyspark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)

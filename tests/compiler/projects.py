@@ -10,6 +10,7 @@ from tidegate.compiler import BoundQuery, Compiled, RunValues, bind, bind_test, 
 from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
 from tidegate.project import Project, load_project
+from tidegate.sources import known_tables
 
 
 @dataclass(frozen=True)
@@ -51,5 +52,7 @@ def build(
 ) -> Built:
     settings = load_settings(write_project(root, files), env={})
     project = load_project(settings)
-    compiled = compile_project(project, settings, [table(name) for name in lake], variables or {})
+    compiled = compile_project(
+        project, settings, [table(name) for name in lake], variables or {}, known_tables(settings)
+    )
     return Built(settings, project, compiled)

@@ -14,12 +14,13 @@ from tidegate.config import ZoneSettings
 from tidegate.errors import QueryError
 
 EPHEMERAL = "-- @materialized: ephemeral\n"
+ANY_COLUMNS = "select * from {{ landing_zone('in') }}"
 BASE = {
     "landing/in/": "",
-    "models/bronze/orders.sql": "select 1 as id",
-    "models/bronze/items.sql": "select 1 as id",
-    "models/silver/orders.sql": "select 1 as id",
-    "models/sales/gold/orders.sql": "select 1 as id",
+    "models/bronze/orders.sql": ANY_COLUMNS,
+    "models/bronze/items.sql": ANY_COLUMNS,
+    "models/silver/orders.sql": ANY_COLUMNS,
+    "models/sales/gold/orders.sql": ANY_COLUMNS,
     "models/silver/part.sql": EPHEMERAL + "with o as (select * from bronze.orders) select * from o -- end",
     "models/silver/nested.sql": EPHEMERAL + "select * from silver.part where id > 1;",
 }
@@ -170,7 +171,7 @@ def test_rows_come_from_the_leftmost_tables(tmp_path: Path, sql: str, driving: s
     ("sql", "columns"),
     [
         ("select id, o.a.b as `x y`, upper(c) as d from bronze.orders o", ("id", "x y", "d")),
-        ("with t as (select 1) (select a, t.b from t) union all select 1, 2", ("a", "b")),
+        ("with t as (select 1 as a, 2 as b) (select a, t.b from t) union all select 1, 2", ("a", "b")),
         ("select *, 1 as x from bronze.orders", ()),
         ("select id, upper(c) from bronze.orders", ()),
         ("select o.* from bronze.orders o", ()),

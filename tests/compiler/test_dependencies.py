@@ -6,7 +6,8 @@ import pytest
 
 from tests.compiler.projects import build, table
 
-BASE = {f"models/bronze/{name}.sql": "select 1 as id" for name in ("a", "b", "c", "d")}
+ANY_COLUMNS = "select * from {{ landing_zone('in') }}"
+BASE = {"landing/in/": "", **{f"models/bronze/{name}.sql": ANY_COLUMNS for name in ("a", "b", "c", "d")}}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_waves_are_as_early_and_as_orderly_as_can_be(tmp_path: Path) -> None:
     files = {
         "models/l/z.sql": "select 1 as id",
         "models/l/a.sql": "select 1 as id",
-        "models/l/c.sql": "select * from l.z join l.b on true",
+        "models/l/c.sql": "select * from l.z join l.b using (id)",
         "models/l/b.sql": "select * from l.a",
         "models/l/d.sql": "select * from l.z",
     }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config import Settings, find_project, load_settings
+from tidegate.config import LintsSection, Settings, find_project, load_settings
 from tidegate.config.lines import line_of
 from tidegate.errors import ConfigError
 
@@ -188,3 +188,16 @@ def test_the_line_of_a_key_is_found(tables: dict[str, dict[str, int]], data: st.
             places[table, key] = len(lines)
     path = data.draw(st.sampled_from(sorted(places)))
     assert line_of("\n".join(lines), path) == places[path]
+
+
+def test_lints_have_levels(tmp_path: Path) -> None:
+    assert settings_of(tmp_path, "").lints == LintsSection(blast_radius="info", freshness_coverage="off")
+    lints = settings_of(tmp_path, '[lints]\nblast_radius = "error"\nfreshness_coverage = "${LEVEL}"\n', LEVEL="warning")
+    assert lints.lints == LintsSection("error", "warning")
+
+
+def test_a_level_or_lint_that_does_not_exist_is_told_with_the_nearest(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, '[lints]\nblast_radius = "warn"\nfreshnes_coverage = "off"\n') == [
+        "tidegate.toml:2: 'blast_radius' in [lints] must be one of off, info, warning, error, not 'warn'",
+        "tidegate.toml:3: unknown key 'freshnes_coverage' in [lints]; did you mean 'freshness_coverage'?",
+    ]

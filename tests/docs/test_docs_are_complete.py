@@ -11,6 +11,7 @@ import pytest
 from tidegate.cli.main import COMMANDS
 from tidegate.config import (
     LakeSection,
+    LintsSection,
     MaintenanceSection,
     ProjectSection,
     RunSection,
@@ -34,6 +35,7 @@ SECTIONS = {
     "[state]": StateSection,
     "[run]": RunSection,
     "[landing.ZONE]": ZoneSettings,
+    "[lints]": LintsSection,
     "[maintenance]": MaintenanceSection,
 }
 SETTINGS = [(section, field.name) for section, values in SECTIONS.items() for field in dataclasses.fields(values)]

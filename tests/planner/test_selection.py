@@ -22,7 +22,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
         "models/crm/gold/people.sql": "select 1 as id",
     }
     built = build(root, files)
-    assert built.compiled.diagnostics == ()
+    assert built.compiled.errors == ()
     return built.compiled
 
 

@@ -52,7 +52,8 @@ def test_nearer_settings_win(tmp_path: Path) -> None:
         "models/silver/orders.sql": "-- @owner: header\nselect 1 as id",
     }
     project = load(tmp_path, files)
-    model = only(project)
+    model = project.models[0]
+    assert [problem.code for problem in project.problems] == ["ConflictingSettings"]
     settings = model.settings
     assert (settings.owner, settings.description, settings.on_empty) == ("header", "silver", "fail")
     assert (settings.tags, settings.skip, settings.first_partition) == (("a", "b"), "never", "2026-01-31")
@@ -110,6 +111,50 @@ def test_quality_tests_belong_to_the_model_beside_them(tmp_path: Path) -> None:
     assert (no_nulls.severity, no_nulls.timeout, no_nulls.tags) == (Severity.WARN, timedelta(seconds=90), ("a", "b"))
     assert (no_nulls.description, no_nulls.remediation) == ("ids", "ask")
     assert no_nulls.path == Path("models/silver/orders/tests/quality/no_nulls.sql")
+
+
+def test_contracts_belong_to_the_model_beside_them(tmp_path: Path) -> None:
+    odcs = (
+        "version: 1.0.0\napiVersion: v3.1.0\nkind: DataContract\nid: a\nschema: [{name: a, properties: [{name: id}]}]\n"
+    )
+    files = {
+        "models/silver/orders.sql": "select 1 as id",
+        "models/silver/orders.contract.toml": 'required = ["id"]\n',
+        "models/silver/orders.toml": 'owner = "data"\n',
+        "models/silver/items.sql": "select 1 as id",
+        "models/silver/items.odcs.yml": odcs,
+        "models/silver/payments/pipeline.sql": "select 1 as id",
+        "models/silver/payments/contract.toml": 'required = ["id"]\n',
+        "models/sales/gold/revenue/pipeline.sql": "select 1 as id",
+        "models/sales/gold/revenue/contract.odcs.yaml": odcs,
+        "models/silver/contract.sql": "select 1 as id",
+        "models/silver/contract.toml": 'owner = "settings of a model called contract"\n',
+        "models/silver/contract.contract.toml": 'required = ["id"]\n',
+        "models/silver/plain.sql": "select 1 as id",
+    }
+    project = load(tmp_path, files)
+    assert project.problems == ()
+    found = {model.table.name: model.contract for model in project.models}
+    assert {name: contract.file for name, contract in found.items() if contract} == {
+        "orders": "models/silver/orders.contract.toml",
+        "items": "models/silver/items.odcs.yml",
+        "payments": "models/silver/payments/contract.toml",
+        "revenue": "models/sales/gold/revenue/contract.odcs.yaml",
+        "contract": "models/silver/contract.contract.toml",
+    }
+    assert all([fact.value for fact in contract.required] == ["id"] for contract in found.values() if contract)
+    assert {model.table.name: model.settings.owner for model in project.models}["orders"] == "data"
+
+
+def test_freshness_is_a_length_of_time(tmp_path: Path) -> None:
+    assert only(load(tmp_path, {"models/a/b.sql": "-- @freshness: 1h30m\nselect 1"})).settings.freshness == timedelta(
+        minutes=90
+    )
+
+
+def test_no_time_at_all_is_no_freshness(tmp_path: Path) -> None:
+    (problem,) = load(tmp_path, {"models/a/b.sql": "-- @freshness: 0s\nselect 1"}).problems
+    assert (problem.code, problem.message) == ("InvalidSetting", "freshness must be longer than no time at all")
 
 
 def test_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tidegate.errors import TidegateError
 __all__ = ["Finding", "check_machine", "check_project", "check_spark"]
 
 OLDEST_PYTHON = (3, 11)
-PACKAGES = ("pyspark", "pyiceberg", "sqlglot", "sqlalchemy", "jinja2", "click", "rich", "pyyaml", "blake3")
+PACKAGES = ("pyspark", "pyiceberg", "sqlglot", "sqlalchemy", "jinja2", "click", "rich", "pyyaml", "blake3", "psycopg")
 LITTLE_SPACE = 2 * 2**30
 NO_SPACE = 100 * 2**20
 
@@ -89,8 +89,7 @@ def check_project(workspace: Workspace) -> Iterator[Finding]:
     yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
     yield _place("catalog", settings.lake.catalog_path.parent, "[lake] catalog_path")
     yield _place("state", state_file.parent, "[state] url")
-    yield _catalog(workspace)
-    yield _state(workspace)
+    yield from _pings(workspace)
     yield _compile(workspace)
 
 
@@ -111,25 +110,15 @@ def _place(name: str, folder: Path, setting: str) -> Finding:
     return Finding(name, "ok", f"{folder} ({size(free)} free)")
 
 
-def _catalog(workspace: Workspace) -> Finding:
-    try:
-        tables = len(workspace.heads())
-        branches = len(workspace.branches())
-    except TidegateError as error:
-        return _failed("catalog", error)
-    if not workspace.settings.lake.catalog_path.exists():
-        return Finding("catalog", "ok", "not made yet; the first run makes it")
-    others = f"{branches} other branch{'' if branches == 1 else 'es'}"
-    return Finding("catalog", "ok", f"{plural(tables, 'table')} on main, {others}")
+def _pings(workspace: Workspace) -> Iterator[Finding]:
+    from tidegate.sources.pings import ping_project
 
-
-def _state(workspace: Workspace) -> Finding:
-    try:
-        with workspace.state() as state:
-            last = state.runs(limit=1)
-    except TidegateError as error:
-        return _failed("state", error)
-    return Finding("state", "ok", f"last run {last[0].run_id} ({last[0].status})" if last else "no run yet")
+    for ping in ping_project(workspace.settings):
+        if ping.failure is None:
+            yield Finding(ping.name, "ok", ping.detail)
+        else:
+            where = f" ({ping.failure.where})" if ping.failure.where else ""
+            yield Finding(ping.name, "fail", f"{ping.detail}{where}", ping.failure.remedy or "")
 
 
 def _compile(workspace: Workspace) -> Finding:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Protocol, TextIO
 
 from tidegate.cli.lines import check_lines, end_lines, head_line, model_lines
+from tidegate.cli.paint import is_terminal
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
 
@@ -50,7 +50,7 @@ class PlainView:
 
 
 def open_view(stream: TextIO) -> View:
-    if stream.isatty() and os.environ.get("TERM") != "dumb":
+    if is_terminal(stream):
         # rich takes a tenth of a second to import, which a run in a pipe need not pay.
         from tidegate.cli.live import LiveView
 

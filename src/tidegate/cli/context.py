@@ -48,6 +48,12 @@ class Invocation:
 
         return JsonOutput(self.command) if self.json else HumanOutput()
 
+    def stream(self) -> Output:
+        """For answers that keep coming: each document is one line."""
+        from tidegate.cli.output import HumanOutput, JsonOutput
+
+        return JsonOutput(self.command, indent=None) if self.json else HumanOutput()
+
 
 pass_invocation = click.make_pass_decorator(Invocation)
 
@@ -138,10 +144,9 @@ class Workspace:
 
     def compile(self, variables: Mapping[str, str] | None = None) -> Compiled:
         """With its errors, if there are some, as diagnostics."""
-        from tidegate.compiler import compile_project
-        from tidegate.project import load_project
+        from tidegate.compiler import compile_from_disk
 
-        return compile_project(load_project(self.settings), self.settings, self.heads(), variables or {})
+        return compile_from_disk(self.settings, self.heads(), variables or {})[1]
 
     def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
         table = self._parse(name)

@@ -12,25 +12,26 @@ from typing import Any
 import click
 
 from tidegate.cli.context import Invocation
-from tidegate.cli.diagnostics import count_line, render_diagnostic
+from tidegate.cli.diagnostics import count_line, render_diagnostics
 from tidegate.cli.output import JsonOutput
+from tidegate.cli.paint import painter
 from tidegate.errors import ConfigError, ProjectError, TidegateError
 
-__all__ = ["report"]
+__all__ = ["error_document", "error_lines", "report"]
 
 
 def report(invocation: Invocation, error: Exception) -> None:
     if invocation.debug and not isinstance(error, click.ClickException):
         traceback.print_exception(error, file=sys.stderr)
     if invocation.json:
-        JsonOutput(invocation.command).show(_document(error), lambda: ())
+        JsonOutput(invocation.command).show(error_document(error), lambda: ())
         sys.stdout.flush()
         return
-    for line in _lines(error, invocation.root):
+    for line in error_lines(error, invocation.root):
         print(line, file=sys.stderr)
 
 
-def _document(error: Exception) -> dict[str, Any]:
+def error_document(error: Exception) -> dict[str, Any]:
     document: dict[str, Any] = {
         "status": "error",
         "error": _message(error),
@@ -46,11 +47,9 @@ def _document(error: Exception) -> dict[str, Any]:
     return document
 
 
-def _lines(error: Exception, root: Path) -> Iterator[str]:
+def error_lines(error: Exception, root: Path) -> Iterator[str]:
     if isinstance(error, ProjectError):
-        for diagnostic in error.diagnostics:
-            yield from render_diagnostic(diagnostic, root)
-            yield ""
+        yield from render_diagnostics(error.diagnostics, root, painter(sys.stderr))
     yield f"error: {_message(error)}"
     if isinstance(error, ConfigError):
         for problem in error.problems:

@@ -31,10 +31,15 @@ class CommandEntry(NamedTuple):
 COMMANDS = {
     "demo": CommandEntry("demo", "demo", "Write a sample project, run it twice, and show what happened."),
     "init": CommandEntry("commands.init", "init", "Write an empty project that runs."),
+    "compile": CommandEntry(
+        "commands.compile", "compile_", "Tell everything that is wrong with the project; nothing is run."
+    ),
+    "plan": CommandEntry("commands.plan", "plan", "Show what would run and why; nothing is run."),
     "run": CommandEntry("commands.run", "run", "Build models on a branch, check them, and publish them in one step."),
     "publish": CommandEntry("commands.run", "publish", "Publish a branch that `run --no-publish` kept."),
     "ls": CommandEntry("commands.models", "ls", "List the models of the project."),
     "show": CommandEntry("commands.models", "show", "Show one model: settings, table, upstreams, runs and checks."),
+    "lineage": CommandEntry("commands.lineage", "lineage", "Show where columns come from, or what is made of them."),
     "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
     "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
     "history": CommandEntry("commands.history", "history", "List past runs, newest first."),

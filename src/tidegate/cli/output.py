@@ -30,11 +30,12 @@ class HumanOutput:
 
 
 class JsonOutput:
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, indent: int | None = 2) -> None:
         self._command = command
+        self._indent = indent
 
     def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
-        print(json_text({"version": __version__, "command": self._command, **document}, indent=2))
+        print(json_text({"version": __version__, "command": self._command, **document}, indent=self._indent))
 
     def note(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -6,13 +6,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-__all__ = ["age", "clean", "duration", "plural", "size", "text_table", "timestamp"]
+__all__ = ["age", "clean", "display_width", "duration", "plural", "size", "text_table", "timestamp"]
 
 
 def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int = 60) -> Iterator[str]:
     """Left-aligned columns, two spaces apart; numbers to the right. Longer cells are cut with an ellipsis."""
     cells = [[_cut(clean(cell), widest) for cell in row] for row in rows]
-    widths = [max([_width(head), *(_width(row[i]) for row in cells)]) for i, head in enumerate(headers)]
+    widths = [max([display_width(head), *(display_width(row[i]) for row in cells)]) for i, head in enumerate(headers)]
     numeric = [_is_numeric([row[i] for row in cells]) for i in range(len(headers))]
     yield _line(headers, widths, numeric)
     yield "  ".join("-" * width for width in widths)
@@ -23,7 +23,7 @@ def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], widest: in
 def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
     padded = []
     for cell, width, right in zip(row, widths, numeric, strict=True):
-        space = " " * (width - _width(cell))
+        space = " " * (width - display_width(cell))
         padded.append(space + cell if right else cell + space)
     return "  ".join(padded).rstrip()
 
@@ -35,7 +35,7 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def _width(text: str) -> int:
+def display_width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

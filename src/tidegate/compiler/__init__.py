@@ -3,6 +3,7 @@
 from tidegate.compiler.adhoc import bind_adhoc
 from tidegate.compiler.bind import bind, bind_test
 from tidegate.compiler.compile import compile_project
+from tidegate.compiler.from_disk import compile_from_disk
 from tidegate.compiler.values import (
     BoundQuery,
     Compiled,
@@ -28,5 +29,6 @@ __all__ = [
     "bind",
     "bind_adhoc",
     "bind_test",
+    "compile_from_disk",
     "compile_project",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import ephemeral_through, tables_through, zones_through
@@ -11,16 +13,44 @@ from tidegate.names import TableName
 from tidegate.project import Materialized
 from tidegate.project.template_names import WATERMARK_NAMES
 
-__all__ = ["assemble_models"]
+__all__ = ["CompiledModels"]
 
 
-def assemble_models(work: Workspace) -> dict[TableName, CompiledModel]:
-    """The models without errors, those that would be inlined into them included."""
-    return {
-        table: _assemble(work, draft)
-        for table, draft in sorted(work.models.items())
-        if not draft.failed and not any(found.failed for found in ephemeral_through(work, draft))
-    }
+class CompiledModels(Mapping[TableName, CompiledModel]):
+    """The models without errors, those that would be inlined into them included; put together when asked for."""
+
+    def __init__(self, work: Workspace) -> None:
+        self._work = work
+        self._drafts = {
+            table: draft
+            for table, draft in sorted(work.models.items())
+            if not draft.failed and not any(found.failed for found in ephemeral_through(work, draft))
+        }
+        self._assembled: dict[TableName, CompiledModel] = {}
+
+    def __getitem__(self, table: TableName) -> CompiledModel:
+        if table not in self._assembled:
+            self._assembled[table] = _assemble(self._work, self._drafts[table])
+        return self._assembled[table]
+
+    def __iter__(self) -> Iterator[TableName]:
+        return iter(self._drafts)
+
+    def __len__(self) -> int:
+        return len(self._drafts)
+
+    def around_stars(self) -> list[TableName]:
+        """The models that take whatever columns a table has, and those that read them."""
+        stars = {table for table, draft in self._drafts.items() if draft.star}
+        return [t for t, d in self._drafts.items() if d.star or not stars.isdisjoint(d.tables)] if stars else []
+
+    def edges(self) -> dict[TableName, set[TableName]]:
+        """What each model with a table or view must wait for."""
+        return {
+            table: set(tables_through(self._work, draft)) - {table}
+            for table, draft in self._drafts.items()
+            if draft.model.settings.materialized is not Materialized.EPHEMERAL
+        }
 
 
 def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
@@ -39,14 +69,15 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
         reads_itself=table in reads,
         inlined=tuple(found.model.table for found in inlined),
         relation=draft.relation or NOTHING_KNOWN,
-        edges=draft.edges,
-        conditions=draft.conditions,
+        edges=draft.content.edges,
+        conditions=draft.content.conditions,
+        star=draft.star,
     )
 
 
 def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
     queries = [facts for _, facts in draft.facts]
-    return fingerprint(queries, draft.landing_reads, draft.model.settings, inlined or {})
+    return fingerprint(queries, draft.content.landing_reads, draft.model.settings, inlined or {})
 
 
 def _is_deterministic(draft: Draft) -> bool:

@@ -10,10 +10,20 @@ __all__ = ["TableIndex"]
 
 
 class TableIndex:
-    """The project's models and the lake's tables by name; case does not count, a model goes before a table."""
+    """The project's models and the lake's tables by name; case does not count, a model goes before a table.
 
-    def __init__(self, models: Iterable[TableName], lake: Collection[TableName], namespace: str) -> None:
+    `silent`: namespaces of which nobody can say what is in them; any table may be.
+    """
+
+    def __init__(
+        self,
+        models: Iterable[TableName],
+        lake: Collection[TableName],
+        namespace: str,
+        silent: Collection[str] = (),
+    ) -> None:
         self.namespace = namespace
+        self._silent = frozenset(silent)
         self.models = frozenset(models)
         self._exact = self.models | frozenset(lake)
         self._by_name: dict[tuple[str, str, str], TableName] = {}
@@ -25,7 +35,9 @@ class TableIndex:
         if len(parts) not in (2, 3):
             return None
         table = TableName(self.namespace, *parts) if len(parts) == 2 else TableName(*parts)
-        return table if table in self._exact else self._by_name.get(_folded(table))
+        if table in self._exact or table.namespace in self._silent:
+            return table
+        return self._by_name.get(_folded(table))
 
     def near(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Names that a name which means nothing was perhaps meant to be."""

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.functions import DETERMINISTIC, NEVER_THE_SAME, TIME_WORDS
 from tidegate.compiler.queries import Query
+from tidegate.compiler.scopes import offset_of
 
-__all__ = ["is_deterministic"]
+__all__ = ["calls_unknown_function", "first_change"]
 
 _MOVING_LITERALS = {"now", "today", "tomorrow", "yesterday"}
+SUSPECTS = frozenset(word.upper() for word in (*NEVER_THE_SAME, *TIME_WORDS, "unix_timestamp"))
+"""Words without which no function of a query changes its mind."""
 
 
-def is_deterministic(query: Query) -> bool:
-    """False also where it cannot be known: functions that are not Spark's own."""
-    return not (_calls_changing_function(query) or _calls_unknown_function(query) or _picks_any_rows(query))
+def first_change(query: Query, words: Collection[str]) -> tuple[str, int] | None:
+    """What makes the query give other rows another time, and where: a function, a literal, a choice of any rows.
+
+    `words`: those of the query, in upper case.
+    """
+    if not SUSPECTS.isdisjoint(words) and (found := _changing_function(query)):
+        return found
+    for cast in (*query.nodes[exp.Cast], *query.nodes[exp.TryCast]):
+        # DATE 'today' is read when the query runs.
+        if isinstance(cast.this, exp.Literal) and cast.this.this.strip().lower() in _MOVING_LITERALS:
+            return f"'{cast.this.this}'", offset_of(cast)
+    for sample in query.nodes[exp.TableSample]:
+        return "TABLESAMPLE", offset_of(sample.parent)
+    for cut in (*query.nodes[exp.Limit], *query.nodes[exp.Offset]):
+        if cut.parent is not None and not cut.parent.args.get("order"):
+            return f"{cut.key.upper()} without ORDER BY", offset_of(cut.parent)
+    return None
 
 
-def _calls_changing_function(query: Query) -> bool:
+def calls_unknown_function(query: Query) -> bool:
+    """Functions that are not Spark's own: nobody can say what they give."""
+    if query.nodes[exp.QueryTransform]:
+        return True
+    return any(call.name.lower() not in DETERMINISTIC for call in query.nodes[exp.Anonymous])
+
+
+def _changing_function(query: Query) -> tuple[str, int] | None:
     kinds = [token.token_type for token in query.tokens] + [None, None]
     for i, token in enumerate(query.tokens):
         if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) or (i and kinds[i - 1] is TokenType.DOT):
@@ -26,23 +52,7 @@ def _calls_changing_function(query: Query) -> bool:
         word = token.text.lower()
         called = kinds[i + 1] is TokenType.L_PAREN
         if word in TIME_WORDS or (called and word in NEVER_THE_SAME):
-            return True
+            return f"{word}()", token.start
         if word == "unix_timestamp" and called and kinds[i + 2] is TokenType.R_PAREN:
-            return True
-    # DATE 'today' is read when the query runs.
-    literals = (cast.this for cast in query.tree.find_all(exp.Cast, exp.TryCast))
-    return any(isinstance(x, exp.Literal) and x.this.strip().lower() in _MOVING_LITERALS for x in literals)
-
-
-def _calls_unknown_function(query: Query) -> bool:
-    if any(True for _ in query.tree.find_all(exp.QueryTransform)):
-        return True
-    return any(call.name.lower() not in DETERMINISTIC for call in query.tree.find_all(exp.Anonymous))
-
-
-def _picks_any_rows(query: Query) -> bool:
-    """LIMIT or OFFSET without ORDER BY, TABLESAMPLE."""
-    if any(True for _ in query.tree.find_all(exp.TableSample)):
-        return True
-    cuts = query.tree.find_all(exp.Limit, exp.Offset)
-    return any(not cut.parent.args.get("order") for cut in cuts if cut.parent is not None)
+            return "unix_timestamp()", token.start
+    return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import pickle
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -20,16 +21,20 @@ from tidegate.project import MacroFile, Materialized, Model, Place, Project, Qua
 from tidegate.project.template_names import LandingCall, TemplateContext
 from tidegate.project.templates import Rendered, Templates
 
-__all__ = ["Draft", "Progress", "Rendering", "Workspace", "templates_of"]
+__all__ = ["Content", "Draft", "Outcome", "Progress", "Rendering", "Workspace", "templates_of"]
 
-_STARTED_AT = "__run_started_at__"
-_WATERMARK = "__watermark_value__"
+# Inside quotes text, outside a parameter: nothing that could be taken for a column or have a type of its own.
+_STARTED_AT = "@__run_started_at__"
+_WATERMARK = "@__watermark_value__"
 
 
 class Progress(Enum):
+    """How far a draft has come. KNOWN: the cache has something on its file, good if what it reads is as it was."""
+
     UNREAD = 0
-    READ = 1
-    UNDERSTOOD = 2
+    KNOWN = 1
+    READ = 2
+    UNDERSTOOD = 3
 
 
 @dataclass(slots=True)
@@ -44,27 +49,68 @@ class Rendering:
 
 
 @dataclass(slots=True)
-class Draft:
-    """A model, or (`test` set) one of its quality tests. `failed`: an error was found, so it will not be built.
+class Content:
+    """What was understood of a query. `relation`: its columns as far as they are known, None where nothing was.
 
-    `renderings` are those that differ; `names`: what its template looks up. `relation`: the columns of its result as
-    far as they are known, None where nothing was understood.
+    `renderings` are those that differ.
     """
 
-    model: Model
-    test: QualityTest | None = None
     renderings: list[Rendering] = field(default_factory=list)
-    names: frozenset[str] = frozenset()
-    failed: bool = False
-    tables: dict[TableName, Place | tuple[bool, int]] = field(default_factory=dict)
-    sources: set[TableName] = field(default_factory=set)
-    landings: set[str] = field(default_factory=set)
     landing_reads: list[LandingRead] = field(default_factory=list)
     relation: Relation | None = None
     edges: tuple[Edge, ...] = ()
     conditions: tuple[Origin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A draft that was understood, to be kept or handed to another process. `content` is a pickled `Content`.
+
+    `interface`: a digest of what those who read the model's table can see of it.
+    """
+
+    failed: bool
+    names: frozenset[str]
+    tables: Mapping[TableName, Place | tuple[bool, int]]
+    inputs: tuple[str, ...]
+    sources: frozenset[TableName]
+    landings: frozenset[str]
+    diagnostics: tuple[Diagnostic, ...]
+    star: bool
+    interface: bytes
+    content: bytes
+
+
+@dataclass(slots=True)
+class Draft:
+    """A model, or (`test` set) one of its quality tests. `failed`: an error was found, so it will not be built.
+
+    `names`: what its template looks up. `tables`: the models it reads, with where; `inputs`: every name that it reads,
+    as written. `star`: it takes whatever columns a table has. `own`, `whole`, `interface`: see `Record` and `Outcome`.
+    """
+
+    model: Model
+    test: QualityTest | None = None
+    names: frozenset[str] = frozenset()
+    failed: bool = False
+    tables: dict[TableName, Place | tuple[bool, int]] = field(default_factory=dict)
+    inputs: dict[str, None] = field(default_factory=dict)
+    sources: set[TableName] = field(default_factory=set)
+    landings: set[str] = field(default_factory=set)
     progress: Progress = Progress.UNREAD
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    star: bool = False
+    own: bytes = b""
+    whole: bytes = b""
+    interface: bytes = b""
+    _content: Content = field(default_factory=Content)
+    _stored: bytes = b""
+
+    @property
+    def content(self) -> Content:
+        if self._stored:
+            self._content, self._stored = pickle.loads(self._stored), b""
+        return self._content
 
     @property
     def source(self) -> str:
@@ -78,15 +124,41 @@ class Draft:
     def is_table(self) -> bool:
         return self.test is None and self.model.settings.materialized is Materialized.TABLE
 
-    def forget_trees(self) -> None:
-        """The texts and trees of ten thousand queries would fill the memory."""
-        for rendering in self.renderings:
-            rendering.text = rendering.query = None
+    @property
+    def relation(self) -> Relation | None:
+        return self.content.relation
 
     @property
     def facts(self) -> Iterator[tuple[Rendering, QueryFacts]]:
         """Each rendering that was understood."""
-        return ((rendering, rendering.facts) for rendering in self.renderings if rendering.facts is not None)
+        return ((rendering, rendering.facts) for rendering in self.content.renderings if rendering.facts is not None)
+
+    def forget_trees(self) -> None:
+        """The texts and trees of ten thousand queries would fill the memory."""
+        for rendering in self.content.renderings:
+            rendering.text = rendering.query = None
+
+    def outcome(self) -> Outcome:
+        return Outcome(
+            failed=self.failed,
+            names=self.names,
+            tables=dict(self.tables),
+            inputs=tuple(self.inputs),
+            sources=frozenset(self.sources),
+            landings=frozenset(self.landings),
+            diagnostics=tuple(self.diagnostics),
+            star=self.star,
+            interface=self.interface,
+            content=self._stored or pickle.dumps(self._content, pickle.HIGHEST_PROTOCOL),
+        )
+
+    def restore(self, outcome: Outcome) -> None:
+        self.failed, self.names, self.interface = outcome.failed, outcome.names, outcome.interface
+        self.tables, self.inputs = dict(outcome.tables), dict.fromkeys(outcome.inputs)
+        self.sources, self.landings = set(outcome.sources), set(outcome.landings)
+        self.diagnostics, self._stored = list(outcome.diagnostics), outcome.content
+        self.star = outcome.star
+        self.progress = Progress.UNDERSTOOD
 
 
 @dataclass(slots=True)
@@ -107,13 +179,17 @@ class Workspace:
         drafts = [Draft(model) for model in project.models]
         models = {draft.model.table: draft for draft in reversed(drafts)}
         drafts += [Draft(model, test) for model in project.models for test in model.tests]
-        tables = TableIndex(models, outside.tables, settings.project.namespace)
+        tables = TableIndex(models, outside.tables, settings.project.namespace, outside.silent)
         variables = {**settings.vars, **cli_vars}
         return cls(project, settings, outside, tables, variables, templates_of(project.macros), drafts, models)
 
     @property
     def sound(self) -> Iterator[Draft]:
         return (draft for draft in self.drafts if not draft.failed)
+
+    @property
+    def own_functions(self) -> frozenset[str]:
+        return frozenset(name.lower() for name in self.settings.spark.functions)
 
     def short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
@@ -152,13 +228,6 @@ class Workspace:
     ) -> Diagnostic:
         span = Span(place.file, place.line, place.col)
         return Diagnostic(severity, code, message, self.short(draft.model.table), span, suggestion)
-
-    def materialized(self, tables: Iterable[TableName], kind: Materialized) -> Iterator[TableName]:
-        """Those of `tables` that are models of this kind."""
-        for table in tables:
-            found = self.models.get(table)
-            if found is not None and found.model.settings.materialized is kind:
-                yield table
 
 
 @lru_cache(maxsize=8)

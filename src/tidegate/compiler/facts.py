@@ -9,9 +9,10 @@ from blake3 import blake3
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.determinism import is_deterministic
+from tidegate.compiler.determinism import calls_unknown_function, first_change
 from tidegate.compiler.queries import Query, Reference
-from tidegate.compiler.scopes import cte_of, driving_path
+from tidegate.compiler.scopes import cte_of, driving_path, offset_of
+from tidegate.compiler.stars import takes_all_columns
 from tidegate.project.template_names import LandingCall
 
 __all__ = ["Grouping", "JoinFact", "QueryFacts", "facts_of"]
@@ -51,6 +52,7 @@ class Grouping:
 class QueryFacts:
     """`words`: a digest of the query as written, formatting aside. `dates`: uses of @start_date and @end_date.
 
+    `changing`: what makes it give other rows another time, and where; `unknown_function`: it calls one that may.
     `both_ways`: a CTE, with its offset, that drives the query and is looked up by it as well. `star`: the result takes
     whatever columns its input has.
     """
@@ -58,37 +60,48 @@ class QueryFacts:
     references: tuple[Reference, ...]
     landings: tuple[LandingCall, ...]
     words: str
-    deterministic: bool
+    changing: tuple[str, int] | None
+    unknown_function: bool
     dates: tuple[tuple[int, str], ...]
     joins: tuple[JoinFact, ...]
     groupings: tuple[Grouping, ...]
     both_ways: tuple[str, int] | None
     star: bool
 
+    @property
+    def deterministic(self) -> bool:
+        return self.changing is None and not self.unknown_function
+
 
 def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
+    words, upper = _words(query)
     return QueryFacts(
         references=tuple(replace(reference, node=None) for reference in query.references),
         landings=landings,
-        words=_words(query),
-        deterministic=is_deterministic(query),
+        words=str(blake3("\0".join(words).encode()).hexdigest()),
+        changing=first_change(query, upper),
+        unknown_function=calls_unknown_function(query),
         dates=_dates(query),
         joins=tuple(_joins(query)),
         groupings=tuple(_groupings(query)),
         both_ways=_both_ways(query),
-        star=any(item.is_star for select in query.path.selects[:1] for item in select.expressions),
+        star=takes_all_columns(query.tree, {call.placeholder for call in landings}),
     )
 
 
-def _words(query: Query) -> str:
-    """Cut from the text rather than generated from the tree, so that none is lost on the way."""
-    text, kinds = query.text, [token.token_type for token in query.tokens]
-    words = []
-    for token, kind, following in zip(query.tokens, kinds, [*kinds[1:], None], strict=True):
-        word = text[token.start : token.end + 1]
-        is_name = kind in _AS_WRITTEN and not (kind is TokenType.VAR and following is TokenType.L_PAREN)
-        words.append(word if is_name else word.upper())
-    return str(blake3("\0".join(words).encode()).hexdigest())
+def _words(query: Query) -> tuple[list[str], list[str]]:
+    """The words as far as they count, and all in upper case.
+
+    Cut from the text rather than generated from the tree, so that none is lost on the way.
+    """
+    text, tokens = query.text, query.tokens
+    words = [text[token.start : token.end + 1] for token in tokens]
+    upper = [word.upper() for word in words]
+    kinds = [token.token_type for token in tokens]
+    for i, kind in enumerate(kinds):
+        if kind not in _AS_WRITTEN or (kind is TokenType.VAR and kinds[i + 1 : i + 2] == [TokenType.L_PAREN]):
+            words[i] = upper[i]
+    return words, upper
 
 
 def _dates(query: Query) -> tuple[tuple[int, str], ...]:
@@ -103,20 +116,20 @@ def _dates(query: Query) -> tuple[tuple[int, str], ...]:
 
 
 def _joins(query: Query) -> list[JoinFact]:
-    found = []
-    for join in query.tree.find_all(exp.Join):
+    found: list[JoinFact] = []
+    for join in query.nodes[exp.Join]:
         if join.find_ancestor(exp.Join) is None:
             inner = not join.side and join.kind not in ("SEMI", "ANTI")
-            found.append(JoinFact(str(join.side), inner, _offset(join)))
+            found.append(JoinFact(str(join.side), inner, offset_of(join)))
     return found
 
 
 def _both_ways(query: Query) -> tuple[str, int] | None:
     driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
-    for table in query.tree.find_all(exp.Table) if driving else ():
+    for table in query.nodes[exp.Table] if driving else ():
         cte = cte_of(table) if len(table.parts) == 1 else None
         if cte is not None and id(table) not in query.path.names and any(cte is found for found in driving):
-            return str(table.name), _offset(table)
+            return str(table.name), offset_of(table)
     return None
 
 
@@ -125,7 +138,7 @@ def _groupings(query: Query) -> list[Grouping]:
     for select in query.path.selects:
         what, picks = _grouping(select)
         if what and driving_path(select).tables:
-            found.append(Grouping(what, picks, _offset(select)))
+            found.append(Grouping(what, picks, offset_of(select)))
     return found
 
 
@@ -139,7 +152,3 @@ def _grouping(select: Any) -> tuple[str, bool]:
     if select.args.get("distinct"):
         return "DISTINCT", True
     return ("a window function", True) if own else ("", False)
-
-
-def _offset(node: Any) -> int:
-    return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)

@@ -14,14 +14,14 @@ __all__ = ["ephemeral_through", "tables_through", "zones_through"]
 def ephemeral_through(work: Workspace, draft: Draft) -> Iterator[Draft]:
     """Every ephemeral model that becomes part of the draft's query, each once, in order of name."""
     seen: dict[TableName, Draft] = {}
-    waiting = sorted(draft.tables, reverse=True)
+    waiting = list(draft.tables)
     while waiting:
         table = waiting.pop()
         found = work.models.get(table)
         if found is None or table in seen or found.model.settings.materialized is not Materialized.EPHEMERAL:
             continue
         seen[table] = found
-        waiting += sorted(found.tables, reverse=True)
+        waiting += found.tables
     return iter(seen[table] for table in sorted(seen))
 
 

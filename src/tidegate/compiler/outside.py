@@ -4,42 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, from_json
-from tidegate.errors import LakeError
+from tidegate.errors import LakeError, SourceError
 from tidegate.lake.metadata import Field, read_metadata
 from tidegate.lake.port import Heads, Pointer
 from tidegate.lake.types import spark_type
 from tidegate.names import TableName
+from tidegate.sources import Discovery, StaleTables
 
-__all__ = ["Outside", "OutsideTable", "relation_of_fields"]
-
-
-class OutsideTable(Protocol):
-    """A table of a source: its name and its columns."""
-
-    @property
-    def table(self) -> TableName: ...
-    @property
-    def relation(self) -> Relation: ...
+__all__ = ["Outside", "relation_of_fields"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """`heads`: tables that main holds, models' own included; a pointer is followed when a query reads the table."""
+    """`heads`: tables that main holds, models' own included; a pointer is followed when a query reads the table.
+
+    `failures` and `warnings`: sources that could not be asked; of the first, any table may be there.
+    """
 
     heads: Mapping[TableName, Pointer | None] = field(default_factory=dict)
     sources: Mapping[TableName, Relation] = field(default_factory=dict)
+    failures: tuple[SourceError, ...] = ()
+    warnings: tuple[StaleTables, ...] = ()
     _read: dict[TableName, Relation] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, lake: Heads | Collection[TableName] = (), sources: Collection[OutsideTable] = ()) -> Outside:
+    def of(cls, lake: Heads | Collection[TableName], discovery: Discovery) -> Outside:
         """`lake` may be names alone; then nothing is known of their columns."""
         heads: dict[TableName, Pointer | None] = {}
         for table in lake:
             heads[table] = lake[table] if isinstance(lake, Mapping) else None
-        return cls(heads, {source.table: source.relation for source in sources})
+        sources = {found.table: found.relation for found in discovery.tables}
+        return cls(heads, sources, discovery.failures, discovery.warnings)
+
+    @property
+    def silent(self) -> frozenset[str]:
+        """Sources of which nothing is known."""
+        return frozenset(failure.source for failure in self.failures)
 
     @property
     def tables(self) -> frozenset[TableName]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +54,8 @@ class Query:
     tokens: tuple[Any, ...]
     references: tuple[Reference, ...]
     path: DrivingPath
+    nodes: Mapping[type, list[Any]]
+    """The nodes of the tree that anyone looks for, by class and in the order of the tree."""
 
 
 def parse_query(text: str) -> Query | SqlFault:
@@ -80,17 +83,40 @@ def parse_query(text: str) -> Query | SqlFault:
     if not isinstance(tree, exp.Query | exp.Values):
         message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
         return SqlFault("NotAQuery", message, statement[0].start)
-    path = driving_path(tree)
-    found = _references(tree, statement, path)
+    path, nodes = driving_path(tree), _collect(tree)
+    found = _references(nodes[exp.Table], statement, path)
     if isinstance(found, SqlFault):
         return found
-    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path)
+    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, nodes)
 
 
-def _references(tree: Any, tokens: list[Token], path: DrivingPath) -> tuple[Reference, ...] | SqlFault:
+_WANTED = (
+    exp.Table,
+    exp.Join,
+    exp.Cast,
+    exp.TryCast,
+    exp.TableSample,
+    exp.Limit,
+    exp.Offset,
+    exp.QueryTransform,
+    exp.Anonymous,
+)
+
+
+def _collect(tree: Any) -> dict[type, list[Any]]:
+    """One walk for all who look for something."""
+    nodes: dict[type, list[Any]] = {kind: [] for kind in _WANTED}
+    for node in tree.walk():
+        found = nodes.get(type(node))
+        if found is not None:
+            found.append(node)
+    return nodes
+
+
+def _references(tables: list[Any], tokens: list[Token], path: DrivingPath) -> tuple[Reference, ...] | SqlFault:
     """Tables by name; what a WITH defines is none, and neither is a table function."""
     references = []
-    for table in tree.find_all(exp.Table):
+    for table in tables:
         if table.find_ancestor(exp.Hint):
             continue
         parts = table.parts

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-__all__ = ["DrivingPath", "cte_of", "driving_path", "enclosing_selects", "sources_of", "visible_name"]
+__all__ = ["DrivingPath", "cte_of", "driving_path", "enclosing_selects", "offset_of", "sources_of", "visible_name"]
 
 
 def cte_of(table: Any) -> Any | None:
@@ -107,3 +107,8 @@ def visible_name(source: Any) -> str:
     if alias := source.alias:
         return str(alias).lower()
     return str(source.parts[-1].name).lower() if isinstance(source, exp.Table) else ""
+
+
+def offset_of(node: Any) -> int:
+    """Where in the text a node's first name stands."""
+    return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)

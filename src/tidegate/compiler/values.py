@@ -90,7 +90,7 @@ class CompiledModel:
     own table. `manual`: its template uses `watermark_value` or `is_incremental()`, so its author decides what is read.
     `inlined`: the ephemeral models that are part of its query. `relation`: the columns of its result as far as they are
     known; `edges`: where they come from, ephemeral models being tables of their own here; `conditions`: columns that
-    decide which rows there are.
+    decide which rows there are; `star`: it takes whatever columns its input has.
     """
 
     model: Model
@@ -106,6 +106,7 @@ class CompiledModel:
     relation: Relation = NOTHING_KNOWN
     edges: tuple[Edge, ...] = ()
     conditions: tuple[Origin, ...] = ()
+    star: bool = False
 
 
 @dataclass(frozen=True, slots=True)

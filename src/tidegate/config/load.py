@@ -14,6 +14,7 @@ from tidegate.config.reading import Document, Section
 from tidegate.config.sections import (
     read_lake,
     read_landing,
+    read_lints,
     read_maintenance,
     read_project,
     read_run,
@@ -22,6 +23,7 @@ from tidegate.config.sections import (
     read_table,
 )
 from tidegate.config.settings import Settings
+from tidegate.config.source_sections import read_sources
 from tidegate.errors import ConfigError
 from tidegate.names import nearest
 
@@ -29,8 +31,20 @@ __all__ = ["FILE_NAME", "find_project", "load_settings"]
 
 FILE_NAME = "tidegate.toml"
 
-_SECTIONS = ("project", "lake", "spark", "state", "defaults", "run", "landing", "maintenance", "vars")
-_LATER_SECTIONS = ("sources", "hooks", "contracts", "chunks", "sandbox", "reaper", "server")
+_SECTIONS = (
+    "project",
+    "lake",
+    "spark",
+    "state",
+    "defaults",
+    "run",
+    "landing",
+    "lints",
+    "maintenance",
+    "sources",
+    "vars",
+)
+_LATER_SECTIONS = ("hooks", "contracts", "chunks", "sandbox", "reaper", "server")
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
 
 
@@ -56,10 +70,11 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
     def section(name: str, later: tuple[str, ...] = ()) -> Section:
         return Section(document, (name,), tables.get(name, {}), later)
 
+    project = read_project(section("project"), root)
     settings = Settings(
         root=root,
         file=path,
-        project=read_project(section("project"), root),
+        project=project,
         lake=read_lake(section("lake", ("on_branch_failure", "uri", "ref")), root),
         spark=read_spark(section("spark", ("remote",))),
         state=read_state(section("state"), root),
@@ -68,6 +83,8 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         maintenance=read_maintenance(section("maintenance")),
         defaults=read_table(section("defaults")),
         vars=read_table(section("vars")),
+        sources=read_sources(section("sources"), raw.get("sources"), root, project.namespace),
+        lints=read_lints(section("lints")),
     )
     if document.problems:
         count = len(document.lines())

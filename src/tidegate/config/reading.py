@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -12,10 +13,11 @@ from tidegate.config.environment import FromEnvironment
 from tidegate.config.lines import line_of
 from tidegate.names import nearest
 
-__all__ = ["Document", "Section", "unknown_key"]
+__all__ = ["Document", "Section", "dotted", "unknown_key"]
 
 T = TypeVar("T")
 
+_BARE = re.compile(r"[\w-]+")
 _KINDS = {str: "text", bool: "true or false", int: "a whole number", dict: "a table", list: "a list", float: "a number"}
 
 
@@ -46,7 +48,7 @@ class Section:
         if isinstance(table, dict):
             self.table = table
         else:
-            document.report(path, f"[{'.'.join(path)}] must be a table, not {_describe(table)}")
+            document.report(path, f"[{dotted(path)}] must be a table, not {_describe(table)}")
 
     def report(self, key: str, message: str) -> None:
         self.document.report((*self.path, key), message)
@@ -117,17 +119,31 @@ class Section:
         self.wrong(key, "a table", value)
         return {}
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.raw(key)
+        if value is None:
+            return ()
+        if isinstance(value, list) and all(isinstance(item, str) and item.strip() for item in value):
+            return tuple(map(str, value))
+        self.wrong(key, "a list of texts", value)
+        return ()
+
     def finish(self) -> None:
         for key in self.table:
             if key in self.asked:
                 continue
             if key in self.later:
-                self.report(key, f"'{key}' in [{'.'.join(self.path)}] is not supported by this version; remove it")
+                self.report(key, f"'{key}' in [{dotted(self.path)}] is not supported by this version; remove it")
             else:
-                self.report(key, unknown_key(key, f" in [{'.'.join(self.path)}]", self.asked))
+                self.report(key, unknown_key(key, f" in [{dotted(self.path)}]", self.asked))
 
     def _name(self, key: str) -> str:
-        return f"'{key}' in [{'.'.join(self.path)}]"
+        return f"'{key}' in [{dotted(self.path)}]"
+
+
+def dotted(path: Iterable[str]) -> str:
+    """The path as TOML writes it."""
+    return ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in path)
 
 
 def unknown_key(key: str, where: str, known: Collection[str]) -> str:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
+from tidegate.config.paths import local_path
 from tidegate.config.reading import Section, unknown_key
 from tidegate.config.reserved import why_not_a_name
 from tidegate.config.settings import (
     LakeSection,
     LandingSection,
+    LintsSection,
     MaintenanceSection,
     ProjectSection,
     RunSection,
@@ -24,6 +25,7 @@ from tidegate.config.settings import (
 __all__ = [
     "read_lake",
     "read_landing",
+    "read_lints",
     "read_maintenance",
     "read_project",
     "read_run",
@@ -34,7 +36,6 @@ __all__ = [
 
 _LATER_CATALOGS = ("jdbc", "nessie", "rest")
 _MEMORY = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE | re.ASCII)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def read_project(section: Section, root: Path) -> ProjectSection:
@@ -62,8 +63,8 @@ def read_lake(section: Section, root: Path) -> LakeSection:
         section.report("format", "format 'delta' is not supported by this version; use 'iceberg'")
     lake = LakeSection(
         catalog="embedded",
-        catalog_path=_local_path(section, "catalog_path", ".tidegate/catalog.db", root),
-        warehouse=_local_path(section, "warehouse", ".tidegate/warehouse", root),
+        catalog_path=local_path(section, "catalog_path", ".tidegate/catalog.db", root),
+        warehouse=local_path(section, "warehouse", ".tidegate/warehouse", root),
     )
     section.finish()
     return lake
@@ -75,7 +76,10 @@ def read_spark(section: Section) -> SparkSection:
     if not _MEMORY.fullmatch(memory):
         section.report("memory", f"'memory' in [spark] must be a size such as 2g or 800m, not '{memory}'")
     spark = SparkSection(
-        master=section.text("master", default.master), memory=memory, conf=_conf(section, section.table_of("conf"), ())
+        master=section.text("master", default.master),
+        memory=memory,
+        conf=_conf(section, section.table_of("conf"), ()),
+        functions=section.texts("functions"),
     )
     section.finish()
     return spark
@@ -132,7 +136,7 @@ def read_run(section: Section) -> RunSection:
 
 
 def read_landing(section: Section, root: Path) -> LandingSection:
-    folder = _local_path(section, "root", "landing", root)
+    folder = local_path(section, "root", "landing", root)
     zones = {}
     for name, table in section.table.items():
         if name == "root":
@@ -175,6 +179,17 @@ def _delimiter(section: Section) -> str | None:
     return None
 
 
+def read_lints(section: Section) -> LintsSection:
+    default = LintsSection()
+    levels = ("off", "info", "warning", "error")
+    lints = LintsSection(
+        blast_radius=section.choice("blast_radius", levels, default.blast_radius),
+        freshness_coverage=section.choice("freshness_coverage", levels, default.freshness_coverage),
+    )
+    section.finish()
+    return lints
+
+
 def read_maintenance(section: Section) -> MaintenanceSection:
     default = MaintenanceSection()
     maintenance = MaintenanceSection(
@@ -198,17 +213,3 @@ def read_maintenance(section: Section) -> MaintenanceSection:
 def read_table(section: Section) -> Mapping[str, Any]:
     """[defaults] and [vars] hold what others understand."""
     return dict(section.table)
-
-
-def _local_path(section: Section, key: str, default: str, root: Path) -> Path:
-    value = section.text(key, default)
-    if value.startswith("file:"):
-        parts = urlsplit(value)
-        if parts.netloc in {"", "localhost"} and parts.path:
-            return root / unquote(parts.path)
-        section.report(key, f"'{key}' in [{'.'.join(section.path)}] is not a file on this machine: {value}")
-    elif _SCHEME.match(value):
-        scheme = value.partition(":")[0]
-        where = f"'{key}' in [{'.'.join(section.path)}]"
-        section.report(key, f"{where} must be a local path in this version; '{scheme}:' locations are not supported")
-    return root / Path(value).expanduser()

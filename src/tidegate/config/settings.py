@@ -8,9 +8,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.sources import SourceSettings
+
 __all__ = [
     "LakeSection",
     "LandingSection",
+    "LintsSection",
     "MaintenanceSection",
     "ProjectSection",
     "RunSection",
@@ -38,9 +41,12 @@ class LakeSection:
 
 @dataclass(frozen=True, slots=True)
 class SparkSection:
+    """`functions`: names that this Spark has beyond its own, so that queries may call them."""
+
     master: str = "local[*]"
     memory: str = "2g"
     conf: Mapping[str, str] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,14 @@ class LandingSection:
 
 
 @dataclass(frozen=True, slots=True)
+class LintsSection:
+    """How loud each lint is: off, info, warning or error."""
+
+    blast_radius: str = "info"
+    freshness_coverage: str = "off"
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceSection:
     """What happens to files after a successful run. `after_run` False leaves it all to `tidegate maintain`."""
 
@@ -110,3 +124,5 @@ class Settings:
     maintenance: MaintenanceSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict)
+    lints: LintsSection = field(default_factory=LintsSection)

@@ -29,16 +29,20 @@ class ZoneState:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Names are full names. `lost`: tables whose recorded snapshot is not there any more."""
+    """Names are full names. `lost`: tables whose recorded snapshot is not there any more.
+
+    `silent`: tables of sources outside the lake, which do not say whether they changed.
+    """
 
     tables: Mapping[str, TableInput] = field(default_factory=dict)
     zones: Mapping[str, ZoneState] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()
+    silent: frozenset[str] = frozenset()
     namespace: str = ""
 
     @property
     def any(self) -> bool:
-        return bool(self.tables or self.zones)
+        return bool(self.tables or self.zones or self.silent)
 
     def expired(self, progress: Progress) -> str | None:
         return next((self.short(name) for name in sorted(self.lost) if name in progress.tables), None)
@@ -56,6 +60,7 @@ class Inputs:
                 found.append(f"columns of {self.short(name)} changed")
             elif before.snapshot_id != now.snapshot_id:
                 found.append(f"{self.short(name)} changed")
+        found += [f"{self.short(name)} does not say whether it changed" for name in sorted(self.silent)]
         for zone, state in sorted(self.zones.items()):
             for files, what in ((state.fresh.new, "new"), (state.fresh.replaced, "replaced")):
                 if files:
@@ -72,16 +77,19 @@ def read_inputs(
     """The facts about everything that `model` reads, views looked through to the tables behind them."""
     tables: dict[str, TableInput] = {}
     lost: set[str] = set()
+    silent: set[str] = set()
     for name in _tables_behind(model, compiled):
         metadata = lake.metadata(name)
         if metadata is None:
+            if name.namespace in settings.sources:
+                silent.add(str(name))
             continue
         tables[str(name)] = metadata.table_input()
         seen = progress.tables.get(str(name)) if progress else None
         if isinstance(metadata, TableMetadata) and seen and _is_lost(metadata, seen):
             lost.add(str(name))
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
-    return Inputs(tables, zones, frozenset(lost), settings.project.namespace)
+    return Inputs(tables, zones, frozenset(lost), frozenset(silent), settings.project.namespace)
 
 
 def _is_lost(metadata: TableMetadata, seen: TableInput) -> bool:

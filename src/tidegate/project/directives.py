@@ -28,8 +28,10 @@ def read_directives(
     """The header's directives, and what is wrong with their form; values are not looked at."""
     found: list[Directive] = []
     problems: list[Problem] = []
+    if "@" not in source:
+        return (), ()
     for line, text, in_header in _lines(source):
-        match = _DIRECTIVE.match(text)
+        match = _DIRECTIVE.match(text) if "@" in text else None
         if match is None:
             continue
         key, place = match["key"], Place(file, line, match.start("at") + 1)

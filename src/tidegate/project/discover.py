@@ -16,6 +16,8 @@ __all__ = ["Discovered", "ModelFiles", "discover"]
 
 _ROOTS = ("models", "pipelines")
 _SETTINGS = (".toml", ".yaml", ".yml")
+_CONTRACTS = (".contract.toml", ".odcs.yml", ".odcs.yaml")
+_FOLDER_CONTRACTS = ("contract.toml", "contract.odcs.yml", "contract.odcs.yaml")
 _LAYOUT = "a model is models/<layer>/<name>.sql, models/<namespace>/<layer>/<name>.sql or …/<name>/pipeline.sql"
 
 Home = tuple[str, ...]
@@ -30,6 +32,7 @@ class ModelFiles:
     sources: list[PurePosixPath] = field(default_factory=list)
     sidecars: list[PurePosixPath] = field(default_factory=list)
     tests: list[PurePosixPath] = field(default_factory=list)
+    contracts: list[PurePosixPath] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -46,6 +49,7 @@ class _Files:
     python: list[PurePosixPath] = field(default_factory=list)
     sidecars: list[PurePosixPath] = field(default_factory=list)
     tests: list[PurePosixPath] = field(default_factory=list)
+    contracts: list[PurePosixPath] = field(default_factory=list)
 
 
 def discover(root: Path, namespace: str) -> Discovered:
@@ -68,14 +72,15 @@ def _walk(root: Path, folder: Path, problems: list[Problem]) -> Iterator[PurePos
 
     for parent, folders, files in os.walk(folder, onerror=report):
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        inside = PurePosixPath(Path(parent).relative_to(root).as_posix())
         for name in sorted(files):
             if not name.startswith((".", "__")):
-                yield PurePosixPath(Path(parent, name).relative_to(root).as_posix())
+                yield inside / name
 
 
 def _place(path: PurePosixPath, homes: dict[Home, _Files], found: Discovered) -> None:
     """Give the file to the model whose home it lies in."""
-    kind, folder = path.suffix.lower(), path.parent.parts
+    kind, folder = path.suffix.lower(), path.parts[:-1]
     if path.name == "_defaults.toml":
         found.defaults.append(path)
     elif "tests" in folder[1:]:
@@ -86,13 +91,26 @@ def _place(path: PurePosixPath, homes: dict[Home, _Files], found: Discovered) ->
             message = "no model owns this test: quality tests are in tests/quality/ inside the model's own folder"
             found.problems.append(Problem("MisplacedFile", message, Place(str(path))))
     elif kind in {".sql", ".py", *_SETTINGS}:
+        of_contract = _contract_home(path) if kind in _SETTINGS else None
         is_folder_form = path.stem == ("config" if kind in _SETTINGS else "pipeline") and len(folder) >= 3
-        home = folder if is_folder_form else (*folder, path.stem)
+        home = of_contract or (folder if is_folder_form else (*folder, path.stem))
         if not 3 <= len(home) <= 4:
             found.problems.append(Problem("MisplacedFile", _LAYOUT, Place(str(path))))
             return
         files = homes.setdefault(home, _Files())
+        if of_contract:
+            files.contracts.append(path)
+            return
         {".sql": files.sql, ".py": files.python}.get(kind, files.sidecars).append(path)
+
+
+def _contract_home(path: PurePosixPath) -> Home | None:
+    """Whose contract the file is; None where it is none."""
+    folder, name = path.parent.parts, path.name.lower()
+    if name in _FOLDER_CONTRACTS and len(folder) >= 3:
+        return folder
+    ending = next((ending for ending in _CONTRACTS if name.endswith(ending)), None)
+    return (*folder, path.name[: -len(ending)]) if ending else None
 
 
 def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files], found: Discovered) -> None:
@@ -108,6 +126,10 @@ def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files]
         message = f"the model has two settings files: {' and '.join(str(path) for path in files.sidecars)}"
         place = Place(str(files.sidecars[1]))
         found.problems.append(Problem("AmbiguousSettings", message, place, suggestion="keep one", model=short))
+    if len(files.contracts) > 1:
+        message = f"the model has two contracts: {' and '.join(str(path) for path in files.contracts)}"
+        place = Place(str(files.contracts[1]))
+        found.problems.append(Problem("AmbiguousContract", message, place, suggestion="keep one", model=short))
     for what, name in (("namespace", table.namespace), ("layer", table.layer)):
         if reason := why_not_a_name(name):
             message = f"'{name}' cannot be a {what}: {reason}"
@@ -115,7 +137,7 @@ def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files]
     if not is_plain_name(table.name):
         message = f"'{table.name}' cannot be a table's name: it may hold letters, digits, '_' and '-' only"
         found.problems.append(Problem("ReservedName", message, Place(str(files.sql[0])), model=short))
-    found.models.append(ModelFiles(table, files.sql, files.sidecars, files.tests))
+    found.models.append(ModelFiles(table, files.sql, files.sidecars, files.tests, files.contracts))
 
 
 def _without_sql(files: _Files, short: str, others: list[str]) -> Iterator[Problem]:
@@ -124,7 +146,7 @@ def _without_sql(files: _Files, short: str, others: list[str]) -> Iterator[Probl
         yield Problem("UnsupportedModel", message, Place(str(path)), suggestion="write the model in SQL", model=short)
     if files.python:
         return
-    for path in [*files.sidecars, *files.tests]:
+    for path in [*files.sidecars, *files.contracts, *files.tests]:
         message = f"there is no model '{short}' that this file could belong to"
         yield Problem("OrphanFile", message, Place(str(path)), suggestion=did_you_mean(nearest(short, others)))
 

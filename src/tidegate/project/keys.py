@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from tidegate.config import parse_duration
@@ -133,6 +133,13 @@ def _moment(value: Any) -> str:
     return text
 
 
+def _length_of_time(value: Any) -> timedelta:
+    length = parse_duration(_filled(value))
+    if not length:
+        raise ValueError("must be longer than no time at all")
+    return length
+
+
 def _duration_text(value: Any) -> str:
     parse_duration(_filled(value))
     return _filled(value)
@@ -205,7 +212,7 @@ KEYS: Mapping[str, Key] = {
     "tags": Key(_items, "tags"),
     "column": Key(_column_notes, "columns", repeatable=True),
     "depends_on": Key(_items, "depends_on"),
-    "freshness": Key(_duration_text),
+    "freshness": Key(_length_of_time, "freshness"),
     "max_retries": Key(_count, unless=0),
     "retry_delay_seconds": Key(_count, unless=30),
     "timeout": Key(_duration_text),

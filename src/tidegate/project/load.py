@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from tidegate.config import Settings
+from tidegate.contracts import ModelContract, read_contract
 from tidegate.project.directives import read_directives
 from tidegate.project.discover import ModelFiles, discover
 from tidegate.project.keys import KEYS
@@ -14,7 +15,7 @@ from tidegate.project.model import Model, QualityTest
 from tidegate.project.problems import Place, Problem
 from tidegate.project.project import Project
 from tidegate.project.quality_tests import read_quality_test
-from tidegate.project.settings import Entry, Level, merge_levels, read_level
+from tidegate.project.settings import Entry, Level, conflicts, merge_levels, read_level
 from tidegate.project.sidecars import entries_of, read_settings_file
 from tidegate.project.templates import MacroFile
 
@@ -37,12 +38,14 @@ class _Reader:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._root = str(settings.root)
         self.problems: list[Problem] = []
         self.origins: dict[Path, Mapping[str, Place]] = {}
 
     def text(self, path: PurePosixPath) -> str | None:
         try:
-            return (self.settings.root / path).read_bytes().decode("utf-8-sig")
+            with open(f"{self._root}/{path}", "rb") as stream:
+                return stream.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             message, place = "the file is not UTF-8 text", Place(str(path), line)
@@ -70,6 +73,7 @@ class _Reader:
         models, before = [], len(self.problems)
         tests = tuple(test for path in files.tests if (test := self._quality_test(path)) is not None)
         sidecar = [self.settings_file(path) for path in files.sidecars[:1]]
+        contract = next((self._contract(path, files.table.name) for path in files.contracts), None)
         for path in files.sources:
             source = self.text(path)
             if source is None:
@@ -77,10 +81,12 @@ class _Reader:
             directives, problems = read_directives(source, str(path), KEYS)
             self.problems += problems
             header = self._level(Entry(d.key, d.value, d.place) for d in directives)
-            above = [folders[folder] for folder in reversed(path.parents) if folder in folders]
+            above = [folders[folder] for folder in reversed(path.parents) if folder in folders] if folders else []
+            self.problems += conflicts(sidecar, header)
             merged, origins = merge_levels([base, *above, *sidecar, header])
-            self.origins[Path(path)] = origins
-            models.append(Model(files.table, Path(path), source, merged, tests))
+            place = Path(path)
+            self.origins[place] = origins
+            models.append(Model(files.table, place, source, merged, tests, contract))
         self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
 
@@ -91,6 +97,14 @@ class _Reader:
         test, problems = read_quality_test(Path(path), source)
         self.problems += problems
         return test
+
+    def _contract(self, path: PurePosixPath, table: str) -> ModelContract | None:
+        text = self.text(path)
+        if text is None:
+            return None
+        contract, problems = read_contract(text, str(path), table)
+        self.problems += problems
+        return contract
 
     def _level(self, entries: Iterable[Entry]) -> Level:
         level = read_level(entries)

@@ -8,7 +8,9 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from tidegate.contracts import ModelContract
 from tidegate.names import TableName
+from tidegate.problems import Severity
 
 __all__ = ["Materialized", "Model", "ModelSettings", "QualityTest", "Severity", "Strategy"]
 
@@ -28,11 +30,6 @@ class Materialized(StrEnum):
     TABLE = "table"
     VIEW = "view"
     EPHEMERAL = "ephemeral"
-
-
-class Severity(StrEnum):
-    ERROR = "error"
-    WARN = "warn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +61,7 @@ class ModelSettings:
     owner: str = ""
     tags: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
+    freshness: timedelta | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -95,3 +93,4 @@ class Model:
     source: str
     settings: ModelSettings
     tests: tuple[QualityTest, ...] = ()
+    contract: ModelContract | None = None

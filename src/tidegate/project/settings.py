@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from tidegate.project.keys import KEYS, Key, KindValue
 from tidegate.project.model import Materialized, ModelSettings, Severity, Strategy
 from tidegate.project.problems import Place, Problem, did_you_mean
 
-__all__ = ["Entry", "Level", "merge_levels", "read_level"]
+__all__ = ["Entry", "Level", "conflicts", "merge_levels", "read_level"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,25 @@ def merge_levels(levels: Sequence[Level]) -> tuple[ModelSettings, Mapping[str, P
             merged["columns"] = ({**columns[0], **level.values["columns"][0]}, level.values["columns"][1])
     settings = ModelSettings(**{name: value for name, (value, _) in merged.items()})
     return settings, {name: place for name, (_, place) in merged.items()}
+
+
+def conflicts(sidecar: Sequence[Level], header: Level) -> Iterator[Problem]:
+    """Directives that say something else than the settings file beside them: they win, but hardly by intention."""
+    for level in sidecar:
+        for name, (value, place) in header.values.items():
+            other, elsewhere = level.values.get(name, (value, place))
+            if other == value or name in ("columns", "materialized"):
+                continue
+            message = f"{_NAMES.get(name, name)} is {_shown(value)} here and {_shown(other)} in {elsewhere.file}"
+            fix = "say it in one place; as it is, the directive wins"
+            yield Problem("ConflictingSettings", message, place, severity=Severity.WARN, suggestion=fix)
+
+
+_NAMES = {"strategy": "merge_strategy"}
+
+
+def _shown(value: Any) -> str:
+    return f"'{', '.join(map(str, value)) if isinstance(value, tuple) else value}'"
 
 
 def _settle_kind(values: dict[str, tuple[Any, Place]], problems: list[Problem]) -> dict[str, tuple[Any, Place]]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.compiler import compile_project
+from tidegate.compiler import compile_from_disk
 from tidegate.config import Settings
 from tidegate.errors import BranchMissingError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
-from tidegate.project import load_project
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
@@ -60,7 +59,7 @@ def publish_run(
 def _archive(settings: Settings, catalog: BranchCatalog) -> tuple[str, ...]:
     """The publish is done: what goes wrong now is told, not raised."""
     try:
-        compiled = compile_project(load_project(settings), settings, catalog.head(MAIN), {})
+        _, compiled, _ = compile_from_disk(settings, catalog.head(MAIN), {})
         return () if compiled.errors else archive_consumed(compiled, settings, BranchView(catalog, MAIN))[1]
     except TidegateError as error:
         return (f"landing files were not archived: {error}",)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler import compile_project
+from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.errors import (
@@ -26,7 +26,7 @@ from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.selection import select
-from tidegate.project import Project, load_project
+from tidegate.project import Project
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
@@ -133,13 +133,17 @@ class _Run:
 
     def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
         catalog = open_catalog(self.settings)
-        project = load_project(self.settings)
-        compiled = compile_project(project, self.settings, catalog.head(MAIN), self.options.vars)
+        project, compiled, discovery = compile_from_disk(self.settings, catalog.head(MAIN), self.options.vars)
+        if self.settings.sources:
+            facts = {"sources": len(self.settings.sources), "tables": len(discovery.tables)}
+            self.emit("discover_complete", None, facts)
         counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
         self.emit("compile_complete", None, counts)
         if compiled.errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         for diagnostic in compiled.diagnostics:
+            if diagnostic.severity is not DiagnosticSeverity.WARNING:
+                continue
             place = f"{diagnostic.span.file}:{diagnostic.span.line}: " if diagnostic.span else ""
             self.emit("warning", diagnostic.model, {"message": f"{place}{diagnostic.message}"})
         return project, compiled, catalog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.compiler.tables import IS_CURRENT
 from tidegate.errors import StrategyError
 from tidegate.write.columns import Column, Columns
 from tidegate.write.deletes import refuse_mass_delete
@@ -12,7 +13,7 @@ from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_ro
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import replace_table, starts_anew
-from tidegate.write.versions import IS_CURRENT, OP, History, changes_sql, first_versions_sql
+from tidegate.write.versions import OP, History, changes_sql, first_versions_sql
 
 __all__ = ["write_scd2"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.compiler.tables import IS_CURRENT
 from tidegate.write.columns import Column, Columns
 from tidegate.write.drift import aligned
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import null_safe_join, quote, timestamp
 
-__all__ = ["IS_CURRENT", "OP", "History", "changes_sql", "first_versions_sql"]
+__all__ = ["OP", "History", "changes_sql", "first_versions_sql"]
 
-IS_CURRENT = "is_current"
 OP = "__tidegate_op"
 _AT, _START, _NEXT, _FRESH, _ATTRS = (f"__tidegate_{name}" for name in ("at", "start", "next", "fresh", "attrs"))
 _PREVIOUS, _ENDS, _FIRST, _PLACE = (f"__tidegate_{name}" for name in ("previous", "ends", "first", "place"))

@@ -17,7 +17,7 @@ from tidegate.jsontext import json_text
 from tidegate.names import nearest
 from tidegate.state import EventRecord, ModelRunRecord, RunRecord, StateReader
 
-__all__ = ["history", "logs"]
+__all__ = ["find_run", "history", "logs"]
 
 
 @click.command()
@@ -96,7 +96,7 @@ def logs(invocation: Invocation, run_id: str) -> None:
       tidegate logs run-20261115-101112-123
     """
     with open_workspace(invocation).state() as state:
-        run = _find(state, run_id)
+        run = find_run(state, run_id)
         events, models = state.events(run.run_id), state.model_runs(run.run_id)
         checks = state.checks(run.run_id)
     document = {
@@ -108,7 +108,7 @@ def logs(invocation: Invocation, run_id: str) -> None:
     invocation.output().show(document, lambda: _log_lines(run, events, models))
 
 
-def _find(state: StateReader, run_id: str) -> RunRecord:
+def find_run(state: StateReader, run_id: str) -> RunRecord:
     newest = state.runs(200)
     if run_id == "latest":
         if newest:

@@ -1,4 +1,4 @@
-"""`ls` and `show`: the project's models, without a JVM."""
+"""`ls` and `show`: the project's models and sources, without a JVM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 
 import click
 
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
 from tidegate.cli.diagnostics import count_line
 from tidegate.cli.facts import ModelFacts, gather_facts
 from tidegate.cli.table import clean, duration, plural, size, text_table, timestamp
@@ -21,16 +21,34 @@ _SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns")
 
 
 @click.command()
+@click.option("--sources", is_flag=True, help="List the tables of the sources instead; each of them is asked.")
 @common_options
 @pass_invocation
-def ls(invocation: Invocation) -> None:
+def ls(invocation: Invocation, sources: bool) -> int:
     """List the models of the project.
 
     \b
     Example:
       tidegate ls
+      tidegate ls --sources
     """
     workspace = open_workspace(invocation)
+    return _list_sources(invocation, workspace) if sources else _list_models(invocation, workspace)
+
+
+def _list_sources(invocation: Invocation, workspace: Workspace) -> int:
+    from tidegate.cli.source_tables import discovery_document, discovery_lines, discovery_notes
+    from tidegate.sources import known_tables
+
+    found = known_tables(workspace.settings, refresh=True)
+    output = invocation.output()
+    output.show(discovery_document(found), lambda: discovery_lines(found, len(workspace.settings.sources)))
+    for line in discovery_notes(found):
+        output.note(line)
+    return 1 if found.failures else 0
+
+
+def _list_models(invocation: Invocation, workspace: Workspace) -> int:
     compiled = workspace.compile()
     with workspace.state() as state:
         latest = state.latest_of_each_model()
@@ -46,7 +64,8 @@ def ls(invocation: Invocation) -> None:
     document = {"models": [asdict(m) for m in models], "diagnostics": [asdict(d) for d in compiled.diagnostics]}
     invocation.output().show(document, lines)
     if compiled.errors:
-        invocation.output().note(f"The project has {count_line(compiled.errors)}: `tidegate run` shows them.")
+        invocation.output().note(f"The project has {count_line(compiled.errors)}: `tidegate compile` shows them.")
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

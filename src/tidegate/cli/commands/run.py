@@ -4,41 +4,16 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import Any
 
 import click
 
 from tidegate.cli.console import RunConsole, open_view
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
-from tidegate.planner.intervals import parse_time
+from tidegate.cli.options import Moment, check_times, variables_option
 from tidegate.runs import RunOptions, publish_run, run_project
 from tidegate.runs.result import RunResult
 
 __all__ = ["publish", "run"]
-
-
-class Moment(click.ParamType[datetime]):
-    """A day or an ISO 8601 time; without a zone it is UTC."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        if isinstance(value, datetime):
-            return value
-        try:
-            return parse_time(value)
-        except ValueError:
-            self.fail(f"'{value}' is not a time: write 2026-11-15 or 2026-11-15T10:00:00.", param, ctx)
-
-
-def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    variables = {}
-    for value in values:
-        name, equals, text = value.partition("=")
-        if not equals or not name.isidentifier():
-            raise click.BadParameter(f"'{value}' is not of the form name=value.", ctx, param)
-        variables[name] = text
-    return variables
 
 
 @click.command()
@@ -48,7 +23,7 @@ def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
 @click.option("--from", "from_", type=Moment(), metavar="TIME", help="First interval of time_interval models (UTC).")
 @click.option("--to", type=Moment(), metavar="TIME", help="End of the intervals, not included (UTC).")
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="How many models run side by side.")
-@click.option("--var", "variables", multiple=True, callback=_variables, metavar="NAME=VALUE", help="For var('NAME').")
+@variables_option
 @click.option("--fail-fast", is_flag=True, help="Start no further model after the first failure.")
 @click.option("--no-publish", is_flag=True, help="Keep the branch, for `tidegate publish RUN`.")
 @click.option("--allow-deletes", is_flag=True, help="Let a model delete more than half of its table's keys.")
@@ -78,10 +53,7 @@ def run(
     Example:
       tidegate run silver.orders+
     """
-    if from_ is not None and to is not None and from_ >= to:
-        raise click.UsageError(f"--from ({from_:%Y-%m-%d %H:%M}) must be before --to ({to:%Y-%m-%d %H:%M}).")
-    if full_refresh and (from_ is not None or to is not None):
-        raise click.UsageError("--full-refresh rebuilds a table whole; --from and --to alone rebuild those intervals.")
+    check_times(full_refresh, from_, to)
     workspace = open_workspace(invocation)
     options = RunOptions(
         select=select,

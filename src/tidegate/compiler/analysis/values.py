@@ -13,10 +13,14 @@ __all__ = ["UNKNOWN", "Analysis", "Finding", "Scope", "Source", "Typed"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something outside that a query reads: a table in full (`shop.silver.orders`) or a zone (`landing:orders`)."""
+    """Something outside that a query reads: a table in full (`shop.silver.orders`) or a zone (`landing:orders`).
+
+    `open`: that its columns are not known is nothing to tell; they are when it is read.
+    """
 
     key: str
     relation: Relation
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from tidegate.compiler.drafts import Workspace
 from tidegate.compiler.inlining import tables_through
@@ -56,25 +56,45 @@ def _upstream(table: TableName, edges: Graph) -> set[TableName]:
 
 
 def waves_of(edges: Graph) -> tuple[tuple[TableName, ...], ...]:
-    """Each wave holds, in order of name, all that waits for nothing but earlier waves."""
-    waiting = {table: {other for other in upstream if other in edges} for table, upstream in edges.items()}
+    """Each wave holds, in order of name, all that waits for nothing but earlier waves. A circle is in none."""
+    missing, readers = _counted(edges)
+    ready = sorted(table for table, count in missing.items() if not count)
     waves = []
-    while ready := sorted(table for table, upstream in waiting.items() if not upstream):
+    while ready:
         waves.append(tuple(ready))
-        done = set(ready)
-        waiting = {table: upstream - done for table, upstream in waiting.items() if table not in done}
+        ready = sorted(_released(ready, missing, readers))
     return tuple(waves)
+
+
+def _counted(edges: Graph) -> tuple[dict[TableName, int], dict[TableName, list[TableName]]]:
+    """For each table how many it waits for, and who waits for it."""
+    missing: dict[TableName, int] = dict.fromkeys(edges, 0)
+    readers: dict[TableName, list[TableName]] = {table: [] for table in edges}
+    for table, upstream in edges.items():
+        for other in upstream:
+            if other in readers:
+                missing[table] += 1
+                readers[other].append(table)
+    return missing, readers
+
+
+def _released(
+    done: Iterable[TableName], missing: dict[TableName, int], readers: Mapping[TableName, list[TableName]]
+) -> Iterator[TableName]:
+    for table in done:
+        for reader in readers[table]:
+            missing[reader] -= 1
+            if not missing[reader]:
+                yield reader
 
 
 def _cycles(edges: Graph) -> Iterator[tuple[TableName, ...]]:
     """One shortest circle through each knot of models, beginning at its first name."""
-    left = dict(edges)
-    while True:
-        before = len(left)
-        left = {table: {other for other in upstream if other in left} for table, upstream in left.items()}
-        left = {table: upstream for table, upstream in left.items() if upstream}
-        if len(left) == before:
-            break
+    missing, readers = _counted(edges)
+    ready = [table for table, count in missing.items() if not count]
+    while ready:
+        ready = list(_released(ready, missing, readers))
+    left = {table: {other for other in edges[table] if missing.get(other)} for table, count in missing.items() if count}
     told: set[TableName] = set()
     for table in sorted(left):
         if table not in told and (path := _way_back(table, left)):

@@ -13,10 +13,11 @@ __all__ = ["parse_text"]
 
 
 def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
-    for rendering in draft.renderings:
+    for rendering in draft.content.renderings:
         parsed = parse_query(rendering.text or "")
         if isinstance(parsed, SqlFault):
             place = work.place(draft, rendering.later, parsed.offset)
             yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
             return
         rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)
+        draft.star = draft.star or rendering.facts.star

@@ -120,6 +120,10 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
         if found and found.model.settings.materialized is Materialized.VIEW:
             message = f"append_only cannot tell which rows of the view {work.short(name)} are new"
             yield work.error(draft, "AppendOverView", message, place, "make it ephemeral, or read what it reads")
+        elif found is None and name.namespace in work.settings.sources and name not in work.outside.heads:
+            message = f"append_only cannot tell which rows of the source {work.short(name)} are new"
+            fix = "use merge_strategy incremental with a unique_key, or filter by watermark_value"
+            yield work.error(draft, "AppendOverSource", message, place, fix)
     inner = any(join.inner for _, _, join in reads.joins)
     if inner and reads.driving and reads.looked_up - reads.driving:
         first, other = _name(work, min(reads.driving, key=str)), _name(work, min(reads.looked_up, key=str))

@@ -18,6 +18,6 @@ def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         if isinstance(result, Fault):
             yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
             return
-        first = draft.renderings[0] if draft.renderings else None
+        first = draft.content.renderings[0] if draft.content.renderings else None
         if first is None or (first.text, first.landings) != (result.text, result.landings):
-            draft.renderings.append(Rendering(later, result.landings, result.text))
+            draft.content.renderings.append(Rendering(later, result.landings, result.text))

@@ -31,8 +31,9 @@ def resolve_names(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 def _resolve_zone(
     work: Workspace, draft: Draft, rendering: Rendering, reference: Reference, call: LandingCall
 ) -> Iterator[Diagnostic]:
+    draft.inputs[f"landing:{call.zone}"] = None
     draft.landings.add(call.zone)
-    draft.landing_reads.append(landing_read(call, work.settings))
+    draft.content.landing_reads.append(landing_read(call, work.settings))
     if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
         place = work.place(draft, rendering.later, reference.start)
         suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
@@ -42,6 +43,7 @@ def _resolve_zone(
 
 
 def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
+    draft.inputs[".".join(reference.parts)] = None
     table = work.tables.find(reference.parts)
     if table is None:
         yield _unknown(work, draft, rendering, reference)
@@ -54,6 +56,7 @@ def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
 def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """`depends_on` orders what no query shows."""
     for name in draft.model.settings.depends_on if draft.test is None else ():
+        draft.inputs[name] = None
         place = work.project.origin(draft.model, "depends_on")
         table = work.tables.find(name.split("."))
         if table is None:

@@ -1,0 +1,54 @@
+"""dbt in an environment of its own, made once and kept in the cache folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from tidegate.config.cache import cache_folder
+
+__all__ = ["dbt_command", "dbt_environment", "dbt_version"]
+
+REQUIREMENTS = Path(__file__).parent / "dbt-requirements.txt"
+_FINISHED = ".installed"
+_INSTALL_SECONDS = 900
+
+
+def dbt_command() -> list[str]:
+    """`dbt parse` of the environment for these requirements and this Python; it is made if it is not there."""
+    key = f"{sys.version_info.major}.{sys.version_info.minor}\n{REQUIREMENTS.read_text()}"
+    folder = cache_folder() / "benchmarks" / f"dbt-{sha256(key.encode()).hexdigest()[:12]}"
+    if not (folder / _FINISHED).exists():
+        _install(folder)
+    return [str(folder / "bin" / "dbt"), "parse"]
+
+
+def dbt_environment(project: Path) -> Mapping[str, str]:
+    """No network, and the profile that lies in the project."""
+    return {**os.environ, "DBT_PROFILES_DIR": str(project), "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+
+
+def dbt_version() -> str:
+    pinned = dict(re.findall(r"^(dbt-core|dbt-spark)==(\S+)$", REQUIREMENTS.read_text(), re.MULTILINE))
+    return f"dbt-core {pinned['dbt-core']}, dbt-spark {pinned['dbt-spark']}"
+
+
+def _install(folder: Path) -> None:
+    print(f"Installing dbt into {folder}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    _run(sys.executable, "-m", "venv", str(folder))
+    _run(str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS))
+    (folder / _FINISHED).touch()
+
+
+def _run(*command: str) -> None:
+    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    done = subprocess.run(command, env=environment, timeout=_INSTALL_SECONDS, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}; --no-dbt measures without the comparison")

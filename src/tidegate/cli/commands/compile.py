@@ -1,0 +1,124 @@
+"""`compile`: everything that is wrong with the project, without a JVM; again on every save if asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from tidegate.cli.compilation import compile_workspace
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.failures import error_document, error_lines
+from tidegate.cli.options import variables_option
+from tidegate.cli.paint import Paint, painter
+from tidegate.errors import SelectionError, TidegateError
+from tidegate.names import nearest
+
+__all__ = ["compile_"]
+
+_FOLDERS = ("models", "pipelines", "macros", "contracts")
+_MOST_NAMED = 3
+
+
+@click.command("compile")
+@click.option("--watch", is_flag=True, help="Compile again on every save, until Ctrl-C.")
+@click.option("--explain", metavar="CODE", help="Say what a diagnostic means and what to do about it.")
+@click.option(
+    "--against",
+    metavar="REF",
+    help="Tell also what changed for readers of the tables since a git ref, or since what was last `published`.",
+)
+@variables_option
+@common_options
+@pass_invocation
+def compile_(
+    invocation: Invocation, watch: bool, explain: str | None, against: str | None, variables: dict[str, str]
+) -> int:
+    """Tell everything that is wrong with the project; nothing is run.
+
+    Ends with 1 if there is an error. No JVM is started.
+
+    \b
+    Example:
+      tidegate compile
+      tidegate compile --watch
+      tidegate compile --against main
+      tidegate compile --explain UnknownDependency
+    """
+    if explain is not None:
+        return _explain(invocation, explain)
+    if watch:
+        return _watch(invocation, variables, against)
+    done = compile_workspace(open_workspace(invocation), variables, against)
+    invocation.output().show(done.document(), lambda: done.lines(painter(sys.stdout)))
+    return done.exit_code
+
+
+def _explain(invocation: Invocation, code: str) -> int:
+    from tidegate.compiler.registry import DiagnosticKind, registry
+
+    def lines(kind: DiagnosticKind, paint: Paint) -> Iterator[str]:
+        yield f"{paint(f'{kind.severity}[{kind.code}]', kind.severity)}: {kind.summary}"
+        yield ""
+        yield kind.why
+        yield f"{paint('fix:', 'help')} {kind.fix}"
+
+    kinds = {name.lower(): kind for name, kind in registry().items()}
+    kind = kinds.get(code.lower())
+    if kind is None:
+        close = nearest(code, registry())
+        meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        raise SelectionError(f"There is no diagnostic '{code}'", remedy=f"{meant}docs/diagnostics.md lists all.")
+    invocation.output().show(asdict(kind), lambda: lines(kind, painter(sys.stdout)))
+    return 0
+
+
+def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | None) -> int:
+    from tidegate.cli.watch import Watched, watch
+    from tidegate.config.load import FILE_NAME, find_project
+
+    if invocation.project is None and invocation.config is None:
+        invocation.project = find_project(invocation.root)
+    root = invocation.root.absolute()
+    folders, files = [root / name for name in _FOLDERS], [invocation.config or root / FILE_NAME]
+    landing = _landing_root(invocation) or root / "landing"
+    # Before the first compilation, so that a save during it is not missed.
+    changes = watch(lambda: Watched(folders, files, [landing]))
+    try:
+        while True:
+            _compile_once(invocation, variables, against)
+            landing = _landing_root(invocation) or landing
+            changed = sorted(next(changes))
+            if not invocation.json:
+                print(f"\n{_named(changed, root)} changed\n", flush=True)
+    except KeyboardInterrupt:
+        if not invocation.json:
+            print()
+        return 0
+
+
+def _landing_root(invocation: Invocation) -> Path | None:
+    with suppress(TidegateError):
+        return open_workspace(invocation).settings.landing.root
+    return None
+
+
+def _compile_once(invocation: Invocation, variables: Mapping[str, str], against: str | None) -> None:
+    """Show one compilation, or why there is none."""
+    try:
+        done = compile_workspace(open_workspace(invocation), variables, against)
+        document, lines = done.document(), done.lines(painter(sys.stdout))
+    except TidegateError as error:
+        document, lines = error_document(error), error_lines(error, invocation.root)
+    invocation.stream().show(document, lambda: lines)
+    sys.stdout.flush()
+
+
+def _named(changed: list[str], root: Path) -> str:
+    names = [path.removeprefix(f"{root}/") for path in changed[:_MOST_NAMED]]
+    rest = len(changed) - _MOST_NAMED
+    return ", ".join(names) + (f" and {rest} more" if rest > 0 else "")

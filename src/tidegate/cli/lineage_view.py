@@ -1,0 +1,214 @@
+"""What `lineage` shows of one model or column: the value behind the text, the JSON and the drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tidegate.compiler.lineage import Branch, LineageGraph
+from tidegate.compiler.tables import table_columns
+from tidegate.compiler.values import Compiled, EdgeKind
+from tidegate.datatypes import Relation
+from tidegate.errors import SelectionError
+from tidegate.names import TableName, nearest
+
+__all__ = ["Direction", "Link", "Node", "Target", "View", "find_target", "view"]
+
+
+class Direction(StrEnum):
+    UP = "upstream"
+    DOWN = "downstream"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Node:
+    """A column, under the name that a person of the project writes; `column` empty: the rows of the table."""
+
+    table: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The way of the data: `target` comes from `source`."""
+
+    source: Node
+    target: Node
+    kind: EdgeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`key` is the table as lineage knows it, `column` None: all of its columns."""
+
+    key: str
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`trees`: one for each column asked for, with its type if known. `tables`: what it reads, or what reads it.
+
+    `conditions`: upstream, the columns that decide which rows the table has; downstream, the tables (`column` empty)
+    whose rows it decides.
+    """
+
+    table: str
+    column: str | None
+    direction: Direction
+    trees: tuple[tuple[Branch, str | None], ...]
+    tables: tuple[str, ...]
+    conditions: tuple[Node, ...]
+    namespace: str
+
+    def node(self, branch: Branch) -> Node:
+        return Node(_short(branch.table, self.namespace), branch.column)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Each once, those of the conditions last. Where no column is known, the tables themselves."""
+        found = {link: None for tree, _type in self.trees for link in self._links_of(tree)}
+        for table in self.tables if not self.trees else ():
+            ends = (Node(table, ""), Node(self.table, ""))
+            found[Link(*(ends if self.direction is Direction.UP else ends[::-1]), EdgeKind.IDENTITY)] = None
+        for node in self.conditions:
+            if self.direction is Direction.UP:
+                found[Link(node, Node(self.table, ""), EdgeKind.CONDITION)] = None
+            else:
+                found |= {Link(self.node(tree), node, EdgeKind.CONDITION): None for tree, _ in self._starts}
+        return tuple(found)
+
+    @property
+    def _starts(self) -> tuple[tuple[Branch, str | None], ...]:
+        return self.trees if self.column is not None else ()
+
+    def _links_of(self, branch: Branch) -> Iterator[Link]:
+        for other in branch.branches:
+            ends = (self.node(other), self.node(branch))
+            source, target = ends if self.direction is Direction.UP else ends[::-1]
+            yield Link(source, target, other.kind or EdgeKind.IDENTITY)
+            yield from self._links_of(other)
+
+    def document(self) -> Mapping[str, Any]:
+        return {
+            "model": self.table,
+            "column": self.column,
+            "direction": self.direction,
+            "columns": [{"name": tree.column, "type": type_} for tree, type_ in self.trees],
+            "tables": list(self.tables),
+            "edges": [
+                {"from": _end(link.source), "to": _end(link.target), "kind": link.kind}
+                for link in self.links
+                if link.source.column and link.target.column
+            ],
+            "conditions": [_end(node) for node in self.conditions],
+        }
+
+
+def _end(node: Node) -> Mapping[str, str | None]:
+    return {"table": node.table, "column": node.column or None}
+
+
+def find_target(text: str, compiled: Compiled, graph: LineageGraph) -> Target:
+    """`silver.orders`, `silver.orders.amount`, `landing:orders`, each with or without the namespace."""
+    known = {str(table).lower(): str(table) for table in _tables(compiled)}
+    known |= {f"landing:{zone}".lower(): f"landing:{zone}" for m in compiled.models.values() for zone in m.zones}
+    names = {_short(key, compiled.namespace): key for key in known.values()}
+    known |= {name.lower(): key for name, key in names.items()}
+    if (key := known.get(text.lower())) is not None:
+        return Target(key)
+    head, _, column = text.rpartition(".")
+    if (key := known.get(head.lower())) is None:
+        raise _unknown(text, head, names, compiled)
+    columns = _columns(key, compiled, graph)
+    found = next((name for name in columns if name.lower() == column.strip("`").lower()), None)
+    if found is None:
+        raise _unknown_column(_short(key, compiled.namespace), column, columns)
+    return Target(key, found)
+
+
+def _tables(compiled: Compiled) -> Iterator[TableName]:
+    for table, model in compiled.models.items():
+        yield table
+        yield from model.sources
+
+
+def _unknown(text: str, head: str, names: Mapping[str, str], compiled: Compiled) -> SelectionError:
+    by_last_part = tuple(sorted(n for n in names if n.rpartition(".")[2].lower() == text.lower()))
+    close = by_last_part[:3] or nearest(text, names) or nearest(head, names)
+    meant = f"Did you mean {' or '.join(close)}? " if close else ""
+    broken = "A model with errors is left out: `tidegate compile` shows them." if compiled.errors else ""
+    return SelectionError(f"There is no model '{text}'", remedy=f"{meant}{broken or '`tidegate ls` lists the models.'}")
+
+
+def _unknown_column(table: str, column: str, columns: tuple[str, ...]) -> SelectionError:
+    if not columns:
+        return SelectionError(f"The columns of {table} are not known, so neither is '{column}'")
+    close = nearest(column, columns)
+    remedy = f"Did you mean {' or '.join(close)}?" if close else f"It has {', '.join(columns)}."
+    return SelectionError(f"{table} has no column '{column}'", remedy=remedy)
+
+
+def view(compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None) -> View:
+    """Without a column and a depth, one step: the whole way of every column would be too much to look at."""
+    key, names = target.key, (target.column,) if target.column else _columns(target.key, compiled, graph)
+    depth = 1 if depth is None and target.column is None else depth
+    grow = graph.upstream_tree if direction is Direction.UP else graph.downstream_tree
+    relation = _relation(key, compiled)
+    return View(
+        table=_short(key, compiled.namespace),
+        column=target.column,
+        direction=direction,
+        trees=tuple((grow(key, name, depth), _type(relation, name)) for name in names),
+        tables=tuple(_neighbours(key, compiled, direction)),
+        conditions=tuple(_conditions(compiled, graph, target, direction, depth)),
+        namespace=compiled.namespace,
+    )
+
+
+def _relation(key: str, compiled: Compiled) -> Relation | None:
+    """The columns of its table, which may be more than those of its query."""
+    model = compiled.models.get(TableName(*key.split("."))) if key.count(".") == 2 else None
+    return table_columns(model.model.settings, model.relation) if model else None
+
+
+def _columns(key: str, compiled: Compiled, graph: LineageGraph) -> tuple[str, ...]:
+    relation = _relation(key, compiled)
+    own = [column.name for column in relation.columns] if relation else []
+    if relation and relation.complete:
+        return tuple(own)
+    return tuple({name.lower(): name for name in (*graph.columns(key), *own)}.values())
+
+
+def _type(relation: Relation | None, name: str) -> str | None:
+    found = relation.find(name) if relation else None
+    return found.type.text if found and found.type.known else None
+
+
+def _neighbours(key: str, compiled: Compiled, direction: Direction) -> Iterator[str]:
+    for table, model in compiled.models.items():
+        reads = [*map(str, (*model.depends_on, *model.sources, *model.inlined)), *(f"landing:{z}" for z in model.zones)]
+        if direction is Direction.DOWN and key in reads:
+            yield table.short(compiled.namespace)
+        elif direction is Direction.UP and str(table) == key:
+            yield from (_short(other, compiled.namespace) for other in reads)
+
+
+def _conditions(
+    compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None
+) -> Iterator[Node]:
+    if direction is Direction.DOWN:
+        names = (target.column,) if target.column else _columns(target.key, compiled, graph)
+        steps = (step for name in names for step in graph.impact(target.key, name))
+        reached = {step.table for step in steps if step.column is None and (depth is None or step.depth <= depth)}
+        yield from (Node(_short(table, compiled.namespace), "") for table in sorted(reached))
+        return
+    for table, model in compiled.models.items():
+        if str(table) == target.key:
+            yield from (Node(_short(o.table, compiled.namespace), o.column) for o in model.conditions)
+
+
+def _short(key: str, namespace: str) -> str:
+    return key.removeprefix(f"{namespace}.")

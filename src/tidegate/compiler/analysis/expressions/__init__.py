@@ -1,0 +1,1 @@
+"""How the type of each kind of expression follows from its parts."""

@@ -1,0 +1,278 @@
+"""Calls of functions: plain ones, aggregates, windows, lambdas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
+from tidegate.compiler.analysis.expressions.nested import field_of
+from tidegate.compiler.analysis.functions import FUNCTIONS, NAMES
+from tidegate.compiler.analysis.functions.classes import CLASSES
+from tidegate.compiler.analysis.functions.times import extracted
+from tidegate.compiler.analysis.functions.values import Call, Function
+from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
+from tidegate.compiler.values import DiagnosticSeverity
+from tidegate.datatypes import BOOLEAN
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+
+__all__ = ["CALLS", "WRITTEN_AS", "LambdaScope", "call_of"]
+
+WRITTEN_AS = "spark_name"
+"""The key of a node's meta under which the parser may keep the function's name as it was written."""
+
+
+def _check_name(name: str, node: Any, scope: Scope) -> bool:
+    """Whether Spark has such a function."""
+    folded = name.lower()
+    if folded in NAMES:
+        return True
+    own: frozenset[str] = getattr(scope, "own_functions", frozenset())
+    if name not in own and folded not in own:
+        near = nearest(folded, [*NAMES, *own])
+        scope.report("UnknownFunction", f"unknown function '{name}'", node, did_you_mean(near))
+    return False
+
+
+class LambdaScope:
+    """What the body of a lambda sees: its variables, then what is around it."""
+
+    __slots__ = ("around", "own_functions", "variables")
+
+    variables: dict[str, Typed]
+
+    def __init__(self, around: Scope, variables: dict[str, Typed]) -> None:
+        self.around = around
+        self.own_functions: frozenset[str] = getattr(around, "own_functions", frozenset())
+        outer: dict[str, Typed] = around.variables if isinstance(around, LambdaScope) else {}
+        self.variables = {**outer, **variables}
+
+    def column(self, node: Any) -> Typed:
+        """The parser leaves a variable that is spelt in another case as a column."""
+        parts = node.parts if type(node) is exp.Column else []
+        if parts and (found := self.variables.get(parts[0].name.lower())) is not None:
+            for part in parts[1:]:
+                found = field_of(found, part.name) or UNKNOWN
+            return found
+        return self.around.column(node)
+
+    def subquery(self, node: Any) -> Typed:
+        return self.around.subquery(node)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        node: Any,
+        suggestion: str | None = None,
+        severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
+    ) -> None:
+        self.around.report(code, message, node, suggestion, severity)
+
+
+def _identifier(node: Any, scope: Scope) -> Typed:
+    """Inside a lambda its variables are bare names."""
+    return scope.variables.get(node.name.lower(), UNKNOWN) if isinstance(scope, LambdaScope) else UNKNOWN
+
+
+def _body(node: Any, scope: Scope, given: Sequence[Typed]) -> Typed:
+    """What a lambda gives where its variables have these types."""
+    if type(node) is not exp.Lambda:
+        return type_of(node, scope)
+    names = [variable.name.lower() for variable in node.expressions]
+    variables = {name: given[i] if i < len(given) else UNKNOWN for i, name in enumerate(names)}
+    return type_of(node.this, LambdaScope(scope, variables))
+
+
+def _called(node: Any, scope: Scope) -> Typed:
+    name, take = CLASSES[type(node)]
+    written = node.meta.get(WRITTEN_AS)
+    if written is not None and not _check_name(str(written), node, scope):
+        _arguments(take(node), scope)
+        return UNKNOWN
+    return _apply(FUNCTIONS[name], take(node), node, scope)
+
+
+def _anonymous(node: Any, scope: Scope) -> Typed:
+    name = str(node.name)
+    function = FUNCTIONS.get(name.lower())
+    nodes = node.expressions
+    if function is None:
+        _check_name(name, node, scope)
+        _arguments(nodes, scope)
+        return UNKNOWN
+    _check_count(function, nodes, node, scope)
+    return _apply(function, nodes, node, scope)
+
+
+def _foreign(node: Any, scope: Scope) -> Typed:
+    """The parser knows functions of many systems. One without a rule here is none of Spark's.
+
+    Only what is written as a call has a position: `current_role` alone may be a column.
+    """
+    if "start" in node.meta:
+        _check_name(str(node.meta.get(WRITTEN_AS) or node.sql_name()), node, scope)
+    _arguments(list(node.iter_expressions()), scope)
+    return UNKNOWN
+
+
+def _check_count(function: Function, nodes: list[Any], node: Any, scope: Scope) -> None:
+    if any(type(argument) in (exp.Star, exp.Kwarg) or argument.is_star for argument in nodes):
+        return
+    count = len(nodes)
+    if function.takes_count(count):
+        return
+    message = f"{function.name} takes {function.wanted}, not {count}"
+    scope.report("WrongArguments", message, node)
+
+
+def _arguments(nodes: Sequence[Any], scope: Scope) -> list[Typed]:
+    return [UNKNOWN if type(node) is exp.Lambda else type_of(node, scope) for node in nodes]
+
+
+def _apply(function: Function, nodes: Sequence[Any], node: Any, scope: Scope) -> Typed:
+    plain = _plain(nodes, scope)
+    if plain is None:
+        _arguments(nodes, scope)
+        return function.result_alone
+    call = Call(function.name, node, plain, _arguments(plain, scope), scope, type_of, _body)
+    return function.typed(call)
+
+
+def _plain(nodes: Sequence[Any], scope: Scope) -> Sequence[Any] | None:
+    """The arguments without DISTINCT and ORDER BY; None where they are given by name."""
+    for node in nodes:
+        if type(node) in _AROUND_ARGUMENTS:
+            break
+    else:
+        return nodes
+    plain: list[Any] = []
+    for node in nodes:
+        what = type(node)
+        if what is exp.Kwarg:
+            return None
+        if what is exp.Distinct:
+            plain += node.expressions
+        elif what is exp.Order:
+            for term in node.expressions:
+                type_of(term, scope)
+            inner = node.this
+            plain += inner.expressions if type(inner) is exp.Distinct else [inner]
+        elif what in (exp.IgnoreNulls, exp.RespectNulls):
+            plain.append(node.this)
+        else:
+            plain.append(node)
+    return plain
+
+
+_AROUND_ARGUMENTS = frozenset({exp.Kwarg, exp.Distinct, exp.Order, exp.IgnoreNulls, exp.RespectNulls})
+
+
+def call_of(node: Any, scope: Scope) -> Call | None:
+    """A call with its arguments' types; None for what is no call of a function of Spark's."""
+    if type(node) is exp.Anonymous:
+        name, nodes = node.name.lower(), node.expressions
+    elif type(node) in CLASSES:
+        name, take = CLASSES[type(node)]
+        nodes = take(node)
+    else:
+        return None
+    plain = _plain(nodes, scope)
+    if plain is None:
+        _arguments(nodes, scope)
+        return Call(name, node, [], [], scope, type_of, _body)
+    return Call(name, node, plain, _arguments(plain, scope), scope, type_of, _body)
+
+
+def _any(node: Any, scope: Scope) -> Typed:
+    """`any(x)` is bool_or(x)."""
+    inner = node.this
+    if isinstance(inner, exp.Query):
+        return scope.subquery(inner)
+    type_of(inner, scope)
+    return Typed(BOOLEAN, True)
+
+
+def _window(node: Any, scope: Scope) -> Typed:
+    for part in node.args.get("partition_by") or ():
+        type_of(part, scope)
+    order = node.args.get("order")
+    if order is not None:
+        for term in order.expressions:
+            type_of(term, scope)
+    return type_of(node.this, scope)
+
+
+def _filter(node: Any, scope: Scope) -> Typed:
+    condition = node.expression
+    found = type_of(condition.this if type(condition) is exp.Where else condition, scope)
+    if found.type.kind not in ("boolean", "?", "void"):
+        mismatch(condition, scope, f"FILTER takes a boolean, and this is {found.type}")
+    return type_of(node.this, scope)
+
+
+def _within_group(node: Any, scope: Scope) -> Typed:
+    ordered = [type_of(term, scope) for term in node.expression.expressions]
+    inner = node.this
+    known = CLASSES.get(type(inner))
+    if known is None or len(ordered) != 1:
+        return type_of(inner, scope)
+    name, take = known
+    nodes = [node.expression.expressions[0], *take(inner)]
+    if name in ("mode", "percentile_cont", "percentile_disc"):
+        return _apply(FUNCTIONS[name], nodes, node, scope)
+    return type_of(inner, scope)
+
+
+def _extract(node: Any, scope: Scope) -> Typed:
+    found = type_of(node.expression, scope)
+    return Typed(extracted(node.this.name, found.type), found.nullable)
+
+
+def _date_diff(node: Any, scope: Scope) -> Typed:
+    sides = [side.this if type(side) is exp.TsOrDsToDate else side for side in (node.this, node.expression)]
+    name = "datediff" if node.args.get("unit") is None else "timestampdiff"
+    return _apply(FUNCTIONS[name], sides, node, scope)
+
+
+def _date_format(node: Any, scope: Scope) -> Typed:
+    inner = node.this
+    moment = inner.this if type(inner) is exp.TimeStrToTime else inner
+    return _apply(FUNCTIONS["date_format"], [moment, node.args["format"]], node, scope)
+
+
+def _parse_json(node: Any, scope: Scope) -> Typed:
+    name = "try_parse_json" if node.args.get("safe") else "parse_json"
+    return _apply(FUNCTIONS[name], [node.this], node, scope)
+
+
+def _exists(node: Any, scope: Scope) -> Typed:
+    if isinstance(node.this, exp.Query):
+        scope.subquery(node.this)
+        return Typed(BOOLEAN, False)
+    return _apply(FUNCTIONS["exists"], [node.this, node.expression], node, scope)
+
+
+def _shift(node: Any, scope: Scope) -> Typed:
+    return _apply(FUNCTIONS["shiftleft"], [node.this, node.expression], node, scope)
+
+
+CALLS: dict[type, Rule] = {
+    **dict.fromkeys(CLASSES, _called),
+    **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), _shift),
+    exp.Anonymous: _anonymous,
+    exp.Any: _any,
+    exp.DateDiff: _date_diff,
+    exp.Exists: _exists,
+    exp.Extract: _extract,
+    exp.Filter: _filter,
+    exp.Func: _foreign,
+    exp.Identifier: _identifier,
+    exp.ParseJSON: _parse_json,
+    exp.TimeToStr: _date_format,
+    exp.Window: _window,
+    exp.WithinGroup: _within_group,
+}

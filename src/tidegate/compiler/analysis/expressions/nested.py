@@ -1,0 +1,176 @@
+"""Structs, arrays and maps: how they are made, and what is taken out of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.coercion import common_type_of
+from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
+from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
+from tidegate.datatypes import ANY, DataType, array, map_of, struct
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+
+__all__ = ["NESTED", "field_of"]
+
+_SHOWN = 8
+
+
+def _struct(node: Any, scope: Scope) -> Typed:
+    """struct(…), named_struct(…) and (a, b)."""
+    fields: list[tuple[str, DataType]] = []
+    known = True
+    named = _is_named_struct(node)
+    for place, item in enumerate(node.expressions, 1):
+        name, value = _named(item, place)
+        if not named and name == f"col{place}":
+            name = _own_name(value, place)
+        kind = type_of(value, scope).type
+        known = known and bool(name) and not value.is_star
+        fields.append((name, kind))
+    return Typed(struct(fields) if known else ANY, False)
+
+
+def _is_named_struct(node: Any) -> bool:
+    """The parser gives both functions one class; how long the name was is all that is left."""
+    meta = node.meta
+    return "start" in meta and meta["end"] - meta["start"] + 1 >= len("named_struct")
+
+
+def _named(item: Any, place: int) -> tuple[str, Any]:
+    if type(item) is exp.PropertyEQ:
+        return str(item.this.name), item.expression
+    if type(item) is exp.Alias:
+        return str(item.alias), item.this
+    return f"col{place}", item
+
+
+def _own_name(node: Any, place: int) -> str:
+    if type(node) in (exp.Column, exp.Identifier):
+        return str(node.name)
+    if type(node) is exp.Dot and type(node.expression) is exp.Identifier:
+        return str(node.expression.name)
+    return f"col{place}"
+
+
+def _array(node: Any, scope: Scope) -> Typed:
+    found = [type_of(item, scope).type for item in node.expressions]
+    kind = common_type_of(found)
+    if kind is None:
+        types = ", ".join(dict.fromkeys(map(str, found)))
+        return mismatch(node, scope, f"the elements of the array have no common type: {types}")
+    if any(type(item) is exp.Star for item in node.expressions):
+        return UNKNOWN
+    return Typed(array(kind), False)
+
+
+def _map(node: Any, scope: Scope) -> Typed:
+    kinds = []
+    for what in ("keys", "values"):
+        found = [type_of(item, scope).type for item in node.args[what].expressions]
+        kind = common_type_of(found)
+        if kind is None:
+            types = ", ".join(dict.fromkeys(map(str, found)))
+            return mismatch(node, scope, f"the {what} of the map have no common type: {types}")
+        kinds.append(kind)
+    return Typed(map_of(kinds[0], kinds[1]), False)
+
+
+def _dot(node: Any, scope: Scope) -> Typed:
+    root = node
+    while type(root) is exp.Dot:
+        if type(root.expression) is not exp.Identifier:
+            return _qualified_call(node, scope)
+        root = root.this
+    if type(root) is exp.Column:
+        return scope.column(node)
+    base = type_of(node.this, scope)
+    name = str(node.expression.name)
+    found = field_of(base, name)
+    if found is not None:
+        return found
+    holder = base.type.args[0] if base.type.kind == "array" else base.type
+    if holder.kind != "struct":
+        scope.report("UnknownField", f"'{name}' cannot be taken out of {base.type}", node.expression)
+        return UNKNOWN
+    _report_field(name, holder, node.expression, scope)
+    return UNKNOWN
+
+
+def _report_field(name: str, holder: DataType, node: Any, scope: Scope) -> None:
+    fields = [field for field, _ in holder.args]
+    hint = did_you_mean(nearest(name, fields)) or f"it has {', '.join(fields[:_SHOWN])}"
+    scope.report("UnknownField", f"the struct has no field '{name}'", node, hint)
+
+
+def _qualified_call(node: Any, scope: Scope) -> Typed:
+    """`schema.function(…)`: someone's own."""
+    call = node.expression
+    if isinstance(call, exp.Func):
+        for child in call.iter_expressions():
+            type_of(child, scope)
+    return UNKNOWN
+
+
+def field_of(base: Typed, name: str) -> Typed | None:
+    """A field of a struct, of each struct in an array, or the value of a map; None where there is none."""
+    kind = base.type
+    if kind.kind == "?":
+        return UNKNOWN
+    if kind.kind == "map":
+        return Typed(kind.args[1], True)
+    if kind.kind == "array":
+        element: DataType = kind.args[0]
+        if element.kind == "?":
+            return UNKNOWN
+        inner = element.field(name) if element.kind == "struct" else None
+        return None if inner is None else Typed(array(inner), base.nullable)
+    inner = kind.field(name) if kind.kind == "struct" else None
+    return None if inner is None else Typed(inner, base.nullable or None)
+
+
+def _bracket(node: Any, scope: Scope) -> Typed:
+    base = type_of(node.this, scope)
+    keys = node.expressions
+    found = [type_of(key, scope) for key in keys]
+    kind = base.type
+    if node.args.get("offset"):
+        return _element_at(base)
+    if kind.kind == "?" or len(keys) != 1:
+        return UNKNOWN
+    key = keys[0]
+    if kind.kind in ("struct", "array") and type(key) is exp.Literal and key.is_string:
+        field = field_of(base, key.this)
+        if field is not None:
+            return field
+        if kind.kind == "struct":
+            _report_field(key.this, kind, key, scope)
+            return UNKNOWN
+    if kind.kind == "array":
+        if not (found[0].type.is_integral or found[0].type.kind in ("?", "void")):
+            mismatch(key, scope, f"an array is indexed by a whole number, not by {found[0].type}")
+        return Typed(kind.args[0], base.nullable or None)
+    if kind.kind == "map":
+        return Typed(kind.args[1], True)
+    if kind.kind == "struct":
+        return UNKNOWN
+    return mismatch(node, scope, f"nothing can be taken out of {kind} by []")
+
+
+def _element_at(base: Typed) -> Typed:
+    kind = base.type
+    if kind.kind == "array":
+        return Typed(kind.args[0], base.nullable or None)
+    return Typed(kind.args[1], True) if kind.kind == "map" else UNKNOWN
+
+
+NESTED: dict[type, Rule] = {
+    exp.Array: _array,
+    exp.Bracket: _bracket,
+    exp.Dot: _dot,
+    exp.Struct: _struct,
+    exp.Tuple: _struct,
+    exp.VarMap: _map,
+}

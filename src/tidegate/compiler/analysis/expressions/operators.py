@@ -1,0 +1,256 @@
+"""Arithmetic, comparisons and logic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.coercion import (
+    arithmetic,
+    bitwise,
+    common_type_of,
+    comparable,
+    compared_as,
+    concatenated,
+    logical,
+    negated,
+)
+from tidegate.compiler.analysis.expressions.casts import any_null, cast_nullable
+from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
+from tidegate.compiler.analysis.functions.parameters import accepts
+from tidegate.compiler.analysis.functions.values import if_any
+from tidegate.compiler.analysis.literals import number_type, whole_digits
+from tidegate.compiler.analysis.values import Scope, Typed
+from tidegate.datatypes import ANY, BOOLEAN, DataType
+
+__all__ = ["OPERATORS", "check_comparable"]
+
+_NOT_NULL_BOOLEAN = Typed(BOOLEAN, False)
+
+_SYMBOLS: dict[type, str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.IntDiv: "div",
+}
+_MAY_FAIL_TO_NULL = frozenset({exp.Div, exp.Mod, exp.IntDiv})
+
+
+def _arithmetic(node: Any, scope: Scope) -> Typed:
+    """Along the left side in a loop: sums can be long."""
+    spine = []
+    while type(node) in _SYMBOLS:
+        spine.append(node)
+        node = node.this
+    left = type_of(node, scope)
+    digits = whole_digits(node)
+    for operation in reversed(spine):
+        symbol = _SYMBOLS[type(operation)]
+        other = operation.expression
+        right = type_of(other, scope)
+        kind = arithmetic(symbol, left.type, right.type, (digits, whole_digits(other)))
+        digits = 0
+        if kind is None:
+            message = f"'{symbol}' does not go with {left.type} and {right.type}"
+            left = mismatch(operation, scope, message, _advice(left.type, right.type))
+            continue
+        left = Typed(kind, _arithmetic_nullable(operation, left, right))
+    return left
+
+
+def _arithmetic_nullable(node: Any, left: Typed, right: Typed) -> bool | None:
+    if type(node) in _MAY_FAIL_TO_NULL:
+        return True
+    nullable = if_any((left, right))
+    if left.type.is_numeric and right.type.is_numeric:
+        return nullable
+    return nullable or ("string" in (left.type.kind, right.type.kind)) or None
+
+
+def _advice(a: DataType, b: DataType) -> str | None:
+    return "cast the boolean to int" if "boolean" in (a.kind, b.kind) and (a.is_numeric or b.is_numeric) else None
+
+
+def _neg(node: Any, scope: Scope) -> Typed:
+    inner = node.this
+    if type(inner) is exp.Literal and not inner.args["is_string"]:
+        return Typed(number_type(inner.this, negative=True), False)
+    found = type_of(inner, scope)
+    kind = negated(found.type)
+    if kind is None:
+        return mismatch(node, scope, f"'-' does not go with {found.type}")
+    return Typed(kind, found.nullable or found.type.kind == "string")
+
+
+def _bitwise(node: Any, scope: Scope) -> Typed:
+    left, right = type_of(node.this, scope), type_of(node.expression, scope)
+    kind = bitwise(left.type, right.type)
+    if kind is None:
+        return mismatch(node, scope, f"bits of {left.type} and {right.type} cannot be combined")
+    return Typed(kind, any_null((left, right), kind))
+
+
+def _bitwise_not(node: Any, scope: Scope) -> Typed:
+    found = type_of(node.this, scope)
+    if found.type.is_integral or found.type.kind == "?":
+        return found
+    if found.type.kind == "void":
+        return Typed(ANY, True)
+    return mismatch(node, scope, f"'~' does not go with {found.type}")
+
+
+def _concatenation(node: Any, scope: Scope) -> Typed:
+    operands = []
+    while type(node) is exp.DPipe:
+        operands.append(node.expression)
+        node = node.this
+    left = type_of(node, scope)
+    for operand in reversed(operands):
+        right = type_of(operand, scope)
+        kind = concatenated((left.type, right.type))
+        if kind is None:
+            left = mismatch(operand, scope, f"{left.type} and {right.type} cannot be concatenated")
+        else:
+            left = Typed(kind, if_any((left, right)))
+    return left
+
+
+def _comparison(node: Any, scope: Scope) -> Typed:
+    left, right = type_of(node.this, scope), type_of(node.expression, scope)
+    check_comparable(left.type, right.type, node, scope)
+    return Typed(BOOLEAN, _compared_nullable(left, right))
+
+
+def _null_safe_comparison(node: Any, scope: Scope) -> Typed:
+    _comparison(node, scope)
+    return _NOT_NULL_BOOLEAN
+
+
+def _compared_nullable(left: Typed, right: Typed) -> bool | None:
+    target = compared_as(left.type, right.type)
+    return any_null((left, right), target if target is not None else ANY)
+
+
+def check_comparable(a: DataType, b: DataType, node: Any, scope: Scope) -> None:
+    if comparable(a, b):
+        return
+    if a == b:
+        mismatch(node, scope, f"values of type {a} cannot be compared")
+        return
+    mismatch(node, scope, f"{a} cannot be compared with {b}", "cast one side to the other's type")
+
+
+def _between(node: Any, scope: Scope) -> Typed:
+    value = type_of(node.this, scope)
+    low, high = type_of(node.args["low"], scope), type_of(node.args["high"], scope)
+    for bound in (low, high):
+        if not comparable(value.type, bound.type):
+            check_comparable(value.type, bound.type, node, scope)
+            break
+    if value.nullable or low.nullable or high.nullable:
+        return Typed(BOOLEAN, True)
+    sides = [Typed(BOOLEAN, _compared_nullable(value, bound)) for bound in (low, high)]
+    return Typed(BOOLEAN, if_any(sides))
+
+
+def _in(node: Any, scope: Scope) -> Typed:
+    value = type_of(node.this, scope)
+    query = node.args.get("query")
+    if query is not None:
+        found = scope.subquery(query)
+        if type(node.this) is not exp.Tuple:
+            _check_in(value.type, (found.type,), node, scope)
+        return Typed(BOOLEAN)
+    options = [type_of(option, scope) for option in node.expressions]
+    _check_in(value.type, [option.type for option in options], node, scope)
+    merged = common_type_of((value.type, *(option.type for option in options)))
+    return Typed(BOOLEAN, any_null((value, *options), merged or ANY))
+
+
+def _check_in(kind: DataType, options: Sequence[DataType], node: Any, scope: Scope) -> None:
+    if not kind.known or not all(option.known for option in options):
+        return
+    merged = common_type_of((kind, *options))
+    if merged is None:
+        others = ", ".join(dict.fromkeys(map(str, options)))
+        mismatch(node, scope, f"{kind} cannot be compared with {others}", "cast one side to the other's type")
+    elif not comparable(merged, merged):
+        mismatch(node, scope, f"values of type {merged} cannot be compared")
+
+
+def _connector(node: Any, scope: Scope) -> Typed:
+    """AND and OR: chains of them can be long."""
+    operands = []
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if type(node) in (exp.And, exp.Or):
+            waiting += [node.expression, node.this]
+        else:
+            operands.append(node)
+    found = [(type_of(operand, scope), operand) for operand in operands]
+    for place, (typed, operand) in enumerate(found):
+        beside = BOOLEAN if len(found) > 2 else found[1 - place][0].type
+        if not logical(typed.type, beside):
+            if typed.type.kind == "string" and place:
+                continue
+            if logical(typed.type):
+                continue
+            mismatch(operand, scope, f"AND and OR take booleans, and this is {typed.type}")
+    return Typed(BOOLEAN, any_null([typed for typed, _ in found], BOOLEAN))
+
+
+def _not(node: Any, scope: Scope) -> Typed:
+    found = type_of(node.this, scope)
+    if not logical(found.type):
+        mismatch(node.this, scope, f"NOT takes a boolean, and this is {found.type}")
+    return Typed(BOOLEAN, cast_nullable(found, BOOLEAN))
+
+
+def _is(node: Any, scope: Scope) -> Typed:
+    found = type_of(node.this, scope)
+    if type(node.expression) is exp.Boolean:
+        check_comparable(found.type, BOOLEAN, node, scope)
+    return _NOT_NULL_BOOLEAN
+
+
+def _like(node: Any, scope: Scope) -> Typed:
+    value = type_of(node.this, scope)
+    pattern = node.expression
+    if type(pattern) in (exp.Any, exp.All):
+        inner = pattern.this
+        patterns = inner.expressions if type(inner) is exp.Tuple else [inner]
+    else:
+        patterns = [pattern]
+    found = [value, *(type_of(each, scope) for each in patterns)]
+    for typed in found:
+        if not accepts("s", 0, typed.type):
+            return mismatch(node, scope, f"LIKE takes text, and this is {typed.type}")
+    return Typed(BOOLEAN, if_any(found))
+
+
+def _escape(node: Any, scope: Scope) -> Typed:
+    type_of(node.expression, scope)
+    return type_of(node.this, scope)
+
+
+OPERATORS: dict[type, Rule] = {
+    **dict.fromkeys(_SYMBOLS, _arithmetic),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE), _comparison),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), _null_safe_comparison),
+    **dict.fromkeys((exp.Like, exp.ILike, exp.RegexpLike), _like),
+    **dict.fromkeys((exp.And, exp.Or), _connector),
+    **dict.fromkeys((exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor), _bitwise),
+    exp.Between: _between,
+    exp.BitwiseNot: _bitwise_not,
+    exp.DPipe: _concatenation,
+    exp.Escape: _escape,
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Neg: _neg,
+    exp.Not: _not,
+}

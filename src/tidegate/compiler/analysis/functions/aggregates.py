@@ -1,0 +1,175 @@
+"""Aggregate and window functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.compiler.analysis.coercion import DAY_TO_SECOND, is_day_time, is_year_month
+from tidegate.compiler.analysis.functions.results import list_of, nth, number
+from tidegate.compiler.analysis.functions.values import AGGREGATE, ALWAYS, NEVER, UNSURE, WINDOW, Call, Function, of
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import (
+    ANY,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    STRING,
+    TINYINT,
+    DataType,
+    array,
+    decimal,
+    struct,
+)
+
+__all__ = ["AGGREGATES"]
+
+_MOST_DIGITS = 38
+_YEAR_TO_MONTH = DataType("interval year to month")
+
+
+def _sum(call: Call) -> DataType | Typed:
+    kind = number(call.type(0))
+    if kind.is_integral:
+        return BIGINT
+    if kind.kind == "decimal":
+        return decimal(min(kind.args[0] + 10, _MOST_DIGITS), kind.args[1])
+    if kind.kind in ("float", "double"):
+        return DOUBLE
+    if is_day_time(kind) or is_year_month(kind) or kind.kind == "?":
+        return kind
+    return _not_summed(call)
+
+
+def _average_of(index: int) -> Callable[[Call], DataType | Typed]:
+    return lambda call: _average_type(call, call.type(index))
+
+
+def _average(call: Call) -> DataType | Typed:
+    return _average_type(call, call.type(0))
+
+
+def _average_type(call: Call, kind: DataType) -> DataType | Typed:
+    kind = number(kind)
+    if kind.kind == "decimal":
+        precision, scale = kind.args
+        return decimal(min(precision + 4, _MOST_DIGITS), min(scale + 4, _MOST_DIGITS))
+    if kind.is_numeric:
+        return DOUBLE
+    if is_year_month(kind):
+        return _YEAR_TO_MONTH
+    if is_day_time(kind):
+        return DAY_TO_SECOND
+    return kind if kind.kind == "?" else _not_summed(call)
+
+
+def _not_summed(call: Call) -> DataType | Typed:
+    kind = call.type(0)
+    if kind.kind == "timestamp":
+        return DOUBLE
+    return call.refuse(f"{call.name} takes numbers and intervals, not {kind}")
+
+
+def _percentile(call: Call) -> DataType:
+    """One value, or an array of them where the percentages are an array."""
+    kind = call.type(0)
+    if is_year_month(kind):
+        found = _YEAR_TO_MONTH
+    elif is_day_time(kind):
+        found = DAY_TO_SECOND
+    else:
+        found = DOUBLE if kind.kind != "?" else ANY
+    return _as_many(found, call.type(1))
+
+
+def _as_many(kind: DataType, asked: DataType) -> DataType:
+    if asked.kind == "?":
+        return ANY
+    return array(kind) if asked.kind == "array" else kind
+
+
+def _approx_percentile(call: Call) -> DataType:
+    kind = number(call.type(0))
+    return ANY if kind.kind == "?" else _as_many(kind, call.type(1))
+
+
+def _median(call: Call) -> DataType:
+    kind = call.type(0)
+    if is_year_month(kind):
+        return _YEAR_TO_MONTH
+    return DAY_TO_SECOND if is_day_time(kind) else DOUBLE if kind.kind != "?" else ANY
+
+
+def _bits(call: Call) -> DataType:
+    kind = call.type(0)
+    return INT if kind.kind == "void" else kind
+
+
+def _joined(call: Call) -> DataType:
+    kind = call.type(0)
+    if kind == BINARY:
+        return BINARY
+    return ANY if kind.kind == "?" else STRING
+
+
+def _histogram(call: Call) -> DataType:
+    kind = call.type(0)
+    return array(struct((("x", number(kind)), ("y", DOUBLE)))) if kind.kind != "?" else ANY
+
+
+def _top(call: Call) -> DataType:
+    return array(struct((("item", call.type(0)), ("count", BIGINT))))
+
+
+def _best(call: Call) -> DataType:
+    return array(call.type(0)) if len(call.nodes) > 2 else call.type(0)
+
+
+AGGREGATES: list[Function] = [
+    *of("sum try_sum", _sum, 1, nulls=ALWAYS, kind=AGGREGATE),
+    *of("avg mean try_avg", _average, 1, nulls=ALWAYS, kind=AGGREGATE),
+    *of("count", BIGINT, 1, None, nulls=NEVER, kind=AGGREGATE),
+    *of("count_if", BIGINT, 1, nulls=NEVER, kind=AGGREGATE, takes="b"),
+    *of("regr_count", BIGINT, 2, nulls=NEVER, kind=AGGREGATE, takes="d"),
+    *of("approx_count_distinct", BIGINT, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *of("max min", nth(0), 1, nulls=ALWAYS, kind=AGGREGATE, takes="o"),
+    *of("any_value first first_value last last_value", nth(0), 1, 2, nulls=ALWAYS, kind=AGGREGATE),
+    *of("mode", nth(0), 0, 2, nulls=ALWAYS, kind=AGGREGATE),
+    *of("max_by min_by", _best, 2, nulls=ALWAYS, kind=AGGREGATE, takes="*o"),
+    *of("array_agg collect_list", list_of(0), 1, nulls=NEVER, kind=AGGREGATE),
+    *of("collect_set", list_of(0), 1, nulls=NEVER, kind=AGGREGATE, takes="h"),
+    *of("bool_and bool_or every some any", BOOLEAN, 1, nulls=ALWAYS, kind=AGGREGATE, takes="b"),
+    *of("bit_and bit_or bit_xor", _bits, 1, nulls=ALWAYS, kind=AGGREGATE, takes="I"),
+    *of("kurtosis skewness std stddev stddev_pop stddev_samp", DOUBLE, 1, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("var_pop var_samp variance", DOUBLE, 1, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("corr covar_pop covar_samp", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("regr_avgx", _average_of(1), 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("regr_avgy", _average_of(0), 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("regr_intercept regr_r2 regr_slope", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("regr_sxx regr_sxy regr_syy", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *of("median", _median, 1, nulls=ALWAYS, kind=AGGREGATE, takes="g"),
+    *of("percentile", _percentile, 2, 3, nulls=ALWAYS, kind=AGGREGATE, takes="g*"),
+    *of("percentile_cont percentile_disc", _percentile, 1, nulls=ALWAYS, kind=AGGREGATE),
+    *of("approx_percentile percentile_approx", _approx_percentile, 2, 3, nulls=ALWAYS, kind=AGGREGATE),
+    *of("listagg string_agg", _joined, 1, 2, nulls=ALWAYS, kind=AGGREGATE, takes="s*"),
+    *of("histogram_numeric", _histogram, 2, nulls=ALWAYS, kind=AGGREGATE),
+    *of("count_min_sketch", BINARY, 4, nulls=NEVER, kind=AGGREGATE),
+    *of("approx_top_k", _top, 1, 3, nulls=NEVER, kind=AGGREGATE),
+    *of("approx_top_k_accumulate approx_top_k_combine", ANY, 1, 2, nulls=UNSURE, kind=AGGREGATE),
+    *of("bitmap_and_agg bitmap_construct_agg bitmap_or_agg", BINARY, 1, nulls=NEVER, kind=AGGREGATE),
+    *of("hll_sketch_agg hll_union_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *of("theta_sketch_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *of("theta_union_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *of("theta_intersection_agg", BINARY, 1, nulls=NEVER, kind=AGGREGATE),
+    *of("kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float", BINARY, 1, 2, NEVER, AGGREGATE),
+    *of("kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float", BINARY, 1, 2, NEVER, AGGREGATE),
+    *of("schema_of_variant_agg", STRING, 1, nulls=NEVER, kind=AGGREGATE),
+    *of("grouping", TINYINT, 1, nulls=NEVER, kind=AGGREGATE),
+    *of("grouping_id", BIGINT, 0, None, nulls=NEVER, kind=AGGREGATE),
+    *of("row_number rank dense_rank", INT, 0, None, nulls=NEVER, kind=WINDOW),
+    *of("ntile", INT, 0, 1, nulls=NEVER, kind=WINDOW),
+    *of("cume_dist percent_rank", DOUBLE, 0, None, nulls=NEVER, kind=WINDOW),
+    *of("lag lead", nth(0), 1, 3, nulls=UNSURE, kind=WINDOW),
+    *of("nth_value", nth(0), 2, 3, nulls=ALWAYS, kind=WINDOW),
+]

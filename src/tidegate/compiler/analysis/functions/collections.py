@@ -1,0 +1,243 @@
+"""Functions of arrays, maps and structs, those with lambdas among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.coercion import common_type, strict_common_type_of, tightest
+from tidegate.compiler.analysis.functions.results import common, element
+from tidegate.compiler.analysis.functions.values import ALWAYS, IF_FIRST, IF_FIRST_TWO, UNSURE, Call, Function, of
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import ANY, BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, VOID, DataType, array, map_of, struct
+
+__all__ = ["COLLECTIONS"]
+
+
+def _element(kind: DataType) -> DataType:
+    return kind.args[0] if kind.kind == "array" else ANY
+
+
+def _key(kind: DataType) -> DataType:
+    return kind.args[0] if kind.kind == "map" else ANY
+
+
+def _value(kind: DataType) -> DataType:
+    return kind.args[1] if kind.kind == "map" else ANY
+
+
+def _with_element(index: int) -> Callable[[Call], DataType]:
+    """An array that gains an element."""
+
+    def rule(call: Call) -> DataType:
+        kind = call.type(0)
+        if kind.kind != "array":
+            return ANY
+        merged = tightest(kind.args[0], call.type(index))
+        return array(merged) if merged is not None else ANY
+
+    return rule
+
+
+def _array(call: Call) -> DataType:
+    """The array itself."""
+    kind = call.type(0)
+    return array(VOID) if kind.kind == "void" else kind
+
+
+def _loosely(element: DataType, other: DataType) -> DataType:
+    """Some functions of arrays take a float beside a whole number as a float."""
+    merged = tightest(element, other)
+    if merged is None:
+        return ANY
+    return FLOAT if merged == DOUBLE and "double" not in (element.kind, other.kind) else merged
+
+
+def _inserted(call: Call) -> DataType:
+    kind = call.type(0)
+    return array(_loosely(kind.args[0], call.type(2))) if kind.kind == "array" else ANY
+
+
+def _without_element(call: Call) -> DataType:
+    kind = call.type(0)
+    return array(_loosely(kind.args[0], call.type(1))) if kind.kind == "array" else ANY
+
+
+def _both(call: Call) -> DataType | Typed:
+    """Two arrays put together."""
+    a, b = call.type(0), call.type(1)
+    if a.kind != "array" or b.kind != "array":
+        return ANY
+    merged = strict_common_type_of((a, b))
+    return merged if merged is not None else call.refuse(f"{call.name} does not take {a} and {b} together")
+
+
+def _repeated(call: Call) -> Typed:
+    """Only how often decides whether there is an array."""
+    often = call.args[1].nullable if len(call.args) > 1 else None
+    return Typed(array(call.type(0)), often)
+
+
+def _flat(call: Call) -> DataType:
+    inner = _element(call.type(0))
+    return inner if inner.kind == "array" else ANY
+
+
+def _entries(call: Call) -> DataType:
+    kind = call.type(0)
+    if kind.kind != "map":
+        return ANY
+    return array(struct((("key", kind.args[0]), ("value", kind.args[1]))))
+
+
+def _from_entries(call: Call) -> DataType:
+    inner = _element(call.type(0))
+    if inner.kind != "struct" or len(inner.args) != 2:
+        return ANY
+    return map_of(inner.args[0][1], inner.args[1][1])
+
+
+def _from_arrays(call: Call) -> DataType:
+    keys, values = call.type(0), call.type(1)
+    if keys.kind != "array" or values.kind != "array":
+        return ANY
+    return map_of(keys.args[0], values.args[0])
+
+
+def _zipped(call: Call) -> DataType:
+    """Its fields have the names of columns, and numbers where there are none."""
+    fields = []
+    for place, (node, arg) in enumerate(zip(call.nodes, call.args, strict=True)):
+        if type(node) is exp.Star or arg.type.kind != "array":
+            return ANY
+        name = node.name if type(node) in (exp.Column, exp.Identifier) else str(place)
+        if type(node) is exp.Dot:
+            return ANY
+        fields.append((name, arg.type.args[0]))
+    return array(struct(fields))
+
+
+def _sequence(call: Call) -> DataType:
+    first, last = call.type(0), call.type(1)
+    merged = common_type(first, last)
+    if merged is None or merged.kind == "string":
+        return ANY
+    return array(merged)
+
+
+def _one(kind: DataType) -> Typed:
+    return Typed(kind)
+
+
+def _transformed(call: Call) -> Typed:
+    inner = _element(call.type(0))
+    body = call.body(1, _one(inner), Typed(INT, False))
+    return Typed(array(body.type), call.args[0].nullable)
+
+
+def _filtered(call: Call) -> DataType:
+    call.body(1, _one(_element(call.type(0))), Typed(INT, False))
+    return call.type(0)
+
+
+def _holds(call: Call) -> DataType:
+    call.body(1, _one(_element(call.type(0))))
+    return BOOLEAN
+
+
+def _sorted(call: Call) -> DataType:
+    if len(call.nodes) > 1 and type(call.nodes[1]) is exp.Lambda:
+        inner = _one(_element(call.type(0)))
+        call.body(1, inner, inner)
+    return call.type(0)
+
+
+def _folded(call: Call) -> Typed:
+    """aggregate(array, start, merge, finish): the start decides the type."""
+    start = Typed(call.type(1))
+    merged = call.body(2, start, _one(_element(call.type(0)))).type
+    if merged != start.type and merged.known and start.type.known:
+        advice = f"cast the start to {merged}" if merged.kind not in ("void", "array", "map", "struct") else None
+        return call.refuse(f"{call.name} starts with {start.type}, but each step gives {merged}", advice)
+    if len(call.nodes) < 4:
+        return Typed(start.type)
+    return Typed(call.body(3, start).type)
+
+
+def _zipped_with(call: Call) -> DataType:
+    body = call.body(2, _one(_element(call.type(0))), _one(_element(call.type(1))))
+    return array(body.type)
+
+
+def _map_filtered(call: Call) -> DataType:
+    kind = call.type(0)
+    call.body(1, Typed(_key(kind), False), _one(_value(kind)))
+    return kind
+
+
+def _keys_transformed(call: Call) -> DataType:
+    kind = call.type(0)
+    return map_of(call.body(1, Typed(_key(kind), False), _one(_value(kind))).type, _value(kind))
+
+
+def _values_transformed(call: Call) -> DataType:
+    kind = call.type(0)
+    return map_of(_key(kind), call.body(1, Typed(_key(kind), False), _one(_value(kind))).type)
+
+
+def _maps_zipped(call: Call) -> DataType:
+    a, b = call.type(0), call.type(1)
+    key = common_type(_key(a), _key(b)) or ANY
+    body = call.body(2, Typed(key, False), Typed(_value(a), True), Typed(_value(b), True))
+    return map_of(key, body.type)
+
+
+def _picked(call: Call) -> Typed:
+    kind = call.type(0)
+    if kind.kind == "array":
+        return Typed(kind.args[0], call.args[0].nullable or None)
+    return Typed(_value(kind), True)
+
+
+COLLECTIONS: list[Function] = [
+    *of("array_append array_prepend", _with_element(1), 2, nulls=IF_FIRST),
+    *of("array_insert", _inserted, 3, nulls=IF_FIRST_TWO, takes="a**"),
+    *of("array_compact array_distinct", _array, 1, takes="a"),
+    *of("array_remove", _without_element, 2, nulls=UNSURE, takes="a*"),
+    *of("array_contains", BOOLEAN, 2, nulls=UNSURE, takes="a*"),
+    *of("arrays_overlap", BOOLEAN, 2, nulls=UNSURE, takes="a"),
+    *of("array_except", _both, 2, takes="a"),
+    *of("array_intersect array_union", _both, 2, takes="a"),
+    *of("array_join", STRING, 2, 3, takes="aT"),
+    *of("array_max array_min", element(0), 1, nulls=ALWAYS, takes="a"),
+    *of("array_position", BIGINT, 2, takes="a*"),
+    *of("array_repeat", _repeated, 2),
+    *of("array_size", INT, 1, takes="a"),
+    *of("array_sort", _sorted, 1, 2, nulls=UNSURE),
+    *of("shuffle sort_array", _array, 1, 2, nulls=UNSURE, takes="a*"),
+    *of("arrays_zip", _zipped, 0, None, takes="a"),
+    *of("cardinality size", INT, 1, takes="c"),
+    *of("element_at", _picked, 2),
+    *of("try_element_at get", _picked, 2),
+    *of("exists", _holds, 2, nulls=UNSURE, takes="a*"),
+    *of("forall", _holds, 2, nulls=UNSURE, takes="a*"),
+    *of("filter", _filtered, 2, nulls=UNSURE, takes="a*"),
+    *of("transform", _transformed, 2, takes="a*"),
+    *of("aggregate reduce", _folded, 3, 4, takes="a*"),
+    *of("zip_with", _zipped_with, 3, nulls=UNSURE, takes="aa*"),
+    *of("flatten", _flat, 1, nulls=UNSURE, takes="a"),
+    *of("sequence", _sequence, 2, 3),
+    *of("slice", _array, 3, takes="aii"),
+    *of("map_concat", common(), 0, None, takes="m"),
+    *of("map_contains_key", BOOLEAN, 2, nulls=UNSURE, takes="m*"),
+    *of("map_entries", _entries, 1, takes="m"),
+    *of("map_filter", _map_filtered, 2, nulls=UNSURE, takes="m*"),
+    *of("map_from_arrays", _from_arrays, 2, takes="a"),
+    *of("map_from_entries", _from_entries, 1, nulls=UNSURE, takes="a"),
+    *of("map_keys", lambda call: array(_key(call.type(0))), 1, takes="m"),
+    *of("map_values", lambda call: array(_value(call.type(0))), 1, takes="m"),
+    *of("map_zip_with", _maps_zipped, 3, nulls=UNSURE, takes="mm*"),
+    *of("transform_keys", _keys_transformed, 2, nulls=UNSURE, takes="m*"),
+    *of("transform_values", _values_transformed, 2, nulls=UNSURE, takes="m*"),
+]

@@ -1,0 +1,106 @@
+"""Functions that give rows: explode() and its kin, and the table functions of FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.coercion import common_type_of
+from tidegate.compiler.analysis.functions.values import GENERATOR, UNSURE, Call, Function, of
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import ANY, BIGINT, BOOLEAN, INT, STRING, VARIANT, Column, DataType
+
+__all__ = ["GENERATORS", "OUTPUTS", "TABLE_FUNCTIONS"]
+
+Output = Callable[[Call], tuple[Column, ...] | None]
+
+TABLE_FUNCTIONS = frozenset({"collations", "python_worker_logs", "range", "sql_keywords"})
+"""Those that only FROM takes."""
+
+
+def _exploded(outer: bool, position: bool) -> Output:
+    def columns(call: Call) -> tuple[Column, ...] | None:
+        kind = call.type(0)
+        nullable = True if outer else None
+        found: tuple[Column, ...]
+        if kind.kind == "array":
+            found = (Column("col", kind.args[0], nullable),)
+        elif kind.kind == "map":
+            found = (Column("key", kind.args[0], outer), Column("value", kind.args[1], nullable))
+        else:
+            return None
+        return (Column("pos", INT, outer), *found) if position else found
+
+    return columns
+
+
+def _inlined(call: Call) -> tuple[Column, ...] | None:
+    kind = call.type(0)
+    element: DataType = kind.args[0] if kind.kind == "array" else ANY
+    if element.kind != "struct":
+        return None
+    nullable = True if call.name == "inline_outer" else None
+    return tuple(Column(name, field, nullable) for name, field in element.args)
+
+
+def _stacked(call: Call) -> tuple[Column, ...] | None:
+    count: Any = call.nodes[0] if call.nodes else None
+    if type(count) is not exp.Literal or count.is_string or not count.this.isdecimal() or int(count.this) == 0:
+        return None
+    values = call.args[1:]
+    width = -(-len(values) // int(count.this))
+    columns = []
+    for place in range(width):
+        below: list[Typed] = values[place::width]
+        columns.append(Column(f"col{place}", common_type_of(value.type for value in below) or ANY))
+    return tuple(columns)
+
+
+def _json_fields(call: Call) -> tuple[Column, ...] | None:
+    if any(type(node) is exp.Star for node in call.nodes):
+        return None
+    return tuple(Column(f"c{place}", STRING, True) for place in range(len(call.args) - 1))
+
+
+def _fixed(*columns: Column) -> Output:
+    return lambda call: columns
+
+
+def _variant_parts(outer: bool) -> Output:
+    return _fixed(
+        Column("pos", INT, outer), Column("key", STRING, True), Column("value", VARIANT, True if outer else None)
+    )
+
+
+OUTPUTS: dict[str, Output] = {
+    "explode": _exploded(outer=False, position=False),
+    "explode_outer": _exploded(outer=True, position=False),
+    "posexplode": _exploded(outer=False, position=True),
+    "posexplode_outer": _exploded(outer=True, position=True),
+    "inline": _inlined,
+    "inline_outer": _inlined,
+    "stack": _stacked,
+    "json_tuple": _json_fields,
+    "variant_explode": _variant_parts(outer=False),
+    "variant_explode_outer": _variant_parts(outer=True),
+    "range": _fixed(Column("id", BIGINT, False)),
+    "sql_keywords": _fixed(Column("keyword", STRING, False), Column("reserved", BOOLEAN, False)),
+}
+
+
+def _alone(call: Call) -> DataType:
+    """As a value: its only column."""
+    output = OUTPUTS.get(call.name)
+    columns: Any = output(call) if output is not None else None
+    return columns[0].type if columns is not None and len(columns) == 1 else ANY
+
+
+GENERATORS: list[Function] = [
+    *of("explode explode_outer posexplode posexplode_outer inline inline_outer", _alone, 1, 1, UNSURE, GENERATOR),
+    *of("stack json_tuple", _alone, 2, None, UNSURE, GENERATOR),
+    *of("variant_explode variant_explode_outer", _alone, 1, 1, UNSURE, GENERATOR),
+    *of("range", ANY, 1, 4, UNSURE, GENERATOR),
+    *of("collations python_worker_logs sql_keywords", ANY, 0, 0, UNSURE, GENERATOR),
+]

@@ -1,0 +1,150 @@
+"""Functions of numbers and bits."""
+
+from __future__ import annotations
+
+from tidegate.compiler.analysis.coercion import common_type, decimal_for
+from tidegate.compiler.analysis.functions.results import extreme, number, operator, same_number
+from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, STRING, TINYINT, DataType, decimal
+
+__all__ = ["NUMBERS"]
+
+_MOST_DIGITS = 38
+
+
+def _rounded_to_whole(call: Call) -> DataType:
+    """ceil() and floor() of one argument; with a second they give a decimal."""
+    kind = call.type(0)
+    if len(call.nodes) > 1:
+        return _rounded_decimal(_as_decimal(kind), call)
+    if kind.kind == "?":
+        return ANY
+    if kind.kind != "decimal":
+        return BIGINT
+    precision, scale = kind.args
+    return decimal(precision if scale == 0 else precision - scale + 1, 0)
+
+
+def _as_decimal(kind: DataType) -> DataType:
+    """Text is read as the largest decimal there is."""
+    if kind.kind == "string":
+        return decimal(_MOST_DIGITS, 18)
+    return decimal_for(kind) if kind.is_numeric else ANY
+
+
+def _rounded(call: Call) -> DataType:
+    kind = number(call.type(0))
+    return _rounded_decimal(kind, call) if kind.kind == "decimal" else kind
+
+
+def _rounded_decimal(kind: DataType, call: Call) -> DataType:
+    wanted = _whole_number(call.nodes[1]) if len(call.nodes) > 1 else 0
+    if wanted is None or kind.kind != "decimal":
+        return ANY
+    precision, scale = kind.args
+    whole = precision - scale + 1
+    if wanted < 0:
+        return decimal(min(max(whole, 1 - wanted), _MOST_DIGITS), 0)
+    kept = min(scale, wanted)
+    return decimal(min(whole + kept, _MOST_DIGITS), kept)
+
+
+def _whole_number(node: object) -> int | None:
+    text = str(node).replace(" ", "")
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def _shifted(call: Call) -> DataType:
+    kind = call.type(0)
+    if kind.kind in ("bigint", "?"):
+        return kind
+    return INT if kind.is_integral or kind.kind in ("void", "string") else ANY
+
+
+def _not_a_number(call: Call) -> DataType:
+    """Floats stay floats; every other number is a double."""
+    kinds = {call.type(0).kind, call.type(1).kind}
+    if kinds <= {"float", "void"}:
+        return FLOAT if kinds == {"float"} else ANY
+    return ANY if "?" in kinds else DOUBLE
+
+
+def _uniform(call: Call) -> DataType:
+    a, b = call.type(0), call.type(1)
+    if not (a.is_numeric and b.is_numeric) or "decimal" in (a.kind, b.kind):
+        return ANY
+    for kind in ("double", "float", "bigint", "int", "smallint"):
+        if kind in (a.kind, b.kind):
+            return a if a.kind == kind else b
+    return a
+
+
+def _to_number(call: Call) -> DataType:
+    """The format says how many digits there are."""
+    pattern = (call.text(1) or "").upper().replace("D", ".")
+    if not pattern or not set(pattern) <= set("09.,G$SMIPRL<> "):
+        return ANY
+    whole, _, part = pattern.partition(".")
+    digits = [sum(char in "09" for char in side) for side in (whole, part)]
+    return decimal(sum(digits), digits[1]) if 0 < sum(digits) <= _MOST_DIGITS else ANY
+
+
+def _not_zero(call: Call) -> Typed:
+    return Typed(call.type(0), True)
+
+
+def _zero_if_null(call: Call) -> DataType | Typed:
+    merged = common_type(call.type(0), INT)
+    return Typed(merged, False) if merged is not None else call.refuse(f"zeroifnull does not take {call.type(0)}")
+
+
+def _absolute(call: Call) -> DataType | Typed:
+    if call.type(0).kind == "interval":
+        return call.refuse("abs does not take interval")
+    return same_number(call)
+
+
+NUMBERS: list[Function] = [
+    *of("acos acosh asin asinh atan atanh cbrt cos cosh cot csc degrees exp expm1", DOUBLE, 1, nulls=ALWAYS, takes="d"),
+    *of("radians rint sec sin sinh sqrt tan tanh", DOUBLE, 1, nulls=ALWAYS, takes="d"),
+    *of("sign signum", DOUBLE, 1, nulls=ALWAYS, takes="g"),
+    *of("atan2 hypot pow power", DOUBLE, 2, takes="d"),
+    *of("ln log10 log1p log2", DOUBLE, 1, nulls=ALWAYS, takes="d"),
+    *of("log", DOUBLE, 1, 2, nulls=ALWAYS, takes="d"),
+    *of("e pi", DOUBLE, 0, nulls=NEVER),
+    *of("rand random randn", DOUBLE, 0, 1, nulls=NEVER),
+    *of("uniform", _uniform, 2, 3, nulls=NEVER),
+    *of("abs", _absolute, 1),
+    *of("negative positive", same_number, 1),
+    *of("ceil ceiling floor", _rounded_to_whole, 1, 2, nulls=ALWAYS, takes="n"),
+    *of("round bround", _rounded, 1, 2, nulls=ALWAYS, takes="n"),
+    *of("factorial", BIGINT, 1, nulls=ALWAYS, takes="i"),
+    *of("mod pmod try_mod", operator("%"), 2, nulls=ALWAYS),
+    *of("div", operator("div"), 2, nulls=ALWAYS),
+    *of("try_add", operator("+"), 2, nulls=ALWAYS),
+    *of("try_subtract", operator("-"), 2, nulls=ALWAYS),
+    *of("try_multiply", operator("*"), 2, nulls=ALWAYS),
+    *of("try_divide", operator("/"), 2, nulls=ALWAYS),
+    *of("greatest least", extreme, 2, None),
+    *of("bin", STRING, 1, takes="l"),
+    *of("conv", STRING, 3, nulls=ALWAYS, takes="sii"),
+    *of("hex", STRING, 1, nulls=UNSURE, takes="s"),
+    *of("unhex", BINARY, 1, nulls=ALWAYS, takes="s"),
+    *of("bit_count", INT, 1, nulls=UNSURE),
+    *of("bit_get getbit", TINYINT, 2, nulls=UNSURE, takes="Ii"),
+    *of("shiftleft shiftright shiftrightunsigned", _shifted, 2, nulls=UNSURE),
+    *of("isnan", BOOLEAN, 1, nulls=NEVER, takes="d"),
+    *of("nanvl", _not_a_number, 2, takes="d"),
+    *of("nullifzero", _not_zero, 1),
+    *of("zeroifnull", _zero_if_null, 1),
+    *of("width_bucket", BIGINT, 4, nulls=ALWAYS),
+    *of("format_number", STRING, 2, nulls=ALWAYS),
+    *of("to_number", _to_number, 2, takes="s"),
+    *of("try_to_number", _to_number, 2, nulls=ALWAYS, takes="s"),
+    *of("bitmap_bit_position bitmap_bucket_number", BIGINT, 1, takes="l"),
+    *of("bitmap_count", BIGINT, 1, takes="x"),
+]

@@ -1,0 +1,144 @@
+"""Ways in which the type of a function's result follows from its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.compiler.analysis.coercion import (
+    arithmetic,
+    common_type_of,
+    concatenated,
+    is_orderable,
+    negated,
+    strict_common_type_of,
+)
+from tidegate.compiler.analysis.expressions.casts import all_null
+from tidegate.compiler.analysis.functions.values import Call
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import ANY, BINARY, DOUBLE, STRING, DataType, array, parse_type
+
+__all__ = [
+    "bytes_or_text",
+    "coalesced",
+    "common",
+    "concatenation",
+    "declared_schema",
+    "element",
+    "extreme",
+    "list_of",
+    "listed",
+    "nth",
+    "number",
+    "operator",
+    "same_number",
+]
+
+
+def nth(index: int) -> Callable[[Call], DataType]:
+    """The type of an argument."""
+    return lambda call: call.type(index)
+
+
+def list_of(index: int) -> Callable[[Call], DataType]:
+    return lambda call: array(call.type(index))
+
+
+def element(index: int) -> Callable[[Call], DataType]:
+    """The type inside an array."""
+
+    def rule(call: Call) -> DataType:
+        kind = call.type(index)
+        element: DataType = kind.args[0] if kind.kind == "array" else ANY
+        return element
+
+    return rule
+
+
+def listed(types: list[DataType]) -> str:
+    return ", ".join(dict.fromkeys(str(kind) for kind in types))
+
+
+def common(start: int = 0) -> Callable[[Call], DataType | Typed]:
+    """The type that all arguments from `start` on become."""
+
+    def rule(call: Call) -> DataType | Typed:
+        types = call.types(start)
+        merged = common_type_of(types)
+        if merged is not None:
+            return merged
+        return call.refuse(f"the arguments of {call.name} have no common type: {listed(types)}")
+
+    return rule
+
+
+def coalesced(call: Call) -> Typed:
+    """The first that is not NULL: nullable only if all are."""
+    found = common()(call)
+    return found if isinstance(found, Typed) else Typed(found, all_null(call.args, found))
+
+
+def extreme(call: Call) -> DataType | Typed:
+    """greatest() and least(): nullable only if all arguments are."""
+    types = call.types()
+    merged = strict_common_type_of(types)
+    if merged is None or not is_orderable(merged):
+        return call.refuse(f"the arguments of {call.name} cannot be compared: {listed(types)}")
+    return Typed(merged, all_null(call.args, merged))
+
+
+def concatenation(call: Call) -> DataType | Typed:
+    types = call.types()
+    merged = concatenated(types)
+    if merged is None:
+        return call.refuse(f"these types cannot be concatenated: {listed(types)}")
+    return merged
+
+
+def operator(symbol: str) -> Callable[[Call], DataType | Typed]:
+    """Functions that are an operator by another name."""
+
+    def rule(call: Call) -> DataType | Typed:
+        a, b = call.type(0), call.type(1)
+        result = arithmetic(symbol, a, b, (call.digits(0), call.digits(1)))
+        if result is None:
+            return call.refuse(f"{call.name} does not take {a} and {b}")
+        return result
+
+    return rule
+
+
+def same_number(call: Call) -> DataType | Typed:
+    """The type of the argument, text being read as a double."""
+    kind = negated(call.type(0))
+    if kind is None:
+        return call.refuse(f"{call.name} does not take {call.type(0)}")
+    return kind
+
+
+def number(kind: DataType) -> DataType:
+    """What a number is where text is read as one."""
+    return DOUBLE if kind.kind in ("string", "void") else kind
+
+
+def bytes_or_text(*indexes: int) -> Callable[[Call], DataType]:
+    """Binary where all these arguments are, else text."""
+
+    def rule(call: Call) -> DataType:
+        kinds = [call.type(index) for index in indexes if index < len(call.args)]
+        if all(kind == BINARY for kind in kinds):
+            return BINARY
+        return ANY if any(kind.kind == "?" for kind in kinds) else STRING
+
+    return rule
+
+
+def declared_schema(index: int) -> Callable[[Call], DataType]:
+    """The type that an argument names as text: `int`, or `a INT, b STRING`."""
+
+    def rule(call: Call) -> DataType:
+        text = call.text(index)
+        if text is None:
+            return ANY
+        return parse_type(text) or parse_type(f"struct<{text}>") or ANY
+
+    return rule

@@ -1,0 +1,147 @@
+"""Functions of dates, times and intervals."""
+
+from __future__ import annotations
+
+from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, DAY_TO_SECOND, is_day_time, is_year_month
+from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import (
+    ANY,
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    DataType,
+    decimal,
+    struct,
+)
+
+__all__ = ["TIMES", "extracted"]
+
+_SECONDS = decimal(8, 6)
+_PARTS = """
+year y years yr yrs yearofweek quarter qtr month mon mons months week w weeks day d days dayofweek dow dayofweek_iso
+dow_iso doy hour h hours hr hrs minute m min mins minutes
+"""
+_LARGE_PARTS = "year y years yr yrs day d days"
+_SMALL_PARTS = "month mon mons months hour h hours hr hrs minute m min mins minutes"
+_DATE_PARTS = frozenset(_PARTS.split())
+_SECOND_PARTS = frozenset({"second", "s", "sec", "seconds", "secs"})
+_OF_INTERVAL = {
+    **dict.fromkeys(_LARGE_PARTS.split(), INT),
+    **dict.fromkeys(_SMALL_PARTS.split(), TINYINT),
+    **dict.fromkeys(_SECOND_PARTS, _SECONDS),
+}
+
+
+def extracted(part: str, kind: DataType) -> DataType:
+    """The type of EXTRACT(part FROM a value of that type)."""
+    part = part.lower()
+    if kind.kind == "?":
+        return _SECONDS if part in _SECOND_PARTS else ANY
+    if is_day_time(kind) or is_year_month(kind) or kind.kind == "interval":
+        return _OF_INTERVAL.get(part, ANY)
+    if part in _SECOND_PARTS:
+        return _SECONDS
+    return INT if part in _DATE_PARTS else ANY
+
+
+def _date_part(call: Call) -> DataType:
+    part = call.text(0)
+    return ANY if part is None else extracted(part, call.type(1))
+
+
+def _moved(call: Call) -> DataType:
+    """timestampadd(): what has a time keeps its type, a date becomes a timestamp."""
+    kind = call.type(1)
+    if kind.kind in ("date", "string", "void"):
+        return TIMESTAMP
+    return kind if kind.is_temporal else ANY
+
+
+def _days_later(call: Call) -> DataType | Typed:
+    """The days are an int or less, or text."""
+    days = call.type(1)
+    if days.kind not in ("tinyint", "smallint", "int", "string", "void", "?"):
+        return call.refuse(f"{call.name} takes a whole number of days, not {days}", "cast the days to int")
+    if days.kind == "string":
+        return Typed(DATE, True)
+    return DATE
+
+
+def _window(call: Call) -> DataType:
+    """Of one length it leaves out rows without a time; sliding ones keep them."""
+    kind = call.type(0)
+    if kind.kind in ("string", "date", "void"):
+        kind = TIMESTAMP
+    if kind.kind not in ("timestamp", "timestamp_ntz"):
+        return ANY
+    return struct((("start", kind), ("end", kind)))
+
+
+def _window_time(call: Call) -> DataType:
+    kind = call.type(0)
+    end = kind.field("end") if kind.kind == "struct" else None
+    return end or ANY
+
+
+TIMES: list[Function] = [
+    *of("curdate", DATE, 0, nulls=NEVER),
+    *of("current_date", DATE, 0, None, nulls=NEVER),
+    *of("now", TIMESTAMP, 0, nulls=NEVER),
+    *of("current_timestamp", TIMESTAMP, 0, None, nulls=NEVER),
+    *of("localtimestamp", TIMESTAMP_NTZ, 0, nulls=NEVER),
+    *of("current_timezone", STRING, 0, nulls=NEVER),
+    *of("current_time", ANY, 0, None),
+    *of("add_months", DATE, 2, takes="Di"),
+    *of("date_add date_sub", _days_later, 2, takes="D*"),
+    *of("date_diff datediff", INT, 2, takes="D"),
+    *of("timestampadd", _moved, 2, nulls=UNSURE),
+    *of("timestampdiff", BIGINT, 2, takes="t"),
+    *of("date_format", STRING, 2, takes="ts"),
+    *of("date_from_unix_date", DATE, 1, takes="i"),
+    *of("date_part datepart", _date_part, 2, nulls=UNSURE),
+    *of("date_trunc", TIMESTAMP, 2, nulls=ALWAYS, takes="st"),
+    *of("trunc", DATE, 2, nulls=ALWAYS, takes="Ds"),
+    *of("day", INT, 1, nulls=UNSURE, takes="D"),
+    *of("dayofmonth dayofweek dayofyear month quarter weekday weekofyear year", INT, 1, takes="D"),
+    *of("hour minute second", INT, 1, takes="t"),
+    *of("dayname monthname", STRING, 1, takes="D"),
+    *of("from_unixtime", STRING, 1, 2, nulls=ALWAYS, takes="ls"),
+    *of("from_utc_timestamp to_utc_timestamp", TIMESTAMP, 2, takes="ts"),
+    *of("convert_timezone", TIMESTAMP_NTZ, 2, 3, nulls=UNSURE, takes="s*"),
+    *of("last_day", DATE, 1, takes="D"),
+    *of("make_date", DATE, 3, takes="i"),
+    *of("make_dt_interval", DAY_TO_SECOND, 0, 4, nulls=UNSURE, takes="d"),
+    *of("make_interval", CALENDAR_INTERVAL, 0, 7, nulls=UNSURE, takes="d"),
+    *of("try_make_interval", CALENDAR_INTERVAL, 1, 7, nulls=ALWAYS, takes="d"),
+    *of("make_ym_interval", DataType("interval year to month"), 0, 2, takes="i"),
+    *of("make_timestamp", TIMESTAMP, 1, 7, nulls=UNSURE, counts=(1, 2, 3, 6, 7)),
+    *of("try_make_timestamp", TIMESTAMP, 1, 7, nulls=UNSURE, counts=(1, 2, 3, 6, 7)),
+    *of("make_timestamp_ltz try_make_timestamp_ltz", TIMESTAMP, 2, 7, nulls=UNSURE, counts=(2, 3, 6, 7)),
+    *of("make_timestamp_ntz try_make_timestamp_ntz", TIMESTAMP_NTZ, 2, 6, nulls=UNSURE, counts=(2, 6)),
+    *of("months_between", DOUBLE, 2, 3, takes="ttb"),
+    *of("next_day", DATE, 2, nulls=ALWAYS, takes="Ds"),
+    *of("to_date", DATE, 1, 2, nulls=UNSURE, takes="s"),
+    *of("try_to_date", DATE, 1, 2, nulls=UNSURE, takes="s"),
+    *of("to_timestamp to_timestamp_ltz", TIMESTAMP, 1, 2, nulls=UNSURE, takes="s"),
+    *of("try_to_timestamp", TIMESTAMP, 1, 2, nulls=UNSURE, takes="s"),
+    *of("to_timestamp_ntz", TIMESTAMP_NTZ, 1, 2, nulls=UNSURE, takes="s"),
+    *of("to_unix_timestamp", BIGINT, 1, 2, nulls=UNSURE, takes="DT"),
+    *of("unix_timestamp", BIGINT, 0, 2, nulls=UNSURE, takes="DT"),
+    *of("timestamp_micros timestamp_millis", TIMESTAMP, 1, nulls=UNSURE, takes="I"),
+    *of("timestamp_seconds", TIMESTAMP, 1, nulls=UNSURE, takes="n"),
+    *of("unix_date", INT, 1, takes="D"),
+    *of("unix_micros unix_millis unix_seconds", BIGINT, 1, takes="t"),
+    *of("window", _window, 2, 4, nulls=UNSURE, takes="D*"),
+    *of("session_window", _window, 2, nulls=NEVER, takes="D*"),
+    *of("window_time", _window_time, 1, nulls=UNSURE),
+    *of("make_time time_diff", ANY, 3, nulls=UNSURE),
+    *of("time", ANY, 1, nulls=UNSURE),
+    *of("time_trunc", ANY, 2, nulls=UNSURE),
+    *of("to_time try_to_time", ANY, 1, 2, nulls=UNSURE),
+]

@@ -1,0 +1,128 @@
+"""The columns that PIVOT and UNPIVOT make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.attributes import (
+    AGGREGATION,
+    CAST,
+    CONDITION,
+    IDENTITY,
+    Attribute,
+    Frame,
+    Item,
+    Lineage,
+    Unknown,
+    add_origin,
+    add_origins,
+)
+from tidegate.compiler.analysis.coercion import common_type
+from tidegate.compiler.analysis.labels import generated_name
+from tidegate.compiler.analysis.scoping import QueryScope
+from tidegate.compiler.analysis.tracing import trace
+from tidegate.compiler.analysis.typing import type_of
+from tidegate.datatypes import ANY, STRING, DataType
+
+__all__ = ["pivoted"]
+
+
+def pivoted(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> Frame:
+    """What is in sight after a PIVOT or UNPIVOT of `frame`."""
+    fields: list[Any] = pivot.args.get("fields") or []
+    if len(fields) != 1 or type(fields[0]) is not exp.In:
+        return Frame((), [Item("", (), Unknown())])
+    inner = scope.beside(frame)
+    if pivot.args.get("unpivot"):
+        return _unpivoted(frame, pivot, fields[0], inner)
+    lineages = []
+    used: set[int] = set()
+    for node in pivot.expressions:
+        lineage: Lineage = {}
+        trace(node, inner, lineage, AGGREGATION)
+        lineages.append(lineage)
+        used |= _identities(node, inner)
+    decides: Lineage = {}
+    trace(fields[0].this, inner, decides, CONDITION)
+    used |= _identities(fields[0].this, inner)
+    kept = [a for a in frame.attributes if a.identity not in used]
+    for attribute in kept:
+        conditions.update(attribute.lineage)
+    conditions.update(decides)
+    item = Item("", (), _unknown(frame))
+    attributes = list(kept)
+    types = [type_of(node, inner).type for node in pivot.expressions]
+    names = [node.alias or generated_name(node, inner) for node in pivot.expressions]
+    for value in fields[0].expressions:
+        label = value.alias or _text(value)
+        for name, kind, lineage in zip(names, types, lineages, strict=True):
+            whole = label if len(names) == 1 else f"{label}_{name}" if label and name else ""
+            both = dict(lineage)
+            for origin in decides:
+                add_origin(both, origin, CONDITION)
+            attributes.append(Attribute(whole, kind, True, both, next(scope.work.fresh), item))
+            item.is_vague = item.is_vague or not whole
+    return Frame(attributes, [*(i for i in frame.items if i.unknown is None), item])
+
+
+def _unpivoted(frame: Frame, pivot: Any, field: Any, scope: QueryScope) -> Frame:
+    """The columns that are turned into rows go; a column with their names comes, and one or more with their values."""
+    names = [n.name for e in pivot.expressions for n in (e.expressions if type(e) is exp.Tuple else [e])]
+    rows = [_columns(value.this if type(value) is exp.PivotAlias else value) for value in field.expressions]
+    used = {identity for row in rows for node in row for identity in _identities(node, scope)}
+    alias = pivot.alias
+    item = Item(alias, (alias.lower(),) if alias else (), _unknown(frame))
+    fresh = scope.work.fresh
+    attributes = [a for a in frame.attributes if a.identity not in used]
+    if alias:
+        attributes = [Attribute(a.name, a.type, a.nullable, a.lineage, a.identity, item) for a in attributes]
+    attributes.append(Attribute(field.this.name, STRING, False, {}, next(fresh), item))
+    for position, name in enumerate(names):
+        values = [scope.resolve(row[position]) for row in rows if position < len(row)]
+        kind = _one_type([value.typed.type for value in values])
+        nullable = [value.typed.nullable for value in values]
+        lineage: Lineage = {}
+        for value in values:
+            if value.attribute is not None:
+                add_origins(lineage, value.attribute.lineage, IDENTITY if value.typed.type == kind else CAST)
+        may_be = True if True in nullable else None if None in nullable else False
+        attributes.append(Attribute(name, kind, may_be, lineage, next(fresh), item))
+    return Frame(attributes, [item] if alias else [*(i for i in frame.items if i.unknown is None), item])
+
+
+def _one_type(types: list[DataType]) -> DataType:
+    first = types[0] if types else ANY
+    for other in types[1:]:
+        if other == first:
+            continue
+        first = (common_type(first, other) or ANY) if first.is_numeric and other.is_numeric else ANY
+    return first
+
+
+def _columns(value: Any) -> list[Any]:
+    return list(value.expressions) if type(value) is exp.Tuple else [value]
+
+
+def _identities(node: Any, scope: QueryScope) -> set[int]:
+    found = (scope.resolve(column).attribute for column in node.find_all(exp.Column))
+    return {attribute.identity for attribute in found if attribute is not None}
+
+
+def _unknown(frame: Frame) -> Unknown | None:
+    unknown = frame.unknown_items()
+    return (unknown[0].unknown if len(unknown) == 1 else Unknown()) if unknown else None
+
+
+def _text(value: Any) -> str:
+    """A pivoted value as the name of its column; empty where that is not certain."""
+    if type(value) is exp.Literal:
+        text = str(value.this)
+        return text if value.is_string or text.isdigit() else ""
+    if type(value) is exp.Boolean:
+        return "true" if value.this else "false"
+    if type(value) is exp.Tuple:
+        parts = [_text(part) for part in value.expressions]
+        return "{" + ", ".join(parts) + "}" if all(parts) else ""
+    return ""

@@ -1,0 +1,192 @@
+"""One parsed query → its columns with their types, where they come from, and what is wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.attributes import KINDS, Attribute, Lineage, Unknown
+from tidegate.compiler.analysis.coercion import common_type
+from tidegate.compiler.analysis.scoping import Cte, QueryScope, Result, Work
+from tidegate.compiler.analysis.selects import add_order, select_columns
+from tidegate.compiler.analysis.sets import combined
+from tidegate.compiler.analysis.tracing import trace
+from tidegate.compiler.analysis.typing import type_of
+from tidegate.compiler.analysis.values import Analysis, Source
+from tidegate.compiler.values import DiagnosticSeverity, Edge, Origin
+from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation
+
+__all__ = ["analyze"]
+
+
+def analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[str] = frozenset()) -> Analysis:
+    """`sources`: what each table named in the query is, by the `id()` of its node; CTEs are not among them.
+
+    Nothing is known of a table that is not there. `own_functions`: names of functions that Spark does not have itself.
+    """
+    work = Work(sources, own_functions, _query)
+    try:
+        result = work.query(tree, {}, None)
+    except RecursionError:
+        return Analysis(NOTHING_KNOWN)
+    _report_duplicates(result, work)
+    columns = tuple(Column(a.name, a.type, a.nullable) for a in result.attributes)
+    edges = tuple(
+        Edge(a.name, Origin(*origin), KINDS[kind])
+        for a in result.attributes
+        if a.name
+        for origin, kind in sorted(a.lineage.items())
+    )
+    conditions = tuple(Origin(*origin) for origin in sorted(result.conditions))
+    findings = tuple(sorted(work.findings, key=lambda finding: (finding.offset, finding.code)))
+    return Analysis(Relation(columns, result.unknown is None), edges, conditions, findings)
+
+
+def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:
+    defined: list[tuple[Any, Cte]] = []
+    clause = node.args.get("with_")
+    if clause is not None:
+        ctes = dict(ctes)
+        for cte in clause.expressions:
+            entry = _cte(cte, bool(clause.args.get("recursive")), ctes, outer, work)
+            ctes[cte.alias.lower()] = entry
+            defined.append((cte, entry))
+    if isinstance(node, exp.Select):
+        result = select_columns(node, QueryScope(work, (), ctes, outer))
+    elif isinstance(node, exp.SetOperation):
+        result = _set_operation(node, ctes, outer, work)
+    elif isinstance(node, exp.Subquery):
+        result = _parenthesised(node, ctes, outer, work)
+    elif isinstance(node, exp.Values):
+        result = _values(node, QueryScope(work, (), ctes, outer))
+    else:
+        result = Result([], [], Unknown())
+    for cte, entry in defined:
+        if not entry.read:
+            message = f"nothing reads '{cte.alias}'"
+            work.report("UnusedCte", message, cte.args["alias"], "remove it", DiagnosticSeverity.WARNING)
+    return result
+
+
+def _cte(node: Any, recursive: bool, ctes: dict[str, Cte], outer: QueryScope | None, work: Work) -> Cte:
+    body = node.this
+    if recursive and isinstance(body, exp.SetOperation) and not body.args.get("with_"):
+        return _recursive_cte(node, body, ctes, outer, work)
+    return Cte(_renamed(work.query(body, ctes, outer), node))
+
+
+def _recursive_cte(node: Any, body: Any, ctes: dict[str, Cte], outer: QueryScope | None, work: Work) -> Cte:
+    """Its columns are those of the part that does not read it."""
+    anchor = work.query(body.this, ctes, outer)
+    itself = Cte(_renamed(_nullable(anchor, work), node))
+    following = work.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
+    whole = combined(body, anchor, following, work)
+    if itself.read:
+        for attribute, first in zip(whole.attributes, anchor.attributes, strict=False):
+            attribute.type = first.type
+            attribute.nullable = True
+    return Cte(_renamed(whole, node))
+
+
+def _nullable(result: Result, work: Work) -> Result:
+    attributes = [Attribute(a.name, a.type, True, a.lineage, next(work.fresh)) for a in result.attributes]
+    return Result(attributes, result.nodes, result.unknown, result.conditions)
+
+
+def _renamed(result: Result, cte: Any) -> Result:
+    names = cte.args["alias"].args.get("columns")
+    if not names or len(names) > len(result.attributes):
+        return result
+    attributes = list(result.attributes)
+    for position, name in enumerate(names):
+        attributes[position] = attributes[position].named(name.name)
+    return Result(attributes, result.nodes, result.unknown, result.conditions)
+
+
+def _set_operation(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:
+    """From the left: a chain of a thousand UNIONs is no deeper than one."""
+    chain = [node]
+    while isinstance(chain[-1].this, exp.SetOperation) and not _has_clauses(chain[-1].this):
+        chain.append(chain[-1].this)
+    result = work.query(chain[-1].this, ctes, outer)
+    for operation in reversed(chain):
+        result = combined(operation, result, work.query(operation.expression, ctes, outer), work)
+    add_order(node, result, QueryScope(work, (), ctes, outer))
+    return result
+
+
+def _has_clauses(node: Any) -> bool:
+    return any(node.args.get(key) is not None for key in ("with_", "order", "limit", "offset"))
+
+
+def _parenthesised(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:
+    scope = QueryScope(work, (), ctes, outer)
+    if isinstance(node.this, exp.Table) or node.args.get("joins") or node.args.get("pivots"):
+        return select_columns(_as_select(node), scope)
+    inner = work.query(node.this, ctes, outer)
+    result = Result(inner.attributes, inner.nodes, inner.unknown, set(inner.conditions))
+    add_order(node, result, scope)
+    return result
+
+
+def _as_select(node: Any) -> Any:
+    """`(t PIVOT …)` as the whole query."""
+    select = exp.Select(expressions=[exp.Star()])
+    select.args["from_"] = exp.From()
+    select.args["from_"].args["this"] = node
+    return select
+
+
+def _values(node: Any, scope: QueryScope) -> Result:
+    """The columns are col1, col2, …; each has the type that all its rows can have."""
+    attributes: list[Attribute] = []
+    nodes: list[Any] = []
+    for row in node.expressions:
+        cells = row.expressions if type(row) is exp.Tuple else [row]
+        for position, cell in enumerate(cells):
+            lineage: Lineage = {}
+            trace(cell, scope, lineage)
+            typed = type_of(cell, scope)
+            if position == len(attributes):
+                name = f"col{position + 1}"
+                fresh = next(scope.work.fresh)
+                attributes.append(Attribute(name, typed.type, typed.nullable, lineage, fresh))
+                nodes.append(cell)
+                continue
+            column = attributes[position]
+            column.type = common_type(column.type, typed.type) or ANY
+            column.nullable = _either(column.nullable, typed.nullable)
+            column.lineage = {**column.lineage, **lineage}
+    alias = node.args.get("alias")
+    for attribute, name in zip(attributes, (alias.args.get("columns") or ()) if alias else (), strict=False):
+        attribute.name, attribute.folded = name.name, name.name.lower()
+    return Result(attributes, nodes)
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    return True if one or other else None if one is None or other is None else False
+
+
+def _report_duplicates(result: Result, work: Work) -> None:
+    """A table cannot have two columns of one name. A star that brings several is told once."""
+    seen: set[str] = set()
+    repeated: dict[int, tuple[Any, list[str]]] = {}
+    for attribute, node in zip(result.attributes, result.nodes, strict=True):
+        if attribute.name and attribute.folded in seen:
+            repeated.setdefault(id(node), (node, []))[1].append(f"'{attribute.name}'")
+        seen.add(attribute.folded)
+    for node, names in repeated.values():
+        what = f"two columns {names[0]}" if len(names) == 1 else f"more than one column of each of {', '.join(names)}"
+        hint = "give one another name with AS, or leave it out"
+        work.report("DuplicateColumn", f"the result has {what}", _name_of(node), hint)
+
+
+def _name_of(node: Any) -> Any:
+    """The part of a SELECT item that gives it its name."""
+    if isinstance(node, exp.Alias):
+        return node.args["alias"]
+    if isinstance(node, exp.Dot):
+        return node.expression
+    return node.this if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) else node

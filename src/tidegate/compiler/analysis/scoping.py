@@ -1,0 +1,404 @@
+"""Which column a name means at its place in a query, as Spark decides it; and what to say of a name that means none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, Item
+from tidegate.compiler.analysis.values import UNKNOWN, Finding, Source, Typed
+from tidegate.compiler.values import DiagnosticSeverity
+from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, array
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+
+__all__ = ["Cte", "Found", "QueryScope", "Result", "Work", "column_parts", "offset_of"]
+
+_WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
+    "current_date": ("current_date()", DATE),
+    "current_time": ("current_time(6)", DataType("time(6)")),
+    "current_timestamp": ("current_timestamp()", TIMESTAMP),
+    "current_user": ("current_user()", STRING),
+    "grouping__id": ("grouping__id", BIGINT),
+    "session_user": ("current_user()", STRING),
+    "user": ("current_user()", STRING),
+}
+"""Names that are calls where no column has them: what Spark calls the result, and its type."""
+
+_METADATA = frozenset(
+    ["_metadata", "_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number"]
+)
+"""Columns that tables of Iceberg, and files, have besides their own."""
+
+_SHOWN = 8
+
+
+class Result:
+    """The columns of a query, in order. `nodes`: what each is written as. `conditions`: what decides its rows.
+
+    `unknown`: there may be other columns.
+    """
+
+    __slots__ = ("attributes", "conditions", "nodes", "unknown")
+
+    def __init__(
+        self,
+        attributes: list[Attribute],
+        nodes: list[Any],
+        unknown: Any = None,
+        conditions: set[tuple[str, str]] | None = None,
+    ) -> None:
+        self.attributes = attributes
+        self.nodes = nodes
+        self.unknown = unknown
+        self.conditions: set[tuple[str, str]] = set() if conditions is None else conditions
+
+    @property
+    def is_vague(self) -> bool:
+        """It is not known what one of its columns is called."""
+        return any(not attribute.name for attribute in self.attributes)
+
+
+class Cte:
+    """What WITH names, and whether anything read it."""
+
+    __slots__ = ("read", "result")
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.read = False
+
+
+class Work:
+    """What the parts of one analysis share: the sources, what was found, and what was decided of each node."""
+
+    def __init__(
+        self,
+        sources: Mapping[int, Source],
+        own_functions: frozenset[str],
+        query: Callable[[Any, Mapping[str, Cte], QueryScope | None, Work], Result],
+    ) -> None:
+        self.sources = sources
+        self.own_functions = own_functions
+        self.findings: list[Finding] = []
+        self.columns: dict[int, Found] = {}
+        self.fresh: Iterator[int] = count()
+        self._query = query
+        self._results: dict[int, Result] = {}
+
+    def query(self, node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None) -> Result:
+        """Each query is understood once, whoever asks."""
+        known = self._results.get(id(node))
+        if known is None:
+            known = self._results[id(node)] = self._query(node, ctes, outer, self)
+        return known
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        node: Any,
+        suggestion: str | None = None,
+        severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
+    ) -> None:
+        self.findings.append(Finding(severity, code, message, offset_of(node), suggestion))
+
+
+class Found(NamedTuple):
+    """What a column's name means. `whole`: the column itself and no field of it; `by_alias`: an earlier SELECT item.
+
+    `name`: what it is called in a result, where that is not as it is written.
+    """
+
+    attribute: Attribute | None
+    typed: Typed
+    whole: bool = True
+    by_alias: bool = False
+    name: str = ""
+
+
+_NOT_FOUND = Found(None, UNKNOWN)
+
+
+class QueryScope:
+    """The columns in sight at one place. Frames are searched in order, then earlier SELECT items, then around it."""
+
+    __slots__ = ("aliases", "ctes", "frames", "outer", "own_functions", "windows", "work")
+
+    def __init__(
+        self, work: Work, frames: tuple[Frame, ...], ctes: Mapping[str, Cte], outer: QueryScope | None = None
+    ) -> None:
+        self.work = work
+        self.frames = frames
+        self.ctes = ctes
+        self.outer = outer
+        self.own_functions = work.own_functions
+        self.aliases: dict[str, list[Attribute]] = {}
+        self.windows: Mapping[str, Any] = {}
+
+    def beside(self, *frames: Frame) -> QueryScope:
+        """Another clause of the same SELECT, which sees these frames."""
+        scope = QueryScope(self.work, frames, self.ctes, self.outer)
+        scope.windows = self.windows
+        return scope
+
+    def column(self, node: Any) -> Typed:
+        return self.resolve(node).typed
+
+    def subquery(self, node: Any) -> Typed:
+        attributes = self.result(node).attributes
+        return Typed(attributes[0].type, True) if attributes else UNKNOWN
+
+    def result(self, node: Any) -> Result:
+        """A subquery in an expression: it sees the columns here too."""
+        while type(node) is exp.Subquery and not node.args.get("with_"):
+            node = node.this
+        return self.work.query(node, self.ctes, self)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        node: Any,
+        suggestion: str | None = None,
+        severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
+    ) -> None:
+        self.work.report(code, message, node, suggestion, severity)
+
+    def resolve(self, node: Any) -> Found:
+        known = self.work.columns.get(id(node))
+        if known is None:
+            known = self.work.columns[id(node)] = self._resolve(node)
+        return known
+
+    def _resolve(self, node: Any) -> Found:
+        parts = column_parts(node)
+        return self.resolve_parts(parts, node) if parts else _NOT_FOUND
+
+    def resolve_parts(self, parts: list[Any], node: Any) -> Found:
+        """`parts`: the identifiers of a name, which is `node` or a part of it."""
+        names = tuple(part.this for part in parts)
+        ambiguous: list[Attribute] = []
+        unknown: list[_Assumed] = []
+        scope: QueryScope | None = self
+        while scope is not None:
+            for frame in scope.frames:
+                found, used = frame.find(names, self.work.fresh)
+                if len(found) == 1:
+                    # A table nearer by, of which not all is known, may have that column too.
+                    certain = used > 1 or not unknown
+                    return self._field(found[0], parts, used) if certain else _NOT_FOUND
+                if found and not ambiguous:
+                    ambiguous = found
+            if ambiguous:
+                return self._ambiguous(names, ambiguous, node)
+            if len(names) == 1 and (call := _WITHOUT_PARENTHESES.get(names[0].lower())) is not None:
+                return Found(None, Typed(call[1], False), name=call[0])
+            here = [_Assumed(frame, item) for frame in scope.frames for item in frame.doubtful_items()]
+            if scope.aliases and (earlier := scope.aliases.get(names[0].lower())):
+                return self._alias(earlier, here, parts)
+            unknown += here
+            scope = scope.outer
+        if len(unknown) == 1:
+            frame, item = unknown[0]
+            return self._field(frame.assume(names[0], item, self.work.fresh), parts, 1)
+        if not unknown and not (self._reads_source() and any(name.lower() in _METADATA for name in names)):
+            self._unknown(names, parts[0])
+        return _NOT_FOUND
+
+    def _reads_source(self) -> bool:
+        scope: QueryScope | None = self
+        while scope is not None:
+            if any(item.is_source for frame in scope.frames for item in frame.items):
+                return True
+            scope = scope.outer
+        return False
+
+    def _alias(self, earlier: list[Attribute], unknown: list[_Assumed], parts: list[Any]) -> Found:
+        name = str(parts[0].this)
+        if len(earlier) > 1:
+            self.report(
+                "AmbiguousColumn",
+                f"ambiguous column '{name}': {len(earlier)} earlier columns of this SELECT have that name",
+                parts[0],
+                "give them different names",
+            )
+            return _NOT_FOUND
+        attribute = earlier[0]
+        if not unknown:
+            return self._field(attribute, parts, 1)._replace(by_alias=True)
+        # A table may have a column of that name, which then is the one that counts; `f(x) AS x` says that it does.
+        for _, item in unknown:
+            key = item.unknown.key if item.unknown else None
+            if key is not None and (key, name) in attribute.lineage:
+                own = Attribute(name, ANY, None, {(key, name): IDENTITY}, attribute.identity, item)
+                return Found(own, UNKNOWN, len(parts) == 1, by_alias=True)
+        return Found(attribute, UNKNOWN, len(parts) == 1, by_alias=True)
+
+    def _field(self, attribute: Attribute, parts: list[Any], used: int) -> Found:
+        if used == len(parts):
+            return Found(attribute, Typed(attribute.type, attribute.nullable))
+        kind = attribute.type
+        # Whether a field itself may be null is not part of a type here.
+        nullable = True if attribute.nullable else None
+        for part in parts[used:]:
+            if kind.kind in ("?", "void", "variant"):
+                return Found(attribute, Typed(ANY, nullable), whole=False)
+            inner = _taken(kind, str(part.this))
+            if inner is None:
+                self._unknown_field(kind, part, parts)
+                return Found(attribute, UNKNOWN, whole=False)
+            nullable = True if kind.kind == "map" else nullable
+            kind = inner
+        return Found(attribute, Typed(kind, nullable), whole=False)
+
+    def _unknown_field(self, kind: DataType, part: Any, parts: list[Any]) -> None:
+        name = str(part.this)
+        holder = kind.args[0] if kind.kind == "array" else kind
+        if holder.kind != "struct":
+            message = f"'{name}' cannot be taken out of '{_before(parts, part)}': it is {kind}, not a struct"
+            self.report("UnknownField", message, part)
+            return
+        fields = [field for field, _ in holder.args]
+        hint = did_you_mean(nearest(name, fields)) or f"it has {_listed(fields)}"
+        self.report("UnknownField", f"'{_before(parts, part)}' has no field '{name}'", part, hint)
+
+    def _ambiguous(self, names: tuple[str, ...], found: list[Attribute], node: Any) -> Found:
+        labels = list(dict.fromkeys(a.item.label for a in found if a.item and a.item.label))
+        name = names[-1]
+        if len(labels) > 1:
+            who = f"{', '.join(labels[:-1])} and {labels[-1]} have it"
+            hint = f"write {' or '.join(f'{label}.{name}' for label in labels)}"
+        else:
+            who = f"{labels[0] if labels else 'the query here'} has it {len(found)} times"
+            hint = "give the columns different names where they are selected"
+        self.report("AmbiguousColumn", f"ambiguous column '{'.'.join(names)}': {who}", node, hint)
+        return _NOT_FOUND
+
+    def _unknown(self, names: tuple[str, ...], node: Any) -> None:
+        written = ".".join(names)
+        items = list(dict.fromkeys(self._items()))
+        if len(names) > 1:
+            for length in range(min(len(names) - 1, 3), 0, -1):
+                prefix, name = tuple(part.lower() for part in names[:length]), names[length]
+                own = next((item for item in items if item.qualifier[-length:] == prefix), None)
+                if own is not None:
+                    message = f"unknown column '{written}': {own.label} has no such column"
+                    near = nearest(name, self._columns_of(own))
+                    hint = did_you_mean(tuple(".".join((*names[:length], column)) for column in near))
+                    self.report("UnknownColumn", message, node, hint or self._what_it_has(own))
+                    return
+            holders = [i.label for i in items if i.label and names[-1].lower() in map(str.lower, self._columns_of(i))]
+            near = nearest(names[0], holders) or tuple(holders[:3])
+            hint = did_you_mean(tuple(f"{label}.{names[-1]}" for label in near))
+            message = f"unknown column '{written}': there is no table or column '{names[0]}' here"
+            self.report("UnknownColumn", message, node, hint)
+            return
+        labels = [item.label for item in items if item.qualifier] or [item.label for item in items if item.label]
+        if not items:
+            where = "nothing is read here that could have it"
+        elif len(labels) == 1:
+            where = f"{labels[0]} has no such column"
+        elif labels:
+            where = f"none of {', '.join(labels)} has it"
+        else:
+            where = "the query in FROM has no such column"
+        only = self._what_it_has(items[0]) if len(items) == 1 else None
+        self.report("UnknownColumn", f"unknown column '{written}': {where}", node, self._meant(names[0]) or only)
+
+    def _meant(self, name: str) -> str | None:
+        """Near names; with their table's where several have them."""
+        holders: dict[str, list[Attribute]] = {}
+        scope: QueryScope | None = self
+        while scope is not None:
+            for attribute in (a for frame in scope.frames for a in frame.attributes if not a.hidden):
+                known = holders.setdefault(attribute.name, [])
+                if all(attribute.identity != other.identity for other in known):
+                    known.append(attribute)
+            scope = scope.outer
+        names: list[str] = []
+        for near in nearest(name, (own for own in holders if own)):
+            owners = holders[near]
+            labels = [a.item.label for a in owners if a.item and a.item.label]
+            names += [near] if len(owners) == 1 or not labels else [f"{label}.{near}" for label in labels]
+        return did_you_mean(tuple(names[:3]))
+
+    def _items(self) -> Iterator[Item]:
+        scope: QueryScope | None = self
+        while scope is not None:
+            for frame in scope.frames:
+                yield from frame.items
+            scope = scope.outer
+
+    def _columns_of(self, item: Item) -> list[str]:
+        scope: QueryScope | None = self
+        names: list[str] = []
+        while scope is not None:
+            names += [a.name for frame in scope.frames for a in frame.all_attributes() if a.item is item and a.name]
+            scope = scope.outer
+        return names
+
+    def _what_it_has(self, item: Item) -> str | None:
+        names = self._columns_of(item)
+        return f"it has {_listed(names)}" if names else None
+
+
+class _Assumed(NamedTuple):
+    frame: Frame
+    item: Item
+
+
+def column_parts(node: Any) -> list[Any]:
+    """The identifiers of a dotted name, in order; none where something else than names is in it."""
+    if type(node) is exp.Column:
+        parts: list[Any] = node.parts
+        return parts if type(parts[-1]) is exp.Identifier else []
+    fields: list[Any] = []
+    while type(node) is exp.Dot:
+        if type(node.expression) is not exp.Identifier:
+            return []
+        fields.append(node.expression)
+        node = node.this
+    if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
+        return []
+    return [*node.parts, *reversed(fields)]
+
+
+def _taken(kind: DataType, name: str) -> DataType | None:
+    """The type of a part of a value; None where there is no such part."""
+    match kind.kind:
+        case "struct":
+            return kind.field(name)
+        case "map":
+            value: DataType = kind.args[1]
+            return value
+        case "array":
+            element: DataType = kind.args[0]
+            if element.kind == "?":
+                return ANY
+            inner = element.field(name) if element.kind == "struct" else None
+            return None if inner is None else array(inner)
+        case _:
+            return None
+
+
+def _before(parts: list[Any], part: Any) -> str:
+    return ".".join(str(p.this) for p in parts[: next(i for i, p in enumerate(parts) if p is part)])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def offset_of(node: Any) -> int:
+    """Where a node begins in the text; where it has no position itself, its first part that has one."""
+    while node is not None:
+        starts = [n.meta["start"] for n in node.walk() if n.meta and "start" in n.meta]
+        if starts:
+            return int(min(starts))
+        node = node.parent
+    return 0

@@ -1,0 +1,316 @@
+"""The columns of one SELECT: its stars, names, groups, windows and order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.attributes import (
+    EXPRESSION,
+    IDENTITY,
+    Attribute,
+    Frame,
+    Item,
+    Lineage,
+    Unknown,
+    add_origins,
+)
+from tidegate.compiler.analysis.functions import generator_columns, is_generator
+from tidegate.compiler.analysis.grouping import Grouping, columns_outside_aggregates, report_ungrouped
+from tidegate.compiler.analysis.labels import generated_name
+from tidegate.compiler.analysis.relations import add_conditions, from_clause
+from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
+from tidegate.compiler.analysis.stars import expanded, is_star
+from tidegate.compiler.analysis.tracing import trace
+from tidegate.compiler.analysis.typing import type_of
+from tidegate.datatypes import ANY, struct
+
+__all__ = ["add_order", "select_columns"]
+
+_TIME_WINDOWS = ("session_window", "window")
+_SETS = frozenset({exp.Rollup, exp.Cube, exp.GroupingSets})
+
+
+def select_columns(select: Any, around: QueryScope) -> Result:
+    """`around`: what the SELECT can see besides its own FROM."""
+    conditions: set[tuple[str, str]] = set()
+    frame = from_clause(select, around, conditions)
+    args = select.args
+    scope = around.beside(frame)
+    if windows := args.get("windows"):
+        scope.windows = {window.this.name.lower(): window for window in windows}
+        _check_windows(windows, scope)
+    if (where := args.get("where")) is not None:
+        add_conditions(where.this, scope, conditions)
+    group = args.get("group")
+    keys = _keys(group) if group is not None else []
+    in_sets = group is not None and _in_sets(group)
+    if in_sets:
+        _make_keys_nullable(keys, frame, scope)
+    by = Grouping()
+    _add_time_windows(keys, frame, by, scope)
+    items = _Items(scope, frame)
+    for node in select.expressions:
+        items.add(node)
+    result = Result(items.attributes, items.nodes, items.unknown, conditions)
+    output = _output(result)
+    if group is not None:
+        _group(group, keys, by, items, scope, conditions, in_sets)
+    by_all = group is not None and bool(group.args.get("all"))
+    checked = [] if by_all else [(node, scope) for node in items.expressions]
+    having = args.get("having")
+    if having is not None:
+        inner = scope.beside(frame, output)
+        _prefer_groups(having.this, frame, by, scope, scope.beside(output, frame))
+        add_conditions(having.this, inner, conditions)
+        checked.append((having.this, inner))
+    if (qualify := args.get("qualify")) is not None:
+        add_conditions(qualify.this, scope.beside(frame, output), conditions)
+    distinct = args.get("distinct") is not None
+    if distinct:
+        for attribute in items.attributes:
+            conditions.update(attribute.lineage)
+    inner = scope.beside(output) if distinct else scope.beside(output, frame)
+    checked += [(node, inner) for node in _ordered(select, inner, conditions)]
+    aggregated = items.aggregated or group is not None or having is not None
+    if aggregated and not items.generates:
+        report_ungrouped(checked, [] if by_all else items.stars, frame, by, scope)
+    return result
+
+
+def add_order(node: Any, result: Result, scope: QueryScope) -> None:
+    """ORDER BY of a set operation, or of a query in parentheses: it sees the result alone."""
+    _ordered(node, scope.beside(_output(result)), result.conditions)
+
+
+def _output(result: Result) -> Frame:
+    """The columns of a SELECT as its own later clauses see them."""
+    return Frame(result.attributes, [Item("the result", (), result.unknown, is_vague=result.is_vague)])
+
+
+class _Items:
+    """The items of a SELECT, from left to right: each sees the names of those before it."""
+
+    def __init__(self, scope: QueryScope, frame: Frame) -> None:
+        self.scope = scope
+        self.frame = frame
+        self.attributes: list[Attribute] = []
+        self.nodes: list[Any] = []
+        self.expressions: list[Any] = []
+        self.stars: list[tuple[Any, list[Attribute]]] = []
+        self.with_aggregate: set[int] = set()
+        self.unknown: Unknown | None = None
+        self.generates = False
+
+    @property
+    def aggregated(self) -> bool:
+        return bool(self.with_aggregate)
+
+    def add(self, node: Any) -> None:
+        if is_star(node):
+            self._star(node)
+            return
+        if type(node) is exp.QueryTransform:
+            self.unknown = Unknown()
+            return
+        named = type(node) is exp.Alias
+        inner = node.this if named else node
+        if type(node) is exp.Aliases:
+            self._generator(node.this, [alias.name for alias in node.args["expressions"]], node)
+        elif isinstance(inner, exp.Func) and is_generator(inner):
+            self._generator(inner, [node.alias] if named else [], node)
+        elif not named and column_parts(node):
+            self.expressions.append(node)
+            self._append(self._column(node), node)
+        else:
+            self.expressions.append(inner)
+            self._value(node, inner, named)
+
+    def _value(self, node: Any, inner: Any, named: bool) -> None:
+        lineage: Lineage = {}
+        if trace(inner, self.scope, lineage):
+            self.with_aggregate.add(len(self.attributes))
+        typed = type_of(inner, self.scope)
+        name = node.alias if named else self._generated(inner)
+        attribute = Attribute(name, typed.type, typed.nullable, lineage, next(self.scope.work.fresh))
+        self._append(attribute, node)
+        if named:
+            self.scope.aliases.setdefault(attribute.folded, []).append(attribute)
+
+    def _generated(self, node: Any) -> str:
+        while type(node) is exp.Paren:
+            node = node.this
+        if column_parts(node):
+            return str(column_parts(node)[-1].name)
+        return generated_name(node, self.scope)
+
+    def _column(self, node: Any) -> Attribute:
+        found = self.scope.resolve(node)
+        name = found.name or str(column_parts(node)[-1].name)
+        attribute = found.attribute
+        if attribute is None:
+            return Attribute(name, found.typed.type, found.typed.nullable, {}, next(self.scope.work.fresh))
+        if found.whole and found.typed.type is attribute.type:
+            return attribute.shown().named(name)
+        lineage: Lineage = {}
+        add_origins(lineage, attribute.lineage, IDENTITY if found.whole else EXPRESSION)
+        return Attribute(name, found.typed.type, found.typed.nullable, lineage, next(self.scope.work.fresh))
+
+    def _append(self, attribute: Attribute, node: Any) -> None:
+        self.attributes.append(attribute)
+        self.nodes.append(node)
+
+    def _star(self, node: Any) -> None:
+        attributes, unknown = expanded(node, self.frame, self.scope)
+        if unknown is not None:
+            self.unknown = unknown if self.unknown is None else Unknown()
+        self.stars.append((node, attributes))
+        self.attributes += attributes
+        self.nodes += [node] * len(attributes)
+
+    def _generator(self, call: Any, names: list[str], node: Any) -> None:
+        self.generates = True
+        lineage: Lineage = {}
+        trace(call, self.scope, lineage, EXPRESSION)
+        columns = generator_columns(call, self.scope)
+        fresh = self.scope.work.fresh
+        if columns is None:
+            attributes = [Attribute(name, ANY, None, lineage, next(fresh)) for name in names]
+            if not names:
+                self.unknown = Unknown()
+        else:
+            attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh)) for c in columns]
+            if len(names) == len(attributes):
+                attributes = [a.named(name) for a, name in zip(attributes, names, strict=True)]
+        for attribute in attributes:
+            self._append(attribute, node)
+            self.scope.aliases.setdefault(attribute.folded, []).append(attribute)
+
+
+def _check_windows(windows: list[Any], scope: QueryScope) -> None:
+    for window in windows:
+        for node in (*(window.args.get("partition_by") or ()), window.args.get("order")):
+            if node is not None:
+                trace(node, scope, {})
+
+
+def _keys(group: Any) -> list[Any]:
+    """What is grouped by, out of ROLLUP, CUBE and GROUPING SETS, whose parentheses only group."""
+    keys: list[Any] = []
+    waiting = list(reversed(group.expressions))
+    for name in ("rollup", "cube", "grouping_sets"):
+        waiting += [node for node in group.args.get(name) or () if node.expressions]
+    inside_sets = {id(node) for node in waiting if type(node) in _SETS}
+    while waiting:
+        node = waiting.pop()
+        if type(node) in _SETS or (type(node) is exp.Tuple and id(node) in inside_sets):
+            inside_sets.update(map(id, node.expressions))
+            waiting += reversed(node.expressions)
+        else:
+            keys.append(node.this if type(node) is exp.Paren else node)
+    return keys
+
+
+def _in_sets(group: Any) -> bool:
+    return any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets")) or any(
+        type(node) in _SETS for node in group.expressions
+    )
+
+
+def _make_keys_nullable(keys: list[Any], frame: Frame, scope: QueryScope) -> None:
+    for key in keys:
+        parts = tuple(part.name for part in column_parts(key))
+        if parts:
+            found, used = frame.find(parts, scope.work.fresh)
+            if len(found) == 1 and used == len(parts):
+                found[0].nullable = True
+
+
+def _add_time_windows(keys: list[Any], frame: Frame, by: Grouping, scope: QueryScope) -> None:
+    """GROUP BY window(ts, …) gives a column `window` with the start and the end of each."""
+    for key in keys:
+        if type(key) is exp.Anonymous and (name := key.name.lower()) in _TIME_WINDOWS and key.expressions:
+            lineage: Lineage = {}
+            trace(key, scope, lineage, EXPRESSION)
+            moment = type_of(key.expressions[0], scope).type
+            kind = struct((("start", moment), ("end", moment))) if moment.is_temporal else ANY
+            window = Attribute(name, kind, None, lineage, next(scope.work.fresh))
+            frame.index(window)
+            by.columns.add(window.identity)
+
+
+def _group(
+    group: Any,
+    keys: list[Any],
+    by: Grouping,
+    items: _Items,
+    scope: QueryScope,
+    conditions: set[tuple[str, str]],
+    in_sets: bool,
+) -> None:
+    """A key is a column, else the name or the number of an item, else an expression."""
+    by.exists = True
+    if group.args.get("all"):
+        for position, attribute in enumerate(items.attributes):
+            if position not in items.with_aggregate:
+                conditions.update(attribute.lineage)
+                by.add_column(attribute, items.nodes[position], scope)
+        return
+    inner = scope.beside(*scope.frames)
+    positions: dict[int, int] = {}
+    for position, attribute in enumerate(items.attributes):
+        positions.setdefault(id(attribute), position)
+        inner.aliases.setdefault(attribute.folded, [attribute])
+    for key in keys:
+        chosen = _position(key, inner, positions, len(items.attributes))
+        if chosen is None:
+            add_conditions(key, inner, conditions)
+            by.add(key, inner)
+            continue
+        conditions.update(items.attributes[chosen].lineage)
+        if in_sets:
+            items.attributes[chosen].nullable = True
+        by.add_column(items.attributes[chosen], items.nodes[chosen], scope)
+    if in_sets:
+        # An item may be a grouped expression, which is null in the rows of a set without it.
+        for position, attribute in enumerate(items.attributes):
+            if attribute.nullable is False and position not in items.with_aggregate:
+                attribute.nullable = None
+
+
+def _position(key: Any, scope: QueryScope, positions: dict[int, int], length: int) -> int | None:
+    """Which item a key is by its number or its name."""
+    if type(key) is exp.Literal and not key.is_string and key.name.isdigit():
+        number = int(key.name)
+        return number - 1 if 1 <= number <= length else None
+    if column_parts(key):
+        found = scope.resolve(key)
+        if found.by_alias and found.attribute is not None:
+            return positions.get(id(found.attribute))
+    return None
+
+
+def _prefer_groups(node: Any, frame: Frame, by: Grouping, plain: QueryScope, named: QueryScope) -> None:
+    """In HAVING a column outside aggregates is a grouped one, else an item of that name."""
+    for column, _ in columns_outside_aggregates(node, plain):
+        parts = tuple(part.name for part in column_parts(column))
+        found, _used = frame.find(parts, plain.work.fresh)
+        grouped = len(found) == 1 and (found[0].identity in by.columns or found[0].identity in by.inside)
+        (plain if grouped else named).resolve(column)
+
+
+def _ordered(node: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> list[Any]:
+    """What the rows are ordered by. With a LIMIT it decides which rows there are."""
+    args = node.args
+    limited = args.get("limit") is not None or args.get("offset") is not None
+    nodes = []
+    for clause in (args.get("order"), args.get("sort"), args.get("cluster"), args.get("distribute")):
+        for key in clause.expressions if clause is not None else ():
+            expression = key.this if type(key) is exp.Ordered else key
+            if type(expression) in (exp.Literal, exp.Var):
+                continue
+            decides: set[tuple[str, str]] = conditions if limited else set()
+            add_conditions(expression, scope, decides)
+            nodes.append(expression)
+    return nodes

@@ -1,0 +1,82 @@
+"""The type of every expression, and whether it may be NULL, as Spark decides with ANSI mode on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.expressions.calls import CALLS, WRITTEN_AS, call_of
+from tidegate.compiler.analysis.expressions.choices import CHOICES
+from tidegate.compiler.analysis.expressions.dispatch import RULES, Rule, type_of
+from tidegate.compiler.analysis.expressions.nested import NESTED, field_of
+from tidegate.compiler.analysis.expressions.operators import OPERATORS
+from tidegate.compiler.analysis.literals import interval_type, literal_type
+from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
+from tidegate.datatypes import BINARY, BOOLEAN, STRING, VOID, DataType
+
+__all__ = ["WRITTEN_AS", "call_of", "field_of", "type_of"]
+
+_NULL = Typed(VOID, True)
+
+
+def _literal(node: Any, scope: Scope) -> Typed:
+    return Typed(literal_type(node), False)
+
+
+def _constant(kind: DataType) -> Rule:
+    typed = Typed(kind, False)
+    return lambda node, scope: typed
+
+
+def _interval(node: Any, scope: Scope) -> Typed:
+    return Typed(interval_type(node), False)
+
+
+def _nothing(node: Any, scope: Scope) -> Typed:
+    return UNKNOWN
+
+
+def _null(node: Any, scope: Scope) -> Typed:
+    return _NULL
+
+
+def _named(node: Any, scope: Scope) -> Typed:
+    return type_of(node.expression, scope)
+
+
+def _collated(node: Any, scope: Scope) -> Typed:
+    """Text with a collation is a type of its own, which is not known here."""
+    type_of(node.this, scope)
+    return UNKNOWN
+
+
+def _inner(node: Any, scope: Scope) -> Typed:
+    return type_of(node.this, scope)
+
+
+def _column(node: Any, scope: Scope) -> Typed:
+    return UNKNOWN if type(node.this) is exp.Star else scope.column(node)
+
+
+def _subquery(node: Any, scope: Scope) -> Typed:
+    return scope.subquery(node)
+
+
+_VALUES: dict[type, Rule] = {
+    **dict.fromkeys((exp.Select, exp.Subquery, exp.Union, exp.Except, exp.Intersect), _subquery),
+    **dict.fromkeys((exp.Paren, exp.Alias, exp.Aliases, exp.IgnoreNulls, exp.RespectNulls, exp.Ordered), _inner),
+    **dict.fromkeys((exp.Star, exp.Var, exp.Placeholder, exp.Parameter, exp.Lambda, exp.DataType), _nothing),
+    exp.Collate: _collated,
+    **dict.fromkeys((exp.Kwarg, exp.PropertyEQ), _named),
+    exp.Boolean: _constant(BOOLEAN),
+    exp.Column: _column,
+    exp.HexString: _constant(BINARY),
+    exp.Interval: _interval,
+    exp.Literal: _literal,
+    exp.National: _constant(STRING),
+    exp.Null: _null,
+    exp.RawString: _constant(STRING),
+}
+
+RULES.update(CALLS | CHOICES | NESTED | OPERATORS | _VALUES)

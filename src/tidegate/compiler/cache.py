@@ -1,0 +1,81 @@
+"""What earlier compilations found, by file: what is unchanged, and reads nothing that changed, is not done again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlglot
+from blake3 import blake3
+
+from tidegate import __version__
+from tidegate.compiler.drafts import Outcome
+from tidegate.config.cache import cache_folder
+
+__all__ = ["CompileCache", "Record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`own`: a digest of the file and its settings; `whole`: that and all it reads. `outcome` has no errors."""
+
+    own: bytes
+    whole: bytes
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class CompileCache:
+    """In memory, and in a file where one is named. A cache that cannot be read or written is an empty one.
+
+    The file lies in the user's own folder, not in the project's: whoever writes it decides what is compiled.
+    """
+
+    file: Path | None = None
+    records: dict[str, Record] = field(default_factory=dict)
+    changed: bool = False
+
+    @classmethod
+    def open(cls, root: Path) -> CompileCache:
+        name = blake3(str(root).encode()).hexdigest()[:24]
+        file = cache_folder() / "compile" / name
+        try:
+            version, records = pickle.loads(file.read_bytes())
+        except Exception:
+            # Whatever a damaged or older file holds, it is only a cache.
+            return cls(file)
+        return cls(file, records if version == _version() else {})
+
+    def put(self, name: str, record: Record) -> None:
+        self.records[name] = record
+        self.changed = True
+
+    def keep_only(self, names: set[str]) -> None:
+        for name in self.records.keys() - names:
+            del self.records[name]
+            self.changed = True
+
+    def save(self) -> None:
+        if self.file is None or not self.changed:
+            return
+        content = pickle.dumps((_version(), self.records), pickle.HIGHEST_PROTOCOL)
+        with contextlib.suppress(OSError):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self.file.parent)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+            os.replace(temporary, self.file)
+        self.changed = False
+
+
+def _version() -> str:
+    """Changes with everything that could make a compiler of another mind: releases, and its own files."""
+    package = Path(__file__).parents[1]
+    files = sorted(file for room in ("compiler", "project", "contracts") for file in (package / room).rglob("*.py"))
+    stamps = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    return str(blake3(repr((__version__, sqlglot.__version__, sys.version, stamps)).encode()).hexdigest())

@@ -1,0 +1,89 @@
+"""What decides how a query is understood, as numbers: its file and settings, and what it can see of what it reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
+
+from blake3 import blake3
+
+from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.landings import zone_names
+from tidegate.compiler.tables import table_columns
+from tidegate.datatypes import Relation
+from tidegate.project import Materialized, ModelSettings
+
+__all__ = ["Digests"]
+
+_SETTINGS = tuple(field.name for field in fields(ModelSettings) if field.name != "columns")
+_values_of = attrgetter(*_SETTINGS)
+
+
+class Digests:
+    """Of one compilation. `own` and `interface` are of one draft; `whole` joins its own with those it reads."""
+
+    def __init__(self, work: Workspace) -> None:
+        self._work = work
+        self._settings: dict[Any, bytes] = {}
+        self._zones = frozenset(zone_names(work.settings))
+        landing = work.settings.landing
+        everywhere = (
+            work.settings.project.namespace,
+            [(macro.path, macro.source) for macro in work.project.macros],
+            json.dumps(dict(work.vars), sort_keys=True, default=repr),
+            str(landing.root),
+            sorted((name, repr(zone)) for name, zone in landing.zones.items()),
+            work.settings.lake.catalog,
+            sorted(work.own_functions),
+            sorted(work.settings.sources),
+        )
+        self._everywhere = blake3(repr(everywhere).encode()).digest()
+
+    def own(self, draft: Draft) -> bytes:
+        model = draft.model
+        parts = (draft.source, str(model.table), draft.file, "test" if draft.test else repr(model.contract))
+        return blake3(self._everywhere + self._of_settings(model.settings) + "\0".join(parts).encode()).digest()
+
+    def whole(self, draft: Draft, inputs: tuple[str, ...]) -> bytes:
+        """`inputs`: the names that the query reads, as written; what they mean is asked anew."""
+        seen = [draft.own]
+        if draft.model.contract is not None:
+            seen.append(self._work.outside.version(draft.model.table).encode())
+        seen += [self._seen(draft, name) for name in inputs]
+        return blake3(b"".join(b"%d:%b" % (len(part), part) for part in seen)).digest()
+
+    def interface(self, draft: Draft) -> bytes:
+        settings, work = draft.model.settings, self._work
+        columns = table_columns(settings, draft.relation)
+        parts = [str(draft.failed), settings.materialized.value, _text(columns)]
+        if not columns.complete:
+            parts.append(work.outside.version(draft.model.table))
+        digest = blake3("\0".join(parts).encode())
+        if settings.materialized is not Materialized.TABLE:
+            # Its query becomes part of its readers'.
+            digest.update(draft.whole)
+        return digest.digest()
+
+    def _seen(self, draft: Draft, name: str) -> bytes:
+        if name.startswith("landing:"):
+            return b"zone" if name.removeprefix("landing:") in self._zones else b"no zone"
+        table = self._work.tables.find(name.split("."))
+        if table is None:
+            return b"unknown"
+        upstream = self._work.models.get(table)
+        if upstream is None:
+            return self._work.outside.version(table).encode()
+        return b"itself" if upstream is draft else str(table).encode() + upstream.interface
+
+    def _of_settings(self, settings: ModelSettings) -> bytes:
+        key = (_values_of(settings), tuple(settings.columns.items()))
+        if key not in self._settings:
+            self._settings[key] = blake3(repr(key).encode()).digest()
+        return self._settings[key]
+
+
+def _text(relation: Relation) -> str:
+    columns = "\0".join(f"{column.name}\1{column.type.text}\1{column.nullable}" for column in relation.columns)
+    return f"{relation.complete}\0{columns}"

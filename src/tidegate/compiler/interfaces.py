@@ -1,0 +1,125 @@
+"""What the readers of a table can rely on, as a project defines it now or as the lake last published it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from tidegate.compiler.outside import relation_of_fields
+from tidegate.compiler.tables import table_columns
+from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.datatypes import Relation
+from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
+from tidegate.lake.port import Heads
+from tidegate.names import TableName
+from tidegate.project import Materialized, ModelSettings, Strategy
+
+__all__ = ["Interface", "Interfaces", "interfaces", "published_interfaces"]
+
+_TRANSFORM = re.compile(r"(?P<name>\w+)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?(?P<column>.+?)\s*\)")
+_STORED_TRANSFORM = re.compile(r"(?P<name>\w+)(?:\[(?P<width>\d+)\])?")
+_SAME_TRANSFORM = {"date": "day", "date_hour": "hour"}
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """`unique_key`: the columns by which rows are found and replaced; None, as in `partitioning`: not known."""
+
+    table: TableName
+    columns: Relation
+    strategy: str
+    unique_key: tuple[str, ...] | None = None
+    materialized: Materialized = Materialized.TABLE
+    partitioning: tuple[str, ...] | None = None
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the query's order of columns is the table's; a table that is merged into keeps its own."""
+        return self.materialized is Materialized.VIEW or self.strategy == Strategy.FULL_REFRESH
+
+
+Interfaces = Mapping[TableName, Interface]
+
+
+def interfaces(compiled: Compiled) -> Interfaces:
+    return {table: _defined(table, model) for table, model in compiled.models.items()}
+
+
+def published_interfaces(heads: Heads, namespaces: Collection[str] | None = None) -> Interfaces:
+    """Of the tables and views that Tidegate made, in `namespaces` or (None) in all. Raises LakeError.
+
+    A column that the query no longer gives is not part of it, though the table may still hold it for a while.
+    """
+    found = {}
+    for table, pointer in heads.items():
+        if namespaces is None or table.namespace in namespaces:
+            interface = _published(table, read_metadata(pointer))
+            if interface is not None:
+                found[table] = interface
+    return found
+
+
+def _defined(table: TableName, model: CompiledModel) -> Interface:
+    settings = model.model.settings
+    columns = table_columns(settings, model.relation)
+    partitioning = tuple(_canonical(term) for term in settings.partitioned_by)
+    if settings.strategy is Strategy.SNAPSHOT and settings.partition_column and not partitioning:
+        partitioning = (settings.partition_column.lower(),)
+    return Interface(table, columns, str(settings.strategy), _key(settings), settings.materialized, partitioning)
+
+
+def _published(table: TableName, metadata: TableMetadata | ViewMetadata) -> Interface | None:
+    progress = metadata.progress
+    if progress is None:
+        return None
+    gone = {name.lower() for name in progress.dropped_columns}
+    columns = relation_of_fields([field for field in metadata.fields if field.name.lower() not in gone])
+    if isinstance(metadata, ViewMetadata):
+        return Interface(table, columns, str(Strategy.FULL_REFRESH), (), Materialized.VIEW, ())
+    return Interface(table, columns, progress.strategy, partitioning=_stored_partitioning(metadata))
+
+
+def _key(settings: ModelSettings) -> tuple[str, ...]:
+    match settings.strategy:
+        case Strategy.INCREMENTAL | Strategy.DELETE_INSERT | Strategy.SCD2:
+            return settings.unique_key
+        case Strategy.TRACKED:
+            return settings.group_key
+        case Strategy.SNAPSHOT:
+            return (settings.partition_column,) if settings.partition_column else ()
+        case Strategy.TIME_INTERVAL:
+            return (settings.time_column,) if settings.time_column else ()
+        case _:
+            return ()
+
+
+def _canonical(term: str) -> str:
+    """`days(ts)`, `day( ts )` and `date(ts)` are one: `day(ts)`."""
+    match = _TRANSFORM.fullmatch(term.strip())
+    if match is None:
+        return _plain(term)
+    name = match["name"].lower()
+    name = _SAME_TRANSFORM.get(name, name.removesuffix("s"))
+    width = f"{match['width']}, " if match["width"] else ""
+    return f"{name}({width}{_plain(match['column'])})"
+
+
+def _stored_partitioning(metadata: TableMetadata) -> tuple[str, ...] | None:
+    names = {field.id: field.name.lower() for field in metadata.fields}
+    terms = []
+    for entry in metadata.partition_fields:
+        match = _STORED_TRANSFORM.fullmatch(entry["transform"])
+        column = names.get(entry["source-id"])
+        if match is None or column is None:
+            # By a field inside a struct, or a transform of another engine.
+            return None
+        if match["name"] == "void":
+            continue
+        width = f"{match['width']}, " if match["width"] else ""
+        terms.append(column if match["name"] == "identity" else f"{match['name']}({width}{column})")
+    return tuple(terms)
+
+
+def _plain(name: str) -> str:
+    return name.strip().replace("`", "").lower()

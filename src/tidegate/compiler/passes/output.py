@@ -1,0 +1,96 @@
+"""What settings ask of a query's result: columns that must be there, of a type that will do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.tables import IS_CURRENT
+from tidegate.compiler.values import Diagnostic
+from tidegate.datatypes import Column, Relation
+from tidegate.names import nearest
+from tidegate.project import Strategy
+from tidegate.project.problems import did_you_mean
+
+__all__ = ["check_output"]
+
+_KEYS = ("unique_key", "group_key", "partition_column", "sorted_by")
+_NEED_SAME_ROWS = {Strategy.SCD2: "makes a new version of", Strategy.TRACKED: "writes again"}
+
+
+def check_output(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    if not draft.is_table:
+        return
+    if draft.relation is not None:
+        yield from _keys(work, draft, draft.relation)
+        yield from _times(work, draft, draft.relation)
+        yield from _own_columns(work, draft, draft.relation)
+    yield from _chance(work, draft)
+
+
+def _keys(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
+    settings = draft.model.settings
+    for setting in _KEYS:
+        named = getattr(settings, setting)
+        for name in (named,) if isinstance(named, str) else named or ():
+            column = name.split()[0] if setting == "sorted_by" else name
+            if _is_missing(column, relation):
+                yield _missing(work, draft, relation, "KeyNotInOutput", setting, column)
+    if settings.watermark_column and _is_missing(settings.watermark_column, relation):
+        yield _missing(work, draft, relation, "WatermarkNotInOutput", "watermark_column", settings.watermark_column)
+
+
+def _times(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
+    settings = draft.model.settings
+    if settings.time_column and settings.strategy is Strategy.TIME_INTERVAL:
+        if _is_missing(settings.time_column, relation):
+            yield _missing(work, draft, relation, "TimeColumnMissing", "time_column", settings.time_column)
+        else:
+            yield from _must_be_time(work, draft, "time_column", relation.find(settings.time_column))
+    if settings.strategy is Strategy.SCD2 and settings.watermark_column:
+        yield from _must_be_time(work, draft, "watermark_column", relation.find(settings.watermark_column))
+
+
+def _own_columns(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
+    settings = draft.model.settings
+    if settings.strategy is not Strategy.SCD2:
+        return
+    for name in (settings.scd_valid_from, settings.scd_valid_to, IS_CURRENT):
+        if relation.find(name):
+            message = f"the query gives a column '{name}', which strategy scd2 fills itself"
+            place = work.project.origin(draft.model, "strategy")
+            fix = "leave it out or rename it, or set scd_valid_from and scd_valid_to to other names"
+            yield work.error(draft, "OwnedColumn", message, place, fix)
+
+
+def _chance(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """A strategy that looks for what changed finds everything changed where the query never gives the same twice."""
+    does = _NEED_SAME_ROWS.get(draft.model.settings.strategy)
+    for rendering, facts in draft.facts if does else ():
+        if facts.changing is not None:
+            what, offset = facts.changing
+            message = f"{what} differs from run to run, so strategy {draft.model.settings.strategy} {does} every row"
+            place = work.place(draft, rendering.later, offset)
+            fix = "leave it out; the run's own time is kept in the table's history"
+            yield work.warning(draft, "NonDeterministic", message, place, fix)
+            return
+
+
+def _is_missing(name: str, relation: Relation) -> bool:
+    return relation.complete and relation.find(name) is None
+
+
+def _missing(work: Workspace, draft: Draft, relation: Relation, code: str, setting: str, name: str) -> Diagnostic:
+    place = work.project.origin(draft.model, setting)
+    close = nearest(name, [column.name for column in relation.columns])
+    columns = ", ".join(column.name for column in relation.columns if column.name)
+    fix = did_you_mean(close) or f"the query gives {columns}"
+    return work.error(draft, code, f"{setting} '{name}' is not a column of the result", place, fix)
+
+
+def _must_be_time(work: Workspace, draft: Draft, setting: str, column: Column | None) -> Iterator[Diagnostic]:
+    if column is None or not column.type.known or column.type.is_temporal:
+        return
+    message = f"{setting} '{column.name}' is {column.type}, not a date or a timestamp"
+    place = work.project.origin(draft.model, setting)
+    yield work.error(draft, "TimeColumnType", message, place, f"cast it in the query: CAST({column.name} AS TIMESTAMP)")

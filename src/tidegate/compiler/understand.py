@@ -1,0 +1,168 @@
+"""Each model and test put through its passes, after those that it reads; from the cache where nothing changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from tidegate.compiler.cache import CompileCache, Record
+from tidegate.compiler.digests import Digests
+from tidegate.compiler.drafts import Draft, Outcome, Progress, Workspace
+from tidegate.compiler.forked import cores, in_forks
+from tidegate.compiler.passes.capabilities import check_capabilities
+from tidegate.compiler.passes.columns import type_columns
+from tidegate.compiler.passes.contracts import check_contracts
+from tidegate.compiler.passes.output import check_output
+from tidegate.compiler.passes.parse import parse_text
+from tidegate.compiler.passes.reading import check_reading
+from tidegate.compiler.passes.render import render_template
+from tidegate.compiler.passes.resolve import resolve_names
+from tidegate.compiler.passes.rules import check_query, check_settings
+from tidegate.compiler.values import Diagnostic
+from tidegate.names import TableName
+
+__all__ = ["FILE_PASSES", "MODEL_PASSES", "understand"]
+
+ModelPass = Callable[[Workspace, Draft], Iterator[Diagnostic]]
+
+FILE_PASSES: tuple[ModelPass, ...] = (render_template, parse_text, check_settings, resolve_names)
+"""What can be asked of one file whatever else there is."""
+
+MODEL_PASSES: tuple[ModelPass, ...] = (
+    type_columns,
+    check_query,
+    check_reading,
+    check_output,
+    check_contracts,
+    check_capabilities,
+)
+"""What is asked of one model or test once those that it reads are understood."""
+
+_WORTH_FORKING = 100
+_DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
+
+
+def understand(work: Workspace, cache: CompileCache) -> None:
+    one = _Understanding(work, cache)
+    for draft in work.drafts:
+        draft.own = one.digests.own(draft)
+    one.fork()
+    for draft in work.drafts:
+        one.understand(draft)
+    cache.keep_only({draft.file for draft in work.drafts})
+
+
+class _Understanding:
+    def __init__(self, work: Workspace, cache: CompileCache) -> None:
+        self.work = work
+        self.cache = cache
+        self.digests = Digests(work)
+
+    def understand(self, draft: Draft) -> None:
+        """The draft, and before it whatever it reads. In a circle someone must begin."""
+        waiting = [draft]
+        while waiting:
+            at = waiting[-1]
+            match at.progress:
+                case Progress.UNREAD:
+                    waiting += self._begin(at)
+                case Progress.KNOWN if not self._restored(at):
+                    waiting += self._read(at)
+                case Progress.READ:
+                    self._finish(at)
+                case _:
+                    waiting.pop()
+
+    def _begin(self, draft: Draft) -> list[Draft]:
+        record = self._record(draft)
+        if record is None:
+            return self._read(draft)
+        draft.progress = Progress.KNOWN
+        return self._unread(record.outcome.tables)
+
+    def _unread(self, tables: Iterable[TableName]) -> list[Draft]:
+        found = (self.work.models.get(table) for table in tables)
+        return [draft for draft in found if draft is not None and draft.progress is Progress.UNREAD]
+
+    def _record(self, draft: Draft) -> Record | None:
+        record = self.cache.records.get(draft.file)
+        return record if record is not None and record.own == draft.own else None
+
+    def _restored(self, draft: Draft) -> bool:
+        record = self._record(draft)
+        if record is None or self.digests.whole(draft, record.outcome.inputs) != record.whole:
+            return False
+        draft.whole = record.whole
+        draft.restore(record.outcome)
+        return True
+
+    def _read(self, draft: Draft) -> list[Draft]:
+        """Gives those that it reads and that are to be understood before it."""
+        for each in FILE_PASSES:
+            draft.diagnostics += each(self.work, draft)
+        draft.progress = Progress.READ
+        return self._unread(draft.tables)
+
+    def _finish(self, draft: Draft) -> None:
+        draft.progress = Progress.UNDERSTOOD
+        for each in MODEL_PASSES:
+            draft.diagnostics += each(self.work, draft)
+        draft.forget_trees()
+        draft.whole = self.digests.whole(draft, tuple(draft.inputs))
+        draft.interface = self.digests.interface(draft)
+        self._keep(draft)
+
+    def _keep(self, draft: Draft) -> None:
+        """What the environment may change without a trace is not kept, nor what is wrong."""
+        if not draft.failed and "env_var" not in draft.names:
+            self.cache.put(draft.file, Record(draft.own, draft.whole, draft.outcome()))
+
+    def fork(self) -> None:
+        """What the cache knows nothing of, on all cores, level by level; a guess at who reads whom will do for that."""
+        processes = cores()
+        fresh = [draft for draft in self.work.drafts if self._record(draft) is None] if processes > 1 else []
+        if len(fresh) < _WORTH_FORKING:
+            return
+        for level in _levels(self.work, fresh):
+            if len(level) < _WORTH_FORKING:
+                continue
+            for place, outcome in in_forks(self._outcome, level, processes):
+                draft = level[place]
+                draft.restore(outcome[0])
+                draft.whole = outcome[1]
+                self._keep(draft)
+
+    def _outcome(self, draft: Draft) -> tuple[Outcome, bytes]:
+        self.understand(draft)
+        return draft.outcome(), draft.whole
+
+
+def _levels(work: Workspace, drafts: list[Draft]) -> list[list[Draft]]:
+    """Drafts by how far they are from one that reads no other, going by the names in their text."""
+    namespace = work.settings.project.namespace
+    known = {str(table).lower(): table for table in work.models}
+    known |= {table.short(namespace).lower(): table for table in work.models}
+    reads: dict[int, list[Draft]] = {}
+    fresh = {id(draft) for draft in drafts}
+    for draft in drafts:
+        named = {known[word] for word in _DOTTED.findall(draft.source.lower()) if word in known}
+        reads[id(draft)] = [d for t in named if id(d := work.models[t]) in fresh and d is not draft]
+    height: dict[int, int] = {}
+    for draft in drafts:
+        waiting = [draft]
+        while waiting:
+            at = waiting[-1]
+            if id(at) in height and height[id(at)] >= 0:
+                waiting.pop()
+                continue
+            missing = [d for d in reads[id(at)] if id(d) not in height] if id(at) not in height else []
+            height.setdefault(id(at), -1)
+            if missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            height[id(at)] = 1 + max((height[id(d)] for d in reads[id(at)]), default=-1)
+    levels: dict[int, list[Draft]] = {}
+    for draft in drafts:
+        levels.setdefault(max(0, height[id(draft)]), []).append(draft)
+    return [levels[number] for number in sorted(levels)]

@@ -1,0 +1,87 @@
+"""The address of a PostgreSQL database, as JDBC and as libpq write it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tidegate.config.secret import Secret
+from tidegate.names import nearest
+
+__all__ = ["DatabaseUrl", "parse_database_url"]
+
+_DEFAULT_PORT = 5432
+_SCHEMES = ("jdbc:postgresql://", "postgresql://", "postgres://")
+_OTHER_DATABASE = re.compile(r"jdbc:(?!postgresql\b)(\w+):")
+_PARAMETERS = (
+    "application_name",
+    "channel_binding",
+    "gssencmode",
+    "options",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "target_session_attrs",
+)
+_RENAMED = {"ApplicationName": "application_name"}
+_SHARED_WITH_JDBC = ("application_name", "sslcert", "sslkey", "sslmode", "sslrootcert")
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseUrl:
+    host: str
+    port: int
+    database: str
+    user: str | None
+    password: Secret | None
+    parameters: Mapping[str, str]
+
+
+def parse_database_url(text: str) -> DatabaseUrl:
+    """Raises ValueError with a message for people, which never shows the URL: it may hold a password."""
+    text = text.strip()
+    if other := _OTHER_DATABASE.match(text):
+        raise ValueError(f"databases of kind '{other[1]}' are not supported by this version; only postgresql is")
+    scheme = next((scheme for scheme in _SCHEMES if text.startswith(scheme)), None)
+    if scheme is None:
+        raise ValueError("must begin with jdbc:postgresql:// or postgresql://")
+    try:
+        parts = urlsplit(f"postgresql://{text.removeprefix(scheme)}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError("must name one host and a port that is a number, as in postgresql://host:5432/name") from None
+    database = unquote(parts.path.removeprefix("/"))
+    if not host or not database or "/" in database or parts.fragment:
+        raise ValueError(
+            "must be written postgresql://host:5432/name; in a user or password, '@', ':', '/', '?', '#' and '%' "
+            "must be percent-encoded (or use the keys 'user' and 'password')"
+        )
+    asked = dict(parse_qsl(parts.query, keep_blank_values=True))
+    password = asked.pop("password", None) or (unquote(parts.password) if parts.password else None)
+    return DatabaseUrl(
+        host=unquote(host),
+        port=_DEFAULT_PORT if port is None else port,
+        database=database,
+        user=asked.pop("user", None) or (unquote(parts.username) if parts.username else None),
+        password=Secret(password) if password else None,
+        parameters=_of_jdbc(asked) if scheme.startswith("jdbc:") else _of_libpq(asked),
+    )
+
+
+def _of_jdbc(asked: Mapping[str, str]) -> dict[str, str]:
+    """What concerns only JDBC's driver is left to it."""
+    encrypted = {"sslmode": "verify-full"} if asked.get("ssl", "false").lower() in ("", "true") else {}
+    renamed = {_RENAMED.get(key, key): value for key, value in asked.items()}
+    return encrypted | {key: value for key, value in renamed.items() if key in _SHARED_WITH_JDBC}
+
+
+def _of_libpq(asked: Mapping[str, str]) -> dict[str, str]:
+    for key in asked:
+        if key not in _PARAMETERS:
+            hint = nearest(key, _PARAMETERS, 1)
+            meant = f"did you mean '{hint[0]}'?" if hint else f"known are {', '.join(_PARAMETERS)}"
+            raise ValueError(f"has an unknown parameter '{key}'; {meant}")
+    return dict(asked)

@@ -1,0 +1,27 @@
+"""Paths in a settings file: relative to the project, on this machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from tidegate.config.reading import Section, dotted
+
+__all__ = ["local_path"]
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def local_path(section: Section, key: str, default: str, root: Path) -> Path:
+    value = section.text(key, default)
+    if value.startswith("file:"):
+        parts = urlsplit(value)
+        if parts.netloc in {"", "localhost"} and parts.path:
+            return root / unquote(parts.path)
+        section.report(key, f"'{key}' in [{dotted(section.path)}] is not a file on this machine: {value}")
+    elif _SCHEME.match(value):
+        scheme = value.partition(":")[0]
+        where = f"'{key}' in [{dotted(section.path)}]"
+        section.report(key, f"{where} must be a local path in this version; '{scheme}:' locations are not supported")
+    return root / Path(value).expanduser()

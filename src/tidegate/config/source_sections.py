@@ -1,0 +1,263 @@
+"""One function per kind of `[sources.<name>]`. What is secret must come from the environment, and is never repeated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tidegate.config.database_url import DatabaseUrl, parse_database_url
+from tidegate.config.paths import local_path
+from tidegate.config.reading import Section, dotted
+from tidegate.config.reserved import why_not_a_name
+from tidegate.config.secret import Secret
+from tidegate.config.sources import (
+    DATABASE_TIMEOUT,
+    DISCOVER_TTL,
+    FIVETRAN_URL,
+    REST_TIMEOUT,
+    CatalogSource,
+    DatabaseSource,
+    FivetranSource,
+    ManualSource,
+    SourceSettings,
+)
+from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
+
+__all__ = ["read_sources"]
+
+_KINDS = ("manual", "catalog", "database", "fivetran")
+_REFERENCE = re.compile(r"\$\{[A-Za-z_]\w*(:-)?\}")
+_USER_PART = re.compile(r"(?:jdbc:)?\w+://(?P<user>[^/?#]*)@")
+_PASSWORD_PARAMETER = re.compile(r"[?&]password=([^&#]*)", re.IGNORECASE)
+_NOT_NULL = re.compile(r"\s+not\s+null\s*$", re.IGNORECASE)
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def read_sources(section: Section, written: Any, root: Path, namespace: str) -> dict[str, SourceSettings]:
+    """`written` is the same table before `${VAR}` was filled in; `namespace` is the project's own."""
+    sources: dict[str, SourceSettings] = {}
+    for name, table in section.table.items():
+        reason = why_not_a_name(name) or _why_taken(name, namespace, section.table)
+        if reason:
+            section.report(name, f"'{name}' cannot be the name of a source: {reason}")
+        own = Section(section.document, (*section.path, name), table)
+        if not isinstance(table, dict):
+            continue
+        found = _read_source(own, name, written[name], root)
+        if found is not None:
+            sources[name] = found
+    return sources
+
+
+def _why_taken(name: str, namespace: str, names: Iterable[str]) -> str | None:
+    if name.lower() == namespace.lower():
+        return "the project's own tables have that namespace"
+    if any(other.lower() == name.lower() and other < name for other in names):
+        return "another source has it; case does not count"
+    return None
+
+
+def _read_source(section: Section, name: str, written: Mapping[str, Any], root: Path) -> SourceSettings | None:
+    if "kind" not in section.table:
+        section.report("kind", f"[{dotted(section.path)}] needs a 'kind': {', '.join(_KINDS[:-1])} or {_KINDS[-1]}")
+        return None
+    reading: Mapping[str | None, Callable[[], SourceSettings | None]] = {
+        "manual": lambda: _manual(section, name),
+        "catalog": lambda: _catalog(section, name, root),
+        "database": lambda: _database(section, name, written),
+        "fivetran": lambda: _fivetran(section, name, written),
+    }
+    kind = section.choice("kind", _KINDS, None)
+    return reading[kind]() if kind in reading else None
+
+
+def _manual(section: Section, name: str) -> ManualSource:
+    value = section.raw("tables")
+    tables: dict[str, Relation] = {}
+    if value is None:
+        section.report(
+            "tables", f"[{dotted(section.path)}] needs 'tables': a list of schema.table, or a table for each"
+        )
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
+        tables = dict.fromkeys(map(str, value), NOTHING_KNOWN)
+    elif isinstance(value, dict):
+        path = (*section.path, "tables")
+        tables = {key: _columns_of(Section(section.document, (*path, key), item), key) for key, item in value.items()}
+    else:
+        section.wrong("tables", "a list of schema.table, or a table for each", value)
+    _check_tables(section, value, tables)
+    section.finish()
+    return ManualSource(name, tables)
+
+
+def _check_tables(section: Section, value: Any, tables: Mapping[str, Relation]) -> None:
+    written = value if isinstance(value, list) else list(tables)
+    seen: set[str] = set()
+    for table in written if tables else ():
+        path = (*section.path, "tables", table)
+        parts = table.split(".")
+        if len(parts) != 2 or not all(part.strip() for part in parts):
+            title = dotted((*section.path, "tables", "schema.table"))
+            form = f"as in [{title}]" if isinstance(value, dict) else "as in 'public.orders'"
+            section.document.report(path, f"'{table}' in [{dotted(section.path)}] must be schema.table, {form}")
+        elif table.lower() in seen:
+            section.document.report(path, f"'{table}' is in [{dotted(section.path)}] twice; case does not count")
+        seen.add(table.lower())
+
+
+def _columns_of(section: Section, table: str) -> Relation:
+    if "." not in table:
+        section.asked.update(section.table)  # What is below is no table's settings; the name is reported.
+        return NOTHING_KNOWN
+    declared = section.table_of("columns")
+    if "columns" in section.table and not declared and isinstance(section.table["columns"], dict):
+        section.report("columns", f"'columns' in [{dotted(section.path)}] is empty; leave it out if they are not known")
+    columns = [_column(section, name, kind) for name, kind in declared.items()]
+    names = [column.name.lower() for column in columns]
+    for name in {name for name in names if names.count(name) > 1}:
+        section.report("columns", f"column '{name}' of [{dotted(section.path)}] is there twice; case does not count")
+    section.finish()
+    return Relation(tuple(columns)) if columns else NOTHING_KNOWN
+
+
+def _column(section: Section, name: str, kind: Any) -> Column:
+    required = isinstance(kind, str) and _NOT_NULL.search(kind) is not None
+    parsed = parse_type(_NOT_NULL.sub("", kind)) if isinstance(kind, str) else None
+    if parsed is None:
+        found = f", which '{kind}' is not" if isinstance(kind, str) else ""
+        section.document.report(
+            (*section.path, "columns", name),
+            f"column '{name}' of [{dotted(section.path)}] must have a type of Spark, such as 'bigint', 'decimal(10,2)' "
+            f"or 'string not null'{found}",
+        )
+        return Column(name)
+    return Column(name, parsed, nullable=not required)
+
+
+def _catalog(section: Section, name: str, root: Path) -> CatalogSource:
+    _require(section, "catalog_path", "the SQLite file of the catalog")
+    _require(section, "warehouse", "the folder of its tables")
+    source = CatalogSource(
+        name=name,
+        catalog_path=local_path(section, "catalog_path", "catalog.db", root),
+        warehouse=local_path(section, "warehouse", "warehouse", root),
+        catalog_name=section.text("catalog_name", "main"),
+        namespace=section.text("namespace", None),
+        discover_ttl=section.duration("discover_ttl", DISCOVER_TTL),
+    )
+    section.finish()
+    return source
+
+
+def _database(section: Section, name: str, written: Mapping[str, Any]) -> DatabaseSource | None:
+    _require(section, "url", "the database, as in postgresql://host:5432/name")
+    url = _database_url(section, written)
+    user = section.text("user", None)
+    password = _secret(section, written, "password")
+    schemas = section.texts("schemas")
+    timeout = _timeout(section, DATABASE_TIMEOUT)
+    discover_ttl = section.duration("discover_ttl", DISCOVER_TTL)
+    section.finish()
+    if url is None:
+        return None
+    for key, given, in_url in (("user", user, url.user), ("password", password, url.password)):
+        if given and in_url:
+            section.report(key, f"'{key}' is in the url of [{dotted(section.path)}] too; write it in one place")
+    return DatabaseSource(
+        name=name,
+        host=url.host,
+        port=url.port,
+        database=url.database,
+        user=user or url.user,
+        password=password or url.password,
+        schemas=schemas,
+        parameters=url.parameters,
+        timeout=timeout,
+        discover_ttl=discover_ttl,
+    )
+
+
+def _database_url(section: Section, written: Mapping[str, Any]) -> DatabaseUrl | None:
+    text = section.text("url", None)
+    if text is None:
+        return None
+    if _shows_password(str(written["url"])):
+        section.report(
+            "url",
+            f"the password in 'url' of [{dotted(section.path)}] must come from the environment: write ${{VAR}} for it, "
+            'or leave it out and add password = "${VAR}"',
+        )
+        return None
+    try:
+        return parse_database_url(text)
+    except ValueError as error:
+        section.report("url", f"'url' in [{dotted(section.path)}] {error}")
+        return None
+
+
+def _shows_password(url: str) -> bool:
+    if _REFERENCE.fullmatch(url.strip()):
+        return False
+    found = _PASSWORD_PARAMETER.findall(url)
+    if (match := _USER_PART.match(url)) and ":" in match["user"]:
+        found.append(match["user"].partition(":")[2])
+    return any(not _REFERENCE.fullmatch(password) for password in found)
+
+
+def _fivetran(section: Section, name: str, written: Mapping[str, Any]) -> FivetranSource | None:
+    key, secret = (_secret(section, written, name, required=True) for name in ("api_key", "api_secret"))
+    source = FivetranSource(
+        name=name,
+        api_key=key or Secret(""),
+        api_secret=secret or Secret(""),
+        api_url=_api_url(section),
+        group_id=section.text("group_id", None),
+        timeout=_timeout(section, REST_TIMEOUT),
+        discover_ttl=section.duration("discover_ttl", DISCOVER_TTL),
+    )
+    section.finish()
+    return source
+
+
+def _api_url(section: Section) -> str:
+    url = section.text("api_url", FIVETRAN_URL).rstrip("/")
+    parts = urlsplit(url)
+    where = f"'api_url' in [{dotted(section.path)}]"
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        section.report("api_url", f"{where} must be an address such as {FIVETRAN_URL}")
+    elif parts.username or parts.password:
+        section.report("api_url", f"{where} must not hold a user or password: use api_key and api_secret")
+    elif parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        section.report("api_url", f"{where} must be https: the key and secret would be readable on the way")
+    return url
+
+
+def _secret(section: Section, written: Mapping[str, Any], key: str, required: bool = False) -> Secret | None:
+    value, text = section.raw(key), written.get(key)
+    where = f"'{key}' in [{dotted(section.path)}]"
+    if value is None:
+        if required:
+            section.report(key, f"[{dotted(section.path)}] needs '{key}', written as ${{VAR}}")
+        return None
+    if not isinstance(text, str) or not _REFERENCE.fullmatch(text.strip()):
+        section.report(key, f"{where} must come from the environment: write it as ${{VAR}}")
+        return None
+    if not value.strip() and required:
+        section.report(key, f"{where} is empty: set the environment variable that it names")
+    return Secret(str(value)) if value.strip() else None
+
+
+def _timeout(section: Section, default: timedelta) -> timedelta:
+    value = section.duration("timeout", default)
+    if value < timedelta(seconds=1):
+        section.report("timeout", f"'timeout' in [{dotted(section.path)}] must be 1s or more")
+    return value
+
+
+def _require(section: Section, key: str, what: str) -> None:
+    if key not in section.table:
+        section.report(key, f"[{dotted(section.path)}] needs '{key}': {what}")

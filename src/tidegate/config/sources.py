@@ -1,0 +1,90 @@
+"""What tidegate.toml says of each source: one value per `kind` of `[sources.<name>]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import ClassVar
+
+from tidegate.config.secret import Secret
+from tidegate.datatypes import Relation
+
+__all__ = [
+    "DATABASE_TIMEOUT",
+    "DISCOVER_TTL",
+    "FIVETRAN_URL",
+    "REST_TIMEOUT",
+    "CatalogSource",
+    "DatabaseSource",
+    "FivetranSource",
+    "ManualSource",
+    "SourceSettings",
+]
+
+DISCOVER_TTL = timedelta(minutes=10)
+DATABASE_TIMEOUT = timedelta(seconds=30)
+REST_TIMEOUT = timedelta(minutes=1)
+FIVETRAN_URL = "https://api.fivetran.com"
+
+
+@dataclass(frozen=True, slots=True)
+class ManualSource:
+    """Tables named by hand: `schema.table` to what is known of its columns."""
+
+    kind: ClassVar[str] = "manual"
+    name: str
+    tables: Mapping[str, Relation]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSource:
+    """Another Iceberg catalog. `namespace`: only the tables below it; None: all."""
+
+    kind: ClassVar[str] = "catalog"
+    name: str
+    catalog_path: Path
+    warehouse: Path
+    catalog_name: str = "main"
+    namespace: str | None = None
+    discover_ttl: timedelta = DISCOVER_TTL
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSource:
+    """A PostgreSQL database. `schemas` empty: all that the user may read. `parameters` are those of libpq."""
+
+    kind: ClassVar[str] = "database"
+    name: str
+    host: str
+    port: int
+    database: str
+    user: str | None = None
+    password: Secret | None = None
+    schemas: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    timeout: timedelta = DATABASE_TIMEOUT
+    discover_ttl: timedelta = DISCOVER_TTL
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"postgresql://{host}:{self.port}/{self.database}"
+
+
+@dataclass(frozen=True, slots=True)
+class FivetranSource:
+    """The connections of a Fivetran account; `group_id` None: of all its groups."""
+
+    kind: ClassVar[str] = "fivetran"
+    name: str
+    api_key: Secret
+    api_secret: Secret
+    api_url: str = FIVETRAN_URL
+    group_id: str | None = None
+    timeout: timedelta = REST_TIMEOUT
+    discover_ttl: timedelta = DISCOVER_TTL
+
+
+SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource

@@ -1,0 +1,114 @@
+"""`<model>.contract.toml`: required, protected, and a table for each column."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from typing import Any
+
+from tidegate.config.lines import line_of
+from tidegate.contracts.model_contract import ColumnRule, Fact, ModelContract
+from tidegate.contracts.type_rules import TypeRule, type_rule
+from tidegate.names import nearest
+from tidegate.problems import Place, Problem, did_you_mean
+
+__all__ = ["read_toml"]
+
+_KEYS = ("required", "protected", "columns")
+_COLUMN_KEYS = ("type", "nullable")
+
+
+def read_toml(text: str, file: str) -> tuple[ModelContract | None, tuple[Problem, ...]]:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        place = Place(file, int(at[1]), int(at[2])) if at else Place(file, text.count("\n") + 1)
+        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
+        return None, (Problem("UnreadableFile", f"not valid TOML: {reason[:1].lower() + reason[1:]}", place),)
+    reader = _Reader(text, file)
+    reader.check_keys(data, _KEYS, ())
+    contract = ModelContract(
+        file, reader.names(data, "required"), reader.names(data, "protected"), reader.columns(data.get("columns", {}))
+    )
+    return contract, tuple(reader.problems)
+
+
+class _Reader:
+    """One file being read; nothing that is wrong stops it."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
+        self.problems: list[Problem] = []
+
+    def place(self, *path: str) -> Place:
+        return Place(self.file, line_of(self.text, path))
+
+    def report(self, place: Place, message: str, suggestion: str | None = None) -> None:
+        self.problems.append(Problem("InvalidContract", message, place, suggestion=suggestion))
+
+    def check_keys(self, table: dict[str, Any], known: Collection[str], path: tuple[str, ...]) -> None:
+        for key in table:
+            if key not in known:
+                suggestion = did_you_mean(nearest(key, known, 1)) or f"known are {', '.join(known)}"
+                self.report(self.place(*path, key), f"unknown key '{key}'", suggestion)
+
+    def names(self, data: dict[str, Any], key: str) -> tuple[Fact[str], ...]:
+        value, place = data.get(key, []), self.place(key)
+        if not isinstance(value, list) or not all(isinstance(name, str) and name.strip() for name in value):
+            self.report(place, f"'{key}' must be a list of columns, as in {key} = [\"id\"]")
+            return ()
+        found: dict[str, Fact[str]] = {}
+        for name in value:
+            at = self._item(place.line, name)
+            if name.lower() in found:
+                self.report(at, f"'{key}' names column '{name}' twice")
+            found.setdefault(name.lower(), Fact(name, at))
+        return tuple(found.values())
+
+    def _item(self, line: int, name: str) -> Place:
+        """Where in a list that begins in `line` the name stands: lists may go over several lines."""
+        for number, text in enumerate(self.text.split("\n")[line - 1 :], line):
+            for quoted in (f'"{name}"', f"'{name}'"):
+                if quoted in text:
+                    return Place(self.file, number, text.index(quoted) + 1)
+        return Place(self.file, line)
+
+    def columns(self, tables: Any) -> tuple[ColumnRule, ...]:
+        if not isinstance(tables, dict):
+            self.report(self.place("columns"), "'columns' must hold a table for each column, as in [columns.id]")
+            return ()
+        rules: dict[str, ColumnRule] = {}
+        for name, table in tables.items():
+            place = self.place("columns", name)
+            if name.lower() in rules:
+                self.report(place, f"column '{name}' is described twice: case does not count in names of columns")
+            elif isinstance(table, str):
+                rules[name.lower()] = ColumnRule(name, place, self._type(name, table, place))
+            elif isinstance(table, dict):
+                rules[name.lower()] = self._column(name, table, place)
+            else:
+                self.report(place, f"column '{name}' must be a table, as in [columns.{name}], or the name of a type")
+        return tuple(rules.values())
+
+    def _column(self, name: str, table: dict[str, Any], place: Place) -> ColumnRule:
+        path = ("columns", name)
+        self.check_keys(table, _COLUMN_KEYS, path)
+        kind = self._type(name, table["type"], self.place(*path, "type")) if "type" in table else None
+        nullable = None
+        if "nullable" in table:
+            at = self.place(*path, "nullable")
+            if isinstance(table["nullable"], bool):
+                nullable = Fact(table["nullable"], at)
+            else:
+                self.report(at, f"'nullable' of column '{name}' must be true or false, not {table['nullable']!r}")
+        return ColumnRule(name, place, kind, nullable)
+
+    def _type(self, name: str, value: Any, place: Place) -> Fact[TypeRule] | None:
+        rule = type_rule(value) if isinstance(value, str) else None
+        if rule is None:
+            message = f"the type of column '{name}' is not one of Spark's: {value!r}"
+            self.report(place, message, "write for example bigint, decimal(10,2), timestamp or array<string>")
+            return None
+        return Fact(rule, place)

@@ -1,0 +1,124 @@
+"""What the sources had when they were last asked, kept in `.tidegate/cache/sources/`: compiling needs no network."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from blake3 import blake3
+
+from tidegate.config import ManualSource, Secret, Settings, SourceSettings
+from tidegate.datatypes import Column, DataType, Relation, from_json
+from tidegate.jsontext import json_text
+from tidegate.lake.files import write_whole
+from tidegate.names import TableName
+from tidegate.sources.discover import Discovery, StaleTables, discover, side_by_side, together
+from tidegate.sources.port import SourceTable
+
+__all__ = ["cache_file", "known_tables"]
+
+_VERSION = 1
+_NOT_ABOUT_TABLES = frozenset({"timeout", "discover_ttl"})
+
+
+def known_tables(
+    settings: Settings, refresh: bool = False, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Discovery:
+    """Every source is asked that was not asked within its `discover_ttl`; with `refresh` each is."""
+
+    def known(source: SourceSettings) -> Discovery:
+        if isinstance(source, ManualSource):
+            return discover(source)
+        file, now = cache_file(settings, source.name), clock()
+        remembered = None if refresh else _read(file, source)
+        if remembered is not None and timedelta() <= now - remembered[0] < source.discover_ttl:
+            return Discovery(tables=remembered[1])
+        found = discover(source)
+        if not found.failures:
+            _write(file, source, now, found.tables)
+            return found
+        remembered = remembered or _read(file, source)
+        if remembered is None:
+            return found
+        found_at, tables = remembered
+        return Discovery(tables, warnings=(StaleTables(source.name, found_at, found.failures[0]),))
+
+    return together(side_by_side(known, settings.sources.values()))
+
+
+def cache_file(settings: Settings, source: str) -> Path:
+    return settings.root / ".tidegate" / "cache" / "sources" / f"{source}.json"
+
+
+def _digest(source: SourceSettings) -> str:
+    """Of what decides which tables there are: another address is another source. No secret goes into a file."""
+    values = {
+        field.name: value
+        for field in fields(source)
+        if not isinstance(value := getattr(source, field.name), Secret) and field.name not in _NOT_ABOUT_TABLES
+    }
+    return blake3(json_text({"kind": source.kind, **values}).encode()).hexdigest(length=16)
+
+
+def _write(file: Path, source: SourceSettings, now: datetime, tables: tuple[SourceTable, ...]) -> None:
+    document = {
+        "version": _VERSION,
+        "source": _digest(source),
+        "found_at": now.isoformat(),
+        "tables": [_table_document(table) for table in tables],
+    }
+    # A project that cannot be written can still be compiled; it asks again the next time.
+    with contextlib.suppress(OSError):
+        write_whole(file, json_text(document).encode())
+
+
+def _read(file: Path, source: SourceSettings) -> tuple[datetime, tuple[SourceTable, ...]] | None:
+    """None where nothing usable is there; the source is then asked."""
+    try:
+        document = json.loads(file.read_bytes())
+        if document["version"] != _VERSION or document["source"] != _digest(source):
+            return None
+        tables = tuple(_table(table, source) for table in document["tables"])
+        return datetime.fromisoformat(document["found_at"]).astimezone(UTC), tables
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _table_document(table: SourceTable) -> dict[str, Any]:
+    return {
+        "schema": table.table.layer,
+        "name": table.table.name,
+        "complete": table.relation.complete,
+        "columns": [[column.name, _type_document(column.type), column.nullable] for column in table.relation.columns],
+        "problem": table.problem,
+    }
+
+
+def _table(document: Mapping[str, Any], source: SourceSettings) -> SourceTable:
+    columns = tuple(Column(name, from_json(kind), nullable) for name, kind, nullable in document["columns"])
+    return SourceTable(
+        table=TableName(source.name, document["schema"], document["name"]),
+        relation=Relation(columns, document["complete"]),
+        source=source.name,
+        kind=source.kind,
+        problem=document["problem"],
+    )
+
+
+def _type_document(kind: DataType) -> Any:
+    """Spark's JSON form, which keeps any name of a struct's field apart from the type."""
+    match kind.kind:
+        case "struct":
+            return {"type": "struct", "fields": [{"name": n, "type": _type_document(t)} for n, t in kind.args]}
+        case "array":
+            return {"type": "array", "elementType": _type_document(kind.args[0])}
+        case "map":
+            key, value = map(_type_document, kind.args)
+            return {"type": "map", "keyType": key, "valueType": value}
+        case _:
+            return kind.text

@@ -1,0 +1,181 @@
+"""A PostgreSQL database: the tables that the user may read, from its own catalog, without a JVM.
+
+information_schema would not do: it has no materialized views, and of an array neither dimensions nor precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tidegate.config import DatabaseSource
+from tidegate.datatypes import Column, Relation
+from tidegate.errors import FailureKind, SourceError
+from tidegate.names import TableName, nearest
+from tidegate.sources.failures import ping_source
+from tidegate.sources.port import Ping, SourceTable
+from tidegate.sources.postgres_types import spark_type
+from tidegate.sources.time_limit import TimeLimit
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["DatabaseDiscoverer"]
+
+_SHOWN = 5
+_LONGEST_CONNECT_SECONDS = 10
+_PING_SECONDS = 10.0
+_SCHEMAS = """
+SELECT nspname FROM pg_catalog.pg_namespace
+WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND has_schema_privilege(oid, 'USAGE')
+ORDER BY nspname
+"""
+# Drivers are told the base type of a domain, so that is what Spark sees.
+_COLUMNS = """
+WITH RECURSIVE domains(domain, type, modifier, required) AS (
+  SELECT oid, typbasetype, typtypmod, typnotnull FROM pg_catalog.pg_type WHERE typtype = 'd'
+  UNION ALL
+  SELECT d.domain, t.typbasetype, CASE WHEN d.modifier = -1 THEN t.typtypmod ELSE d.modifier END,
+         d.required OR t.typnotnull
+  FROM domains d JOIN pg_catalog.pg_type t ON t.oid = d.type AND t.typtype = 'd'
+)
+SELECT n.nspname, c.relname, a.attname,
+       CASE WHEN coalesce(e.typnamespace, t.typnamespace) = 'pg_catalog'::regnamespace
+            THEN coalesce(e.typname, t.typname) ELSE '' END,
+       CASE WHEN d.domain IS NULL THEN a.atttypmod ELSE d.modifier END,
+       CASE WHEN e.oid IS NOT NULL THEN a.attndims::int END,
+       NOT (a.attnotnull OR coalesce(d.required, false))
+FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN (SELECT d.* FROM domains d JOIN pg_catalog.pg_type b ON b.oid = d.type AND b.typtype <> 'd') d
+  ON d.domain = a.atttypid
+JOIN pg_catalog.pg_type t ON t.oid = coalesce(d.type, a.atttypid)
+LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem AND t.typinput = 'pg_catalog.array_in'::regproc
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname = ANY(%s)
+  AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+
+_CANCELED = "57014"
+_ENCRYPTION = "correct 'sslmode' in 'url', or switch on encryption at the server"
+_PERMISSION = "correct 'user' and 'password' of the source; the server's pg_hba.conf says who may connect"
+_REFUSALS = (  # The first that is found counts: the words of the later ones are in messages of the earlier.
+    ("does not support SSL", FailureKind.CONNECTION_FAILED, _ENCRYPTION),
+    ("SSL error", FailureKind.CONNECTION_FAILED, _ENCRYPTION),
+    ("sslmode", FailureKind.CONNECTION_FAILED, _ENCRYPTION),
+    ("certificate", FailureKind.CONNECTION_FAILED, _ENCRYPTION),
+    ("starting up", FailureKind.TRANSIENT, "try again in a moment"),
+    ("shutting down", FailureKind.TRANSIENT, "try again in a moment"),
+    ("too many", FailureKind.QUOTA_EXCEEDED, "try again later, or allow more connections at the server"),
+    ("connection slots", FailureKind.QUOTA_EXCEEDED, "try again later, or allow more connections at the server"),
+    ("authentication", FailureKind.AUTH_FAILED, _PERMISSION),
+    ("no password supplied", FailureKind.AUTH_FAILED, _PERMISSION),
+    ("pg_hba.conf", FailureKind.AUTH_FAILED, _PERMISSION),
+    ("permission denied", FailureKind.AUTH_FAILED, _PERMISSION),
+    ("role ", FailureKind.AUTH_FAILED, _PERMISSION),
+    ("database ", FailureKind.NOT_FOUND, "correct the name of the database at the end of 'url'"),
+)
+
+
+class DatabaseDiscoverer:
+    def __init__(self, source: DatabaseSource) -> None:
+        self._source = source
+
+    def discover(self) -> tuple[SourceTable, ...]:
+        source = self._source
+        with self._connection(source.timeout.total_seconds()) as connection:
+            schemas = self._schemas([name for (name,) in connection.execute(_SCHEMAS)])
+            rows = connection.execute(_COLUMNS, (schemas,)).fetchall()
+        return tuple(
+            SourceTable(TableName(source.name, schema, table), _relation(columns), source.name, source.kind)
+            for (schema, table), columns in groupby(rows, key=lambda row: (row[0], row[1]))
+        )
+
+    def ping(self) -> Ping:
+        return ping_source(self._source, self._answer)
+
+    def _answer(self) -> str:
+        with self._connection(min(self._source.timeout.total_seconds(), _PING_SECONDS)) as connection:
+            row = connection.execute("SELECT current_setting('server_version'), current_user").fetchone()
+            self._schemas([name for (name,) in connection.execute(_SCHEMAS)])
+        version, user = row or ("", "")
+        return f"PostgreSQL {version} at {self._source.address} as {user}"
+
+    def _schemas(self, there: list[str]) -> list[str]:
+        missing = [schema for schema in self._source.schemas if schema not in there]
+        if missing:
+            hint = nearest(missing[0], there, 1)
+            meant = f"did you mean '{hint[0]}'? " if hint else ""
+            raise self._error(
+                f"there is no schema '{missing[0]}', or this user may not use it",
+                FailureKind.NOT_FOUND,
+                f"{meant}correct 'schemas' or grant USAGE; this user sees {', '.join(there[:_SHOWN]) or 'none'}",
+            )
+        return list(self._source.schemas) or there
+
+    @contextmanager
+    def _connection(self, seconds: float) -> Iterator[psycopg.Connection[Any]]:
+        """One read-only transaction, all of which must fit into so many seconds."""
+        import psycopg
+
+        source, limit = self._source, TimeLimit(seconds)
+        arguments: dict[str, Any] = {
+            "application_name": "tidegate",
+            **source.parameters,
+            "host": source.host,
+            "port": source.port,
+            "dbname": source.database,
+            "user": source.user,
+            "password": source.password.reveal() if source.password else None,
+            "connect_timeout": max(2, min(round(seconds), _LONGEST_CONNECT_SECONDS)),
+            "tcp_user_timeout": round(seconds * 1000),
+        }
+        try:
+            with psycopg.connect(**arguments) as connection, limit.on(connection.fileno()):
+                connection.read_only = True
+                connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(round(seconds * 1000)),))
+                yield connection
+        except psycopg.Error as error:
+            raise (self._too_slow() if limit.over else self._meaning(error)) from error
+
+    def _meaning(self, error: psycopg.Error) -> SourceError:
+        """Where no session came about there is no SQLSTATE, only the server's words."""
+        first = (str(error).strip().splitlines() or [""])[0]
+        reason = first.rpartition(" failed: ")[2].removeprefix("FATAL:").strip()
+        if error.sqlstate == _CANCELED or "timeout expired" in reason:
+            return self._too_slow()
+        if error.sqlstate is not None:
+            return self._error(
+                f"the database refused: {reason}", FailureKind.QUERY_REJECTED, "see the database's log for the reason"
+            )
+        for sign, kind, remedy in _REFUSALS:
+            if sign in reason:
+                return self._error(f"the database refused: {reason}", kind, remedy)
+        return self._error(
+            f"the database cannot be reached: {reason}",
+            FailureKind.CONNECTION_FAILED,
+            "check host and port in 'url', that the server runs, and that this machine may reach it",
+        )
+
+    def _too_slow(self) -> SourceError:
+        return self._error(
+            "the database did not answer in time",
+            FailureKind.TIMEOUT,
+            "check that this machine may reach the host, try again later, or raise 'timeout' of the source",
+        )
+
+    def _error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:
+        where = f"{self._source.address} ([sources.{self._source.name}])"
+        return SourceError(message, source=self._source.name, kind=kind, where=where, remedy=remedy)
+
+
+def _relation(rows: Iterable[tuple[Any, ...]]) -> Relation:
+    return Relation(
+        tuple(
+            Column(name, spark_type(kind, modifier, dimensions), nullable)
+            for _schema, _table, name, kind, modifier, dimensions, nullable in rows
+        )
+    )

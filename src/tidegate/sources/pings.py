@@ -1,0 +1,74 @@
+"""Whether all that a run needs answers: the lake, the state and every source. Asking changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from tidegate.config import Settings
+from tidegate.errors import LakeUnavailableError, StateError, TidegateError
+from tidegate.sources.discover import side_by_side
+from tidegate.sources.open import open_source
+from tidegate.sources.port import Ping, measure
+
+__all__ = ["ping_all", "ping_lake", "ping_project", "ping_state"]
+
+
+def ping_project(settings: Settings) -> tuple[Ping, ...]:
+    """The lake, the state, then the sources in the order of tidegate.toml."""
+    return (ping_lake(settings), ping_state(settings), *ping_all(settings))
+
+
+def ping_all(settings: Settings) -> tuple[Ping, ...]:
+    return side_by_side(lambda source: open_source(source).ping(), settings.sources.values())
+
+
+def ping_lake(settings: Settings) -> Ping:
+    return measure("lake", settings.lake.catalog, lambda: _ask_lake(settings), _unexpected(LakeUnavailableError))
+
+
+def ping_state(settings: Settings) -> Ping:
+    kind = settings.state.url.partition(":")[0]
+    return measure("state", kind, lambda: _ask_state(settings), _unexpected(StateError))
+
+
+def _ask_lake(settings: Settings) -> str:
+    from tidegate.lake import open_catalog
+
+    lake = settings.lake
+    if not lake.catalog_path.exists():
+        return "not made yet; the first run makes it"
+    catalog = open_catalog(settings)
+    tables, branches = len(catalog.head()), len(catalog.list_branches())
+    if tables and not lake.warehouse.is_dir():
+        raise LakeUnavailableError(
+            "the catalog has tables, and their warehouse is not there",
+            where=str(lake.warehouse),
+            remedy="mount the disk that it is on, or correct [lake] warehouse in tidegate.toml",
+        )
+    if lake.warehouse.is_dir() and not os.access(lake.warehouse, os.W_OK | os.X_OK):
+        raise LakeUnavailableError(
+            "the warehouse cannot be written",
+            where=str(lake.warehouse),
+            remedy="make it writable for this user, or correct [lake] warehouse in tidegate.toml",
+        )
+    return f"{tables} table{'' if tables == 1 else 's'} on main, {branches} other branch{'' if branches == 1 else 'es'}"
+
+
+def _ask_state(settings: Settings) -> str:
+    from tidegate.state import open_reader
+
+    with open_reader(settings.state.url) as state:
+        last = state.runs(limit=1)
+    return f"last run {last[0].run_id} ({last[0].status})" if last else "no run yet"
+
+
+def _unexpected(kind: type[TidegateError]) -> Callable[[Exception], TidegateError]:
+    """Errors of our own say what they mean; any other is at least told as one of the part that was asked."""
+
+    def failed(error: Exception) -> TidegateError:
+        if isinstance(error, TidegateError):
+            return error
+        return kind(f"unexpected error: {type(error).__name__}: {error}", remedy="run `tidegate doctor --debug`")
+
+    return failed

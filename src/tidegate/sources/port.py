@@ -1,0 +1,67 @@
+"""What the engine asks of a source: which tables it has, and whether it answers. Metadata only; no row moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidegate.datatypes import Relation
+from tidegate.errors import TidegateError
+from tidegate.names import TableName
+
+__all__ = ["Discoverer", "Ping", "SourceTable", "measure"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A table that models may read as `<source>.<schema>.<table>`; `problem`: why its columns could not be found."""
+
+    table: TableName
+    relation: Relation
+    source: str
+    kind: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Whether something that a run needs answers. `name`: `lake`, `state` or `source NAME`; `failure` None: it does.
+
+    `detail` is what answered, in a few words, or why it did not.
+    """
+
+    name: str
+    kind: str
+    detail: str
+    duration_ms: int = 0
+    failure: TidegateError | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+
+class Discoverer(Protocol):
+    """Adapters are named by technology."""
+
+    def discover(self) -> tuple[SourceTable, ...]:
+        """All tables that can be read. Raises SourceError, or what went wrong below."""
+        ...
+
+    def ping(self) -> Ping:
+        """Raises nothing."""
+        ...
+
+
+def measure(name: str, kind: str, answer: Callable[[], str], failed: Callable[[Exception], TidegateError]) -> Ping:
+    """`answer` gives the detail; `failed` says what its exception means."""
+    start = time.monotonic()
+    failure = None
+    try:
+        detail = answer()
+    except Exception as error:
+        failure = failed(error)
+        detail = failure.message
+    return Ping(name, kind, detail, round((time.monotonic() - start) * 1000), failure)

@@ -1,0 +1,42 @@
+"""The page of benchmarks: what was measured is new, the rest stays; a target that was missed is seen."""
+
+from __future__ import annotations
+
+from benchmarks.compiling import Case, targets
+from benchmarks.report import compile_section, page
+from benchmarks.usage import Usage
+
+MEASURED = {
+    Case(1_000, "cold", "tidegate"): Usage(2.5, 4.5, 150),
+    Case(1_000, "warm", "tidegate"): Usage(0.6, 0.6, 90),
+    Case(10_000, "cold", "tidegate"): Usage(20, 40, 500),
+    Case(10_000, "warm", "tidegate"): Usage(2.2, 2.1, 300),
+    Case(10_000, "cold", "dbt"): Usage(80, 79, 900),
+    Case(10_000, "warm", "dbt"): Usage(30, 29, 1_000),
+}
+
+
+def test_a_page_keeps_the_sections_that_were_not_measured() -> None:
+    before = page("", ["## Time\n\nold time\n", "## Memory\n\nold memory\n"])
+    after = page(before, ["## Time\n\nnew time\n"])
+    assert "new time" in after
+    assert "old memory" in after
+    assert "old time" not in after
+    assert page(after, []) == after
+
+
+def test_sizes_and_ratio_are_told() -> None:
+    section = compile_section(MEASURED, 3)
+    assert "| 10,000 | cold | 20.00 | 40.00 | 500 | 80.00 | 79.00 | 900 | 0.250 |" in section
+    assert "| 1,000 | warm | 0.60 | 0.60 | 90 | – | – | – | – |" in section
+    assert "median of 3 rounds" in section
+
+
+def test_only_what_was_missed_is_called_missed() -> None:
+    assert [target.about for target in targets(MEASURED) if not target.met] == ["10,000 models, warm, CPU"]
+    assert compile_section(MEASURED, 1).count("**missed**") == 1
+
+
+def test_without_dbt_nothing_is_compared_with_it() -> None:
+    own = {case: usage for case, usage in MEASURED.items() if case.side == "tidegate"}
+    assert not [target.about for target in targets(own) if "dbt" in target.about]

@@ -1,0 +1,47 @@
+"""What a measured command took is that of the command and of all its children, and it cannot hang."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from benchmarks.usage import Usage, run_measured
+
+BUSY = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
+
+
+def measure(code: str, folder: Path, limit: float = 60) -> Usage:
+    return run_measured([sys.executable, "-c", code], folder, os.environ, limit)
+
+
+def test_the_cpu_of_children_counts(tmp_path: Path) -> None:
+    child = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {BUSY.format(seconds=0.5)!r}], check=True)"
+    assert measure(child, tmp_path).cpu >= 0.5
+
+
+def test_the_memory_of_a_process_counts(tmp_path: Path) -> None:
+    assert measure("x = bytearray(200 * 2**20)", tmp_path).mib >= 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs Linux")
+def test_the_memory_of_parent_and_child_is_added(tmp_path: Path) -> None:
+    hold = f"x = bytearray(100 * 2**20)\n{BUSY.format(seconds=0.8)}"
+    both = f"import subprocess, sys\nx = bytearray(100 * 2**20)\nsubprocess.run([sys.executable, '-c', {hold!r}])"
+    assert measure(both, tmp_path).mib >= 200
+
+
+def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "child"
+    child = f"import os, pathlib\npathlib.Path({str(mark)!r}).write_text(str(os.getpid()))\nwhile True: pass"
+    parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])"
+    with pytest.raises(SystemExit, match="took longer than 2 s"):
+        measure(parent, tmp_path, limit=2)
+    state = Path(f"/proc/{mark.read_text()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_command_that_fails_is_told_with_what_it_said(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"ended with 3\nno such model"):
+        measure("import sys\nprint('no such model')\nsys.exit(3)", tmp_path)

@@ -1,0 +1,3 @@
+SELECT DISTINCT carrier
+FROM silver.shipments
+WHERE carrier IS NOT NULL

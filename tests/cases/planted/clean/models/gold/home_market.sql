@@ -1,0 +1,3 @@
+SELECT customer_id, amount
+FROM gold.customer_value
+WHERE country = '{{ var("home_country") }}'

@@ -1,0 +1,27 @@
+"""A small project with all its diagnostics: files under `before/` are an earlier state that it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.compiler.projects import build
+from tidegate.compiler.change_diagnostics import change_diagnostics
+from tidegate.compiler.changes import compare
+from tidegate.compiler.interfaces import interfaces
+from tidegate.compiler.lineage import LineageGraph
+from tidegate.compiler.values import Diagnostic
+
+__all__ = ["diagnose"]
+
+
+def diagnose(root: Path, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """In the order of their places."""
+    earlier = {name.removeprefix("before/"): text for name, text in files.items() if name.startswith("before/")}
+    now = build(root / "now", {name: text for name, text in files.items() if not name.startswith("before/")})
+    if not earlier:
+        return now.compiled.diagnostics
+    before = build(root / "before", earlier).compiled
+    changes = compare(interfaces(before), interfaces(now.compiled), LineageGraph.of(before).impact)
+    found = [*now.compiled.diagnostics, *change_diagnostics(changes, now.compiled)]
+    return tuple(sorted(found, key=lambda d: (d.span.file, d.span.line, d.span.col) if d.span else ("", 0, 0)))

@@ -1,0 +1,183 @@
+"""A compilation that remembers gives what one that starts from nothing gives, and does less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.compiler.projects import write_project
+from tidegate.compiler import Compiled, compile_project, understand
+from tidegate.compiler.cache import CompileCache
+from tidegate.config import load_settings
+from tidegate.project import load_project
+
+SHOP = {
+    "models/bronze/a.sql": "select 1 as id, 'x' as name",
+    "models/silver/b.sql": "select id, name from bronze.a",
+    "models/silver/c.sql": "-- @materialized: ephemeral\nselect id from silver.b",
+    "models/gold/d.sql": "select id from silver.c",
+    "models/gold/e.sql": "select count(*) as n from bronze.a",
+}
+
+
+def compiled(root: Path, cache: CompileCache | None = None) -> Compiled:
+    options = load_settings(root, env={})
+    return compile_project(load_project(options), options, (), {}, cache=cache)
+
+
+def kept(result: Compiled) -> object:
+    models = {str(table): result.models[table] for table in result.models}
+    return models, result.waves, result.diagnostics
+
+
+def recompiled(root: Path, cache: CompileCache) -> set[str]:
+    """The files whose record a compilation replaced."""
+    before = dict(cache.records)
+    compiled(root, cache)
+    return {file for file, record in cache.records.items() if before.get(file) is not record}
+
+
+def test_what_is_unchanged_is_not_compiled_again(tmp_path: Path) -> None:
+    write_project(tmp_path, SHOP)
+    cache = CompileCache()
+    first = compiled(tmp_path, cache)
+    assert set(cache.records) == set(SHOP)
+    assert recompiled(tmp_path, cache) == set()
+    assert kept(compiled(tmp_path, cache)) == kept(first)
+
+
+def test_a_changed_file_reaches_as_far_as_its_columns_change(tmp_path: Path) -> None:
+    write_project(tmp_path, SHOP)
+    cache = CompileCache()
+    compiled(tmp_path, cache)
+    write_project(tmp_path, {"models/bronze/a.sql": "select 2 as id, 'y' as name -- the same columns"})
+    assert recompiled(tmp_path, cache) == {"models/bronze/a.sql"}
+    write_project(tmp_path, {"models/bronze/a.sql": "select 2 as id, 'y' as name, 3 as more"})
+    assert recompiled(tmp_path, cache) == {"models/bronze/a.sql", "models/silver/b.sql", "models/gold/e.sql"}
+    write_project(
+        tmp_path, {"models/silver/c.sql": "-- @materialized: ephemeral\nselect id from silver.b where id > 1"}
+    )
+    assert recompiled(tmp_path, cache) == {"models/silver/c.sql", "models/gold/d.sql"}
+
+
+def test_a_file_that_is_gone_is_forgotten(tmp_path: Path) -> None:
+    write_project(tmp_path, SHOP)
+    cache = CompileCache()
+    compiled(tmp_path, cache)
+    (tmp_path / "models/gold/e.sql").unlink()
+    compiled(tmp_path, cache)
+    assert "models/gold/e.sql" not in cache.records
+
+
+def test_errors_are_told_each_time(tmp_path: Path) -> None:
+    write_project(tmp_path, {**SHOP, "models/gold/d.sql": "select id from silver.nowhere"})
+    cache = CompileCache()
+    codes = [[d.code for d in compiled(tmp_path, cache).diagnostics] for _ in range(2)]
+    assert codes == [["UnknownDependency"]] * 2
+
+
+def test_warnings_are_told_each_time(tmp_path: Path) -> None:
+    write_project(tmp_path, {**SHOP, "models/gold/d.sql": "-- @kind: append\nselect count(*) as n from bronze.a"})
+    cache = CompileCache()
+    codes = [[d.code for d in compiled(tmp_path, cache).diagnostics] for _ in range(2)]
+    assert codes == [["GroupOfNewRows"]] * 2
+
+
+def test_the_environment_is_asked_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_project(tmp_path, {"models/bronze/a.sql": "select '{{ env_var(\"PLACE\") }}' as place"})
+    cache = CompileCache()
+    prints = []
+    for place in ("here", "there"):
+        monkeypatch.setenv("PLACE", place)
+        (model,) = compiled(tmp_path, cache).models.values()
+        prints.append(model.fingerprint)
+    assert prints[0] != prints[1]
+
+
+def test_it_is_kept_in_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    root = write_project(tmp_path / "shop", SHOP)
+    cache = CompileCache.open(root)
+    compiled(root, cache)
+    cache.save()
+    again = CompileCache.open(root)
+    assert set(again.records) == set(SHOP)
+    assert recompiled(root, again) == set()
+    assert CompileCache.open(tmp_path / "other").records == {}
+
+
+def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    root = write_project(tmp_path / "shop", SHOP)
+    cache = CompileCache.open(root)
+    compiled(root, cache)
+    cache.save()
+    assert cache.file is not None
+    for content in (b"", b"nonsense", cache.file.read_bytes()[:-20]):
+        cache.file.write_bytes(content)
+        assert CompileCache.open(root).records == {}
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home").write_text("a file where the folder would be")
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    root = write_project(tmp_path / "shop", SHOP)
+    cache = CompileCache.open(root)
+    compiled(root, cache)
+    cache.save()
+
+
+def test_all_cores_together_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "abcdefgh"
+    files = {f"models/bronze/{n}.sql": f"select {i} as id, 'x' as {n}" for i, n in enumerate(names)}
+    files |= {f"models/silver/{n}.sql": f"select id, {n} from {{{{ ref('bronze.{n}') }}}}" for n in names}
+    files |= {f"models/gold/{n}.sql": f"select x.{n}, y.nothing from silver.{n} x, bronze.a y" for n in names}
+    files |= {"models/gold/z.sql": "select {{ nothing }}"}
+    write_project(tmp_path, files)
+    alone = compiled(tmp_path)
+    monkeypatch.setattr(understand, "_WORTH_FORKING", 1)
+    monkeypatch.setattr(understand, "cores", lambda: 3)
+    assert kept(compiled(tmp_path)) == kept(alone)
+
+
+_TEXTS = {
+    "models/bronze/a.sql": ["select 1 as id", "select 1 as id, 2 as k", "select 1.5 as id", "select nope from", None],
+    "models/silver/b.sql": [
+        "select id from bronze.a",
+        "-- @materialized: ephemeral\nselect id from bronze.a",
+        "-- @materialized: view\nselect id, now() as t from bronze.a",
+        "select * from bronze.a",
+        None,
+    ],
+    "models/silver/c.sql": [
+        "select id from silver.b",
+        "-- @kind: append\nselect id from silver.b",
+        "select k from silver.b",
+    ],
+    "models/gold/d.sql": ["select id from silver.c", "select id from silver.c join bronze.a using (id)", None],
+    "macros/m.sql": ["{% macro m() %}1{% endmacro %}", "{% macro m() %}2{% endmacro %}"],
+    "models/gold/e.sql": ["select {{ m() }} as n from gold.d", "select {{ var('x', 3) }} as n"],
+    "models/gold/e/tests/quality/t.sql": ["select * from {{ this }} where n > 2", None],
+}
+_EDITS = st.lists(
+    st.sampled_from(sorted(_TEXTS)).flatmap(lambda f: st.tuples(st.just(f), st.sampled_from(_TEXTS[f]))), max_size=5
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(_EDITS, min_size=1, max_size=4))
+def test_whatever_is_edited_the_answer_is_that_of_a_fresh_start(
+    tmp_path_factory: pytest.TempPathFactory, rounds: list[list[tuple[str, str | None]]]
+) -> None:
+    root = write_project(tmp_path_factory.mktemp("shop"), {f: t[0] for f, t in _TEXTS.items() if t[0] is not None})
+    cache = CompileCache()
+    compiled(root, cache)
+    for edits in rounds:
+        for file, text in edits:
+            (root / file).unlink(missing_ok=True)
+            if text is not None:
+                write_project(root, {file: text})
+        assert kept(compiled(root, cache)) == kept(compiled(root))
