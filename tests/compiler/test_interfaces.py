@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def compiled(root: Path, header: str, columns: str) -> Compiled:
-    found = build(root, {"models/silver/orders.sql": f"{header}\nselect 1 as id, 2 as line, 'x' as name, 'x' as country, now() as at"}).compiled
+    sql = f"{header}\nselect 1 as id, 2 as line, 'x' as name, 'x' as country, now() as at"
+    found = build(root, {"models/silver/orders.sql": sql}).compiled
     assert not found.errors
     key = table("silver.orders")
     return replace(found, models={key: replace(found.models[key], relation=relation(columns))})

@@ -67,9 +67,12 @@ def parse_query(text: str) -> Query | SqlFault:
     if not first:
         return SqlFault("EmptyModel", "the file holds no query", 0, "write a SELECT")
     statement: list[Token] = []
-    for token in tokens[first[0] :]:
+    for token, following in zip(tokens[first[0] :], [*tokens[first[0] + 1 :], None], strict=True):
         if token.token_type is TokenType.SEMICOLON:
             break
+        if token.token_type is TokenType.WINDOW and following and following.token_type is TokenType.L_PAREN:
+            # The function, of which the parser knows nothing after GROUP BY; the clause has a name here.
+            token.token_type = TokenType.VAR
         statement.append(token)
     if extra := [tokens[i] for i in first if tokens[i].start > statement[-1].end]:
         message = "the file holds more than one statement; a model is one query"

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.values import Compiled
@@ -57,6 +58,8 @@ class RunContext:
     emit: Callable[[str, str | None, Mapping[str, Any]], None]
     root: SparkSession
     vars: Mapping[str, object] = field(default_factory=dict)
+    source_conf: Mapping[str, str] = field(default_factory=dict)
+    drivers: tuple[Path, ...] = ()
 
     @property
     def lake(self) -> BranchView:
@@ -74,9 +77,10 @@ class RunContext:
         """A child session on the run's branch whose commits say which run and model made them."""
         conf = {
             **self.catalog.spark_conf(self.run_id),
+            **self.source_conf,
             "spark.sql.iceberg.snapshot-property.tidegate.run-id": self.run_id,
             "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
         }
-        session = child_session(self.root, conf, self.catalog.spark_catalog(self.run_id))
+        session = child_session(self.root, conf, self.catalog.spark_catalog(self.run_id), self.drivers)
         with self.cancellation.watching(session):
             yield session

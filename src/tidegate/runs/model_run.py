@@ -104,7 +104,8 @@ class _Attempt:
 
     def _require_upstreams(self) -> None:
         heads = self.run.lake.heads()
-        missing = [name for name in (*self.model.depends_on, *self.model.sources) if name not in heads]
+        in_lake = (name for name in self.model.sources if name.namespace not in self.run.settings.sources)
+        missing = [name for name in (*self.model.depends_on, *in_lake) if name not in heads]
         if missing:
             names = ", ".join(self.run.short(name) for name in missing)
             raise QueryError(

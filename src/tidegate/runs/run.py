@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
@@ -17,6 +18,7 @@ from tidegate.errors import (
     ProjectError,
     RunCancelledError,
     RunExistsError,
+    SourceError,
     TidegateError,
 )
 from tidegate.lake import open_catalog
@@ -38,6 +40,10 @@ from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.tally import ModelOutcome, Tally
+from tidegate.sources import ping_all
+from tidegate.sources.reading import needs_driver, readable
+from tidegate.spark.jars import POSTGRES_JAR, ensure_jars
+from tidegate.spark.java import find_java
 from tidegate.spark.session import child_session, start_session
 from tidegate.state import RunRecord, StateStore, open_state
 
@@ -141,12 +147,20 @@ class _Run:
         self.emit("compile_complete", None, counts)
         if compiled.errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
+        self._ping_sources(compiled)
         for diagnostic in compiled.diagnostics:
             if diagnostic.severity is not DiagnosticSeverity.WARNING:
                 continue
             place = f"{diagnostic.span.file}:{diagnostic.span.line}: " if diagnostic.span else ""
             self.emit("warning", diagnostic.model, {"message": f"{place}{diagnostic.message}"})
         return project, compiled, catalog
+
+    def _ping_sources(self, compiled: Compiled) -> None:
+        """A run that would fail half-way fails here. The lake and the state have answered already."""
+        used = _sources(compiled)
+        for ping in ping_all(self.settings) if self.settings.sources else ():
+            if isinstance(ping.failure, SourceError) and ping.failure.source in used:
+                raise ping.failure
 
     def _select(self, compiled: Compiled) -> frozenset[TableName]:
         selected = select(compiled, self.options.select)
@@ -169,15 +183,29 @@ class _Run:
         self._archive(compiled, catalog)
 
     def _build(self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan) -> None:
+        def say(line: str) -> None:
+            self.emit("phase", None, {"phase": "setup", "message": line})
+
+        with self.phases.timed("branch_creation"):
+            root = start_session(self.settings.spark, self.settings.root / ".tidegate" / "logs", say)
+            sources = _sources(compiled)
+            drivers = ensure_jars(find_java(), say, (POSTGRES_JAR,)) if needs_driver(self.settings, sources) else ()
+        with readable(self.settings, sources) as source_conf:
+            self._build_on_branch(project, compiled, catalog, plan, root, source_conf, drivers)
+
+    def _build_on_branch(
+        self,
+        project: Project,
+        compiled: Compiled,
+        catalog: BranchCatalog,
+        plan: Plan,
+        root: SparkSession,
+        source_conf: Mapping[str, str],
+        drivers: tuple[Path, ...],
+    ) -> None:
         # Only here: these rooms need pyspark, and a run with nothing to do ends without it.
         from tidegate.runs.building import Building
 
-        with self.phases.timed("branch_creation"):
-            root = start_session(
-                self.settings.spark,
-                self.settings.root / ".tidegate" / "logs",
-                lambda line: self.emit("phase", None, {"phase": "setup", "message": line}),
-            )
         run = RunContext(
             run_id=self.run_id,
             settings=self.settings,
@@ -192,6 +220,8 @@ class _Run:
             emit=self.emit,
             root=root,
             vars=dict(self.options.vars),
+            source_conf=source_conf,
+            drivers=drivers,
         )
         self.cancellation.orderly = True
         with self._branch(catalog), self._heart(catalog):
@@ -325,3 +355,8 @@ class _Run:
             good = [status for status in statuses if status in ("completed", "skipped")]
             return "partial" if good else "failed"
         return "success" if "completed" in statuses else "skipped"
+
+
+def _sources(compiled: Compiled) -> frozenset[str]:
+    """The namespaces of tables that no model makes."""
+    return frozenset(source.namespace for model in compiled.models.values() for source in model.sources)

@@ -43,12 +43,12 @@ class CatalogDiscoverer:
         self._catalog = catalog
 
     def discover(self) -> tuple[SourceTable, ...]:
-        return tuple(self._table(table, pointer) for table, pointer in sorted(self._selected().items(), key=_by_table))
+        return tuple(self._table(table, pointer) for table, pointer in sorted(self.pointers().items(), key=_by_table))
 
     def ping(self) -> Ping:
-        return ping_source(self._source, lambda: f"{self._source.catalog_path}, tables: {len(self._selected())}")
+        return ping_source(self._source, lambda: f"{self._source.catalog_path}, tables: {len(self.pointers())}")
 
-    def _selected(self) -> dict[TableName, Pointer]:
+    def pointers(self) -> dict[TableName, Pointer]:
         """Under the names that models use: without the namespace that the settings name."""
         source, pointers = self._source, self._catalog.pointers()
         if source.namespace is None:

@@ -14,8 +14,8 @@ from enum import StrEnum
 from hashlib import file_digest
 from pathlib import Path
 
-from tidegate.errors import JarsMissingError
 from tidegate.config.cache import cache_folder
+from tidegate.errors import JarsMissingError
 from tidegate.spark.ivy import Coordinates, fetch
 from tidegate.spark.java import Java
 
@@ -24,7 +24,7 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; there the last of two fetches wins, with equal content
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["JARS", "Jar", "JarState", "JarStatus", "ensure_jars", "jars_folder", "jars_status"]
+__all__ = ["JARS", "POSTGRES_JAR", "Jar", "JarState", "JarStatus", "ensure_jars", "jars_folder", "jars_status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,13 @@ JARS = (
         14346720,
     ),
 )
+
+POSTGRES_JAR = Jar(
+    Coordinates("org.postgresql", "postgresql", "42.7.8"),
+    "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
+    1116727,
+)
+"""The driver for sources that are databases; fetched when the first one is read."""
 
 
 class JarState(StrEnum):

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, Item
+from tidegate.compiler.analysis.mistakes import report_ambiguous, report_field, report_unknown
 from tidegate.compiler.analysis.values import UNKNOWN, Finding, Source, Typed
 from tidegate.compiler.values import DiagnosticSeverity
 from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, array
-from tidegate.names import nearest
-from tidegate.problems import did_you_mean
 
 __all__ = ["Cte", "Found", "QueryScope", "Result", "Work", "column_parts", "offset_of"]
 
@@ -32,8 +31,6 @@ _METADATA = frozenset(
     ["_metadata", "_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number"]
 )
 """Columns that tables of Iceberg, and files, have besides their own."""
-
-_SHOWN = 8
 
 
 class Result:
@@ -194,7 +191,8 @@ class QueryScope:
                 if found and not ambiguous:
                     ambiguous = found
             if ambiguous:
-                return self._ambiguous(names, ambiguous, node)
+                report_ambiguous(self, names, ambiguous, node)
+                return _NOT_FOUND
             if len(names) == 1 and (call := _WITHOUT_PARENTHESES.get(names[0].lower())) is not None:
                 return Found(None, Typed(call[1], False), name=call[0])
             here = [_Assumed(frame, item) for frame in scope.frames for item in frame.doubtful_items()]
@@ -206,7 +204,7 @@ class QueryScope:
             frame, item = unknown[0]
             return self._field(frame.assume(names[0], item, self.work.fresh), parts, 1)
         if not unknown and not (self._reads_source() and any(name.lower() in _METADATA for name in names)):
-            self._unknown(names, parts[0])
+            report_unknown(self, names, parts[0])
         return _NOT_FOUND
 
     def _reads_source(self) -> bool:
@@ -249,101 +247,11 @@ class QueryScope:
                 return Found(attribute, Typed(ANY, nullable), whole=False)
             inner = _taken(kind, str(part.this))
             if inner is None:
-                self._unknown_field(kind, part, parts)
+                report_field(self, kind, part, parts)
                 return Found(attribute, UNKNOWN, whole=False)
             nullable = True if kind.kind == "map" else nullable
             kind = inner
         return Found(attribute, Typed(kind, nullable), whole=False)
-
-    def _unknown_field(self, kind: DataType, part: Any, parts: list[Any]) -> None:
-        name = str(part.this)
-        holder = kind.args[0] if kind.kind == "array" else kind
-        if holder.kind != "struct":
-            message = f"'{name}' cannot be taken out of '{_before(parts, part)}': it is {kind}, not a struct"
-            self.report("UnknownField", message, part)
-            return
-        fields = [field for field, _ in holder.args]
-        hint = did_you_mean(nearest(name, fields)) or f"it has {_listed(fields)}"
-        self.report("UnknownField", f"'{_before(parts, part)}' has no field '{name}'", part, hint)
-
-    def _ambiguous(self, names: tuple[str, ...], found: list[Attribute], node: Any) -> Found:
-        labels = list(dict.fromkeys(a.item.label for a in found if a.item and a.item.label))
-        name = names[-1]
-        if len(labels) > 1:
-            who = f"{', '.join(labels[:-1])} and {labels[-1]} have it"
-            hint = f"write {' or '.join(f'{label}.{name}' for label in labels)}"
-        else:
-            who = f"{labels[0] if labels else 'the query here'} has it {len(found)} times"
-            hint = "give the columns different names where they are selected"
-        self.report("AmbiguousColumn", f"ambiguous column '{'.'.join(names)}': {who}", node, hint)
-        return _NOT_FOUND
-
-    def _unknown(self, names: tuple[str, ...], node: Any) -> None:
-        written = ".".join(names)
-        items = list(dict.fromkeys(self._items()))
-        if len(names) > 1:
-            for length in range(min(len(names) - 1, 3), 0, -1):
-                prefix, name = tuple(part.lower() for part in names[:length]), names[length]
-                own = next((item for item in items if item.qualifier[-length:] == prefix), None)
-                if own is not None:
-                    message = f"unknown column '{written}': {own.label} has no such column"
-                    near = nearest(name, self._columns_of(own))
-                    hint = did_you_mean(tuple(".".join((*names[:length], column)) for column in near))
-                    self.report("UnknownColumn", message, node, hint or self._what_it_has(own))
-                    return
-            holders = [i.label for i in items if i.label and names[-1].lower() in map(str.lower, self._columns_of(i))]
-            near = nearest(names[0], holders) or tuple(holders[:3])
-            hint = did_you_mean(tuple(f"{label}.{names[-1]}" for label in near))
-            message = f"unknown column '{written}': there is no table or column '{names[0]}' here"
-            self.report("UnknownColumn", message, node, hint)
-            return
-        labels = [item.label for item in items if item.qualifier] or [item.label for item in items if item.label]
-        if not items:
-            where = "nothing is read here that could have it"
-        elif len(labels) == 1:
-            where = f"{labels[0]} has no such column"
-        elif labels:
-            where = f"none of {', '.join(labels)} has it"
-        else:
-            where = "the query in FROM has no such column"
-        only = self._what_it_has(items[0]) if len(items) == 1 else None
-        self.report("UnknownColumn", f"unknown column '{written}': {where}", node, self._meant(names[0]) or only)
-
-    def _meant(self, name: str) -> str | None:
-        """Near names; with their table's where several have them."""
-        holders: dict[str, list[Attribute]] = {}
-        scope: QueryScope | None = self
-        while scope is not None:
-            for attribute in (a for frame in scope.frames for a in frame.attributes if not a.hidden):
-                known = holders.setdefault(attribute.name, [])
-                if all(attribute.identity != other.identity for other in known):
-                    known.append(attribute)
-            scope = scope.outer
-        names: list[str] = []
-        for near in nearest(name, (own for own in holders if own)):
-            owners = holders[near]
-            labels = [a.item.label for a in owners if a.item and a.item.label]
-            names += [near] if len(owners) == 1 or not labels else [f"{label}.{near}" for label in labels]
-        return did_you_mean(tuple(names[:3]))
-
-    def _items(self) -> Iterator[Item]:
-        scope: QueryScope | None = self
-        while scope is not None:
-            for frame in scope.frames:
-                yield from frame.items
-            scope = scope.outer
-
-    def _columns_of(self, item: Item) -> list[str]:
-        scope: QueryScope | None = self
-        names: list[str] = []
-        while scope is not None:
-            names += [a.name for frame in scope.frames for a in frame.all_attributes() if a.item is item and a.name]
-            scope = scope.outer
-        return names
-
-    def _what_it_has(self, item: Item) -> str | None:
-        names = self._columns_of(item)
-        return f"it has {_listed(names)}" if names else None
 
 
 class _Assumed(NamedTuple):
@@ -383,15 +291,6 @@ def _taken(kind: DataType, name: str) -> DataType | None:
             return None if inner is None else array(inner)
         case _:
             return None
-
-
-def _before(parts: list[Any], part: Any) -> str:
-    return ".".join(str(p.this) for p in parts[: next(i for i, p in enumerate(parts) if p is part)])
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def offset_of(node: Any) -> int:

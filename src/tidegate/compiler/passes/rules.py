@@ -9,6 +9,7 @@ from tidegate.compiler.inlining import ephemeral_through, zones_through
 from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
+from tidegate.sources.reading import is_outside
 
 __all__ = ["check_query", "check_settings"]
 
@@ -24,7 +25,11 @@ _NEEDED = {
 
 def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     yield from _dates(work, draft)
-    yield from _test(work, draft) if draft.test else _landing(work, draft)
+    if draft.test is None:
+        yield from _landing(work, draft)
+        yield from _outside(work, draft)
+    else:
+        yield from _test(work, draft)
 
 
 def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
@@ -69,6 +74,19 @@ def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         message = "archive_landing_zones with full_refresh would leave the next run nothing to read"
         at = work.project.origin(draft.model, "archive_landing_zones")
         yield work.error(draft, "ArchiveWithFullRefresh", message, at, "use append_only or another keeping strategy")
+
+
+def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """Whoever reads a view has the lake at hand and nothing else."""
+    if draft.model.settings.materialized is not Materialized.VIEW:
+        return
+    for part in (draft, *ephemeral_through(work, draft)):
+        for table in sorted(part.sources):
+            if is_outside(work.settings, table):
+                message = f"a view cannot read {table}: source '{table.namespace}' is outside the lake"
+                at = work.project.origin(draft.model, "materialized")
+                yield work.error(draft, "ViewOverSource", message, at, "make it a table")
+                return
 
 
 def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:

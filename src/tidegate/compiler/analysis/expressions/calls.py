@@ -11,7 +11,7 @@ from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type
 from tidegate.compiler.analysis.expressions.nested import field_of
 from tidegate.compiler.analysis.functions import FUNCTIONS, NAMES
 from tidegate.compiler.analysis.functions.classes import CLASSES
-from tidegate.compiler.analysis.functions.times import extracted
+from tidegate.compiler.analysis.functions.times import extracted, has_parts
 from tidegate.compiler.analysis.functions.values import Call, Function
 from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
 from tidegate.compiler.values import DiagnosticSeverity
@@ -143,7 +143,7 @@ def _apply(function: Function, nodes: Sequence[Any], node: Any, scope: Scope) ->
 
 
 def _plain(nodes: Sequence[Any], scope: Scope) -> Sequence[Any] | None:
-    """The arguments without DISTINCT and ORDER BY; None where they are given by name."""
+    """The arguments without DISTINCT and ORDER BY; None where several are given by name."""
     for node in nodes:
         if type(node) in _AROUND_ARGUMENTS:
             break
@@ -153,7 +153,7 @@ def _plain(nodes: Sequence[Any], scope: Scope) -> Sequence[Any] | None:
     for node in nodes:
         what = type(node)
         if what is exp.Kwarg:
-            return None
+            return [node.expression] if len(nodes) == 1 else None
         if what is exp.Distinct:
             plain += node.expressions
         elif what is exp.Order:
@@ -192,8 +192,7 @@ def _any(node: Any, scope: Scope) -> Typed:
     inner = node.this
     if isinstance(inner, exp.Query):
         return scope.subquery(inner)
-    type_of(inner, scope)
-    return Typed(BOOLEAN, True)
+    return _apply(FUNCTIONS["bool_or"], [inner], node, scope)
 
 
 def _window(node: Any, scope: Scope) -> Typed:
@@ -229,6 +228,8 @@ def _within_group(node: Any, scope: Scope) -> Typed:
 
 def _extract(node: Any, scope: Scope) -> Typed:
     found = type_of(node.expression, scope)
+    if not has_parts(found.type):
+        return mismatch(node, scope, f"EXTRACT takes a date, a time or an interval, not {found.type}")
     return Typed(extracted(node.this.name, found.type), found.nullable)
 
 

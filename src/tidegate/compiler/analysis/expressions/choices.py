@@ -58,7 +58,9 @@ def _cast(node: Any, scope: Scope) -> Typed:
     if is_typed_literal(node):
         return Typed(target, False)
     safe = bool(node.args.get("safe"))
-    if not can_cast(source.type, target) and not (safe and target.args) and not _is_to_timestamp(node):
+    if _is_to_timestamp(node):
+        return Typed(target, source.nullable or None)
+    if not can_cast(source.type, target) and not (safe and target.args):
         mismatch(node, scope, f"{source.type} cannot be cast to {target}")
     return Typed(target, cast_nullable(source, target, safe))
 

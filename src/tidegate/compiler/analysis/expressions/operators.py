@@ -14,6 +14,7 @@ from tidegate.compiler.analysis.coercion import (
     comparable,
     compared_as,
     concatenated,
+    decimal_for,
     logical,
     negated,
 )
@@ -52,23 +53,26 @@ def _arithmetic(node: Any, scope: Scope) -> Typed:
         symbol = _SYMBOLS[type(operation)]
         other = operation.expression
         right = type_of(other, scope)
-        kind = arithmetic(symbol, left.type, right.type, (digits, whole_digits(other)))
+        written = (digits, whole_digits(other))
+        kind = arithmetic(symbol, left.type, right.type, written)
         digits = 0
         if kind is None:
             message = f"'{symbol}' does not go with {left.type} and {right.type}"
             left = mismatch(operation, scope, message, _advice(left.type, right.type))
             continue
-        left = Typed(kind, _arithmetic_nullable(operation, left, right))
+        left = Typed(kind, _arithmetic_nullable(operation, left, right, written))
     return left
 
 
-def _arithmetic_nullable(node: Any, left: Typed, right: Typed) -> bool | None:
-    if type(node) in _MAY_FAIL_TO_NULL:
+def _arithmetic_nullable(node: Any, left: Typed, right: Typed, written: tuple[int, int]) -> bool | None:
+    if type(node) in _MAY_FAIL_TO_NULL or "string" in (left.type.kind, right.type.kind):
         return True
+    # Beside a decimal, a number is cast to as few digits as it is written with; Spark takes that cast for a risk.
+    for one, other, digits in ((left, right, written[1]), (right, left, written[0])):
+        if one.type.kind == "decimal" and 0 < digits < decimal_for(other.type).args[0]:
+            return True
     nullable = if_any((left, right))
-    if left.type.is_numeric and right.type.is_numeric:
-        return nullable
-    return nullable or ("string" in (left.type.kind, right.type.kind)) or None
+    return nullable if nullable or (left.type.is_numeric and right.type.is_numeric) else None
 
 
 def _advice(a: DataType, b: DataType) -> str | None:

@@ -89,9 +89,13 @@ def _as_many(kind: DataType, asked: DataType) -> DataType:
     return array(kind) if asked.kind == "array" else kind
 
 
-def _approx_percentile(call: Call) -> DataType:
+def _approx_percentile(call: Call) -> DataType | Typed:
     kind = number(call.type(0))
-    return ANY if kind.kind == "?" else _as_many(kind, call.type(1))
+    if kind.kind == "?":
+        return ANY
+    if not (kind.is_numeric or kind.is_temporal or is_day_time(kind) or is_year_month(kind)):
+        return call.refuse(f"{call.name} takes numbers, dates, times and intervals, not {kind}")
+    return _as_many(kind, call.type(1))
 
 
 def _median(call: Call) -> DataType:

@@ -27,15 +27,17 @@ def _value(kind: DataType) -> DataType:
     return kind.args[1] if kind.kind == "map" else ANY
 
 
-def _with_element(index: int) -> Callable[[Call], DataType]:
+def _with_element(index: int) -> Callable[[Call], DataType | Typed]:
     """An array that gains an element."""
 
-    def rule(call: Call) -> DataType:
+    def rule(call: Call) -> DataType | Typed:
         kind = call.type(0)
         if kind.kind != "array":
             return ANY
         merged = tightest(kind.args[0], call.type(index))
-        return array(merged) if merged is not None else ANY
+        if merged is None:
+            return call.refuse(f"{call.name} cannot put {call.type(index)} into {kind}")
+        return array(merged)
 
     return rule
 
@@ -69,7 +71,7 @@ def _both(call: Call) -> DataType | Typed:
     a, b = call.type(0), call.type(1)
     if a.kind != "array" or b.kind != "array":
         return ANY
-    merged = strict_common_type_of((a, b))
+    merged = tightest(a, b)
     return merged if merged is not None else call.refuse(f"{call.name} does not take {a} and {b} together")
 
 
@@ -126,6 +128,10 @@ def _sequence(call: Call) -> DataType:
     return array(merged)
 
 
+def _maps_joined(call: Call) -> DataType | Typed:
+    return common()(call) if call.args else map_of(STRING, STRING)
+
+
 def _one(kind: DataType) -> Typed:
     return Typed(kind)
 
@@ -141,6 +147,13 @@ def _filtered(call: Call) -> DataType:
     return call.type(0)
 
 
+def _contained(call: Call) -> DataType | Typed:
+    kind = call.type(0)
+    if kind.kind == "array" and strict_common_type_of((kind.args[0], call.type(1))) is None:
+        return call.refuse(f"{call.name} cannot look for {call.type(1)} in {kind}")
+    return BOOLEAN
+
+
 def _holds(call: Call) -> DataType:
     call.body(1, _one(_element(call.type(0))))
     return BOOLEAN
@@ -150,7 +163,7 @@ def _sorted(call: Call) -> DataType:
     if len(call.nodes) > 1 and type(call.nodes[1]) is exp.Lambda:
         inner = _one(_element(call.type(0)))
         call.body(1, inner, inner)
-    return call.type(0)
+    return _array(call)
 
 
 def _folded(call: Call) -> Typed:
@@ -201,11 +214,11 @@ def _picked(call: Call) -> Typed:
 
 
 COLLECTIONS: list[Function] = [
-    *of("array_append array_prepend", _with_element(1), 2, nulls=IF_FIRST),
+    *of("array_append array_prepend", _with_element(1), 2, nulls=IF_FIRST, takes="a*"),
     *of("array_insert", _inserted, 3, nulls=IF_FIRST_TWO, takes="a**"),
     *of("array_compact array_distinct", _array, 1, takes="a"),
     *of("array_remove", _without_element, 2, nulls=UNSURE, takes="a*"),
-    *of("array_contains", BOOLEAN, 2, nulls=UNSURE, takes="a*"),
+    *of("array_contains", _contained, 2, nulls=UNSURE, takes="a*"),
     *of("arrays_overlap", BOOLEAN, 2, nulls=UNSURE, takes="a"),
     *of("array_except", _both, 2, takes="a"),
     *of("array_intersect array_union", _both, 2, takes="a"),
@@ -214,7 +227,7 @@ COLLECTIONS: list[Function] = [
     *of("array_position", BIGINT, 2, takes="a*"),
     *of("array_repeat", _repeated, 2),
     *of("array_size", INT, 1, takes="a"),
-    *of("array_sort", _sorted, 1, 2, nulls=UNSURE),
+    *of("array_sort", _sorted, 1, 2, nulls=UNSURE, takes="a*"),
     *of("shuffle sort_array", _array, 1, 2, nulls=UNSURE, takes="a*"),
     *of("arrays_zip", _zipped, 0, None, takes="a"),
     *of("cardinality size", INT, 1, takes="c"),
@@ -229,7 +242,7 @@ COLLECTIONS: list[Function] = [
     *of("flatten", _flat, 1, nulls=UNSURE, takes="a"),
     *of("sequence", _sequence, 2, 3),
     *of("slice", _array, 3, takes="aii"),
-    *of("map_concat", common(), 0, None, takes="m"),
+    *of("map_concat", _maps_joined, 0, None, takes="m"),
     *of("map_contains_key", BOOLEAN, 2, nulls=UNSURE, takes="m*"),
     *of("map_entries", _entries, 1, takes="m"),
     *of("map_filter", _map_filtered, 2, nulls=UNSURE, takes="m*"),

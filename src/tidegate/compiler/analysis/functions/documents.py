@@ -16,6 +16,7 @@ from tidegate.datatypes import (
     SMALLINT,
     STRING,
     VARIANT,
+    DataType,
     array,
     parse_type,
 )
@@ -30,6 +31,13 @@ def _variant_part(call: Call) -> Typed:
     return Typed(parse_type(text) or ANY, True) if text is not None else UNKNOWN
 
 
+def _as_json(call: Call) -> DataType | Typed:
+    kind = call.type(0)
+    if kind.kind not in ("struct", "array", "map", "variant", "void", "?"):
+        return call.refuse(f"to_json takes a struct, an array, a map or a variant, not {kind}", "make a struct of it")
+    return STRING
+
+
 DOCUMENTS: list[Function] = [
     *of("from_json", declared_schema(1), 2, 3, nulls=ALWAYS, takes="T*"),
     *of("from_csv from_xml", declared_schema(1), 2, 3, nulls=UNSURE, takes="T*"),
@@ -38,7 +46,8 @@ DOCUMENTS: list[Function] = [
     *of("json_object_keys", array(STRING), 1, nulls=ALWAYS, takes="T"),
     *of("schema_of_csv schema_of_json schema_of_xml", STRING, 1, 2, nulls=NEVER),
     *of("to_csv", STRING, 1, 2, nulls=UNSURE),
-    *of("to_json to_xml", STRING, 1, 2, nulls=UNSURE),
+    *of("to_json", _as_json, 1, 2, nulls=UNSURE),
+    *of("to_xml", STRING, 1, 2, nulls=UNSURE),
     *of("parse_json", VARIANT, 1, takes="T"),
     *of("try_parse_json", VARIANT, 1, nulls=ALWAYS, takes="T"),
     *of("is_variant_null", BOOLEAN, 1, nulls=NEVER, takes="v"),

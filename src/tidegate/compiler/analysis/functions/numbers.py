@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sqlglot import exp
+
 from tidegate.compiler.analysis.coercion import common_type, decimal_for
 from tidegate.compiler.analysis.functions.results import extreme, number, operator, same_number
 from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
@@ -50,12 +54,13 @@ def _rounded_decimal(kind: DataType, call: Call) -> DataType:
     return decimal(min(whole + kept, _MOST_DIGITS), kept)
 
 
-def _whole_number(node: object) -> int | None:
-    text = str(node).replace(" ", "")
-    try:
-        return int(text)
-    except ValueError:
+def _whole_number(node: Any) -> int | None:
+    """A whole number as it is written in the query."""
+    negative = type(node) is exp.Neg
+    inner = node.this if negative else node
+    if type(inner) is not exp.Literal or inner.is_string or not inner.this.isdecimal():
         return None
+    return -int(inner.this) if negative else int(inner.this)
 
 
 def _shifted(call: Call) -> DataType:

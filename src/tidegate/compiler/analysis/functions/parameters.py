@@ -1,9 +1,9 @@
 """What a function's arguments may be, in Spark's terms of silent casts: a letter for each argument.
 
-`s` anything that can be written as text, `T` text itself, `S` text or bytes, `x` bytes, `b` boolean, `i` int, `l` bigint,
-`d` double, `n` any number (text is read as a double), `I` a whole number, `g` a number or an interval, `D` date,
-`t` timestamp, `a` array, `m` map, `c` array or map, `v` variant, `o` anything that can be compared, `h` anything without
-maps, `H` nor variants, `*` anything.
+`s` anything that can be written as text, `T` text itself, `S` text or bytes, `x` bytes, `b` boolean, `i` int,
+`l` bigint, `d` double, `n` any number (text is read as a double), `I` a whole number, `g` a number or an interval,
+`D` date, `t` timestamp, `a` array, `m` map, `c` array or map, `v` variant, `o` anything that can be compared,
+`h` anything without maps, `H` without maps and variants, `*` anything.
 """
 
 from __future__ import annotations

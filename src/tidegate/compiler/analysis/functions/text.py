@@ -40,15 +40,18 @@ def _joined(call: Call) -> Typed:
     return Typed(STRING, call.args[0].nullable if call.args else None)
 
 
-def _reversed(call: Call) -> DataType:
+def _reversed(call: Call) -> DataType | Typed:
     kind = call.type(0)
+    if kind.kind in ("map", "struct"):
+        return call.refuse(f"{call.name} takes text or an array, not {kind}")
     return kind if kind.kind in ("array", "?") else STRING
 
 
 TEXT: list[Function] = [
     *of("bit_length char_length character_length len length octet_length", INT, 1, takes="S"),
     *of("ascii", INT, 1, takes="s"),
-    *of("lcase lower ucase upper initcap soundex", STRING, 1, takes="s"),
+    *of("lcase lower ucase upper initcap", STRING, 1, takes="s"),
+    *of("soundex", STRING, 1, takes="T"),
     *of("quote", STRING, 1, nulls=ALWAYS, takes="s"),
     *of("base64", STRING, 1, takes="x"),
     *of("char chr", STRING, 1, takes="l"),
@@ -76,7 +79,7 @@ TEXT: list[Function] = [
     *of("make_valid_utf8 validate_utf8 try_validate_utf8", STRING, 1, nulls=ALWAYS, takes="s"),
     *of("mask", STRING, 1, 5, nulls=ALWAYS, takes="T*"),
     *of("overlay", bytes_or_text(0, 1), 3, 4, nulls=UNSURE),
-    *of("parse_url try_parse_url", STRING, 2, 3, nulls=ALWAYS, takes="s"),
+    *of("parse_url try_parse_url", STRING, 2, 3, nulls=ALWAYS, takes="T"),
     *of("randstr", STRING, 1, 2, nulls=NEVER),
     *of("regexp regexp_like rlike", BOOLEAN, 2, takes="s"),
     *of("like ilike", BOOLEAN, 2, 3, takes="s"),
@@ -92,7 +95,7 @@ TEXT: list[Function] = [
     *of("sentences", array(array(STRING)), 1, 3, nulls=UNSURE, takes="s"),
     *of("split", array(STRING), 2, 3, takes="ssi"),
     *of("split_part", STRING, 3, nulls=UNSURE, takes="ssi"),
-    *of("str_to_map", map_of(STRING, STRING), 1, 3, takes="s"),
+    *of("str_to_map", map_of(STRING, STRING), 1, 3, takes="T"),
     *of("substr substring", bytes_or_text(0), 2, 3, takes="Sii"),
     *of("substring_index", STRING, 3, takes="ssi"),
     *of("translate", STRING, 3, takes="s"),

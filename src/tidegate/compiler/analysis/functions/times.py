@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, DAY_TO_SECOND, is_day_time, is_year_month
 from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.values import UNKNOWN, Typed
 from tidegate.datatypes import (
     ANY,
     BIGINT,
@@ -20,7 +20,7 @@ from tidegate.datatypes import (
     struct,
 )
 
-__all__ = ["TIMES", "extracted"]
+__all__ = ["TIMES", "extracted", "has_parts"]
 
 _SECONDS = decimal(8, 6)
 _PARTS = """
@@ -50,8 +50,16 @@ def extracted(part: str, kind: DataType) -> DataType:
     return INT if part in _DATE_PARTS else ANY
 
 
-def _date_part(call: Call) -> DataType:
+def has_parts(kind: DataType) -> bool:
+    """Whether EXTRACT takes it."""
+    dated = kind.is_temporal or kind.kind in ("string", "void", "interval", "?")
+    return dated or is_day_time(kind) or is_year_month(kind)
+
+
+def _date_part(call: Call) -> DataType | Typed:
     part = call.text(0)
+    if not has_parts(call.type(1)):
+        return call.refuse(f"{call.name} takes a date, a time or an interval, not {call.type(1)}")
     return ANY if part is None else extracted(part, call.type(1))
 
 
@@ -73,14 +81,13 @@ def _days_later(call: Call) -> DataType | Typed:
     return DATE
 
 
-def _window(call: Call) -> DataType:
-    """Of one length it leaves out rows without a time; sliding ones keep them."""
+def _window(call: Call) -> Typed:
     kind = call.type(0)
     if kind.kind in ("string", "date", "void"):
         kind = TIMESTAMP
     if kind.kind not in ("timestamp", "timestamp_ntz"):
-        return ANY
-    return struct((("start", kind), ("end", kind)))
+        return UNKNOWN
+    return Typed(struct((("start", kind), ("end", kind))))
 
 
 def _window_time(call: Call) -> DataType:
