@@ -65,7 +65,7 @@ format: $(VENV)/.package ## let ruff put the code in order
 docs: $(VENV)/.package ## write docs/diagnostics.md anew from what the compiler can say
 	@$(BIN)/python -m tidegate.compiler.registry > docs/diagnostics.md.new && mv docs/diagnostics.md.new docs/diagnostics.md
 
-bench: setup ## measure against a plain PySpark script and write docs/benchmarks.md
+bench: setup ## measure against a plain PySpark script and dbt parse; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks
 
 prove: ## clone the repository and run demo and test on the clone, then again without network

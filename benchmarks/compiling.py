@@ -133,7 +133,9 @@ def _tidegate(folder: Path, changed: str) -> Project:
     """With a cache folder of its own, which nobody else fills."""
     project, home = folder / "tidegate", folder / "home"
     command = [str(Path(sys.executable).parent / "tidegate"), "compile"]
-    environment = {**os.environ, "TIDEGATE_HOME": str(home)}
+    # As on any machine: modules are compiled once, not with every start.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**kept, "TIDEGATE_HOME": str(home)}
     return Project("tidegate", project, project / changed, command, environment, (home, project / ".tidegate"))
 
 

@@ -51,6 +51,9 @@ class DataType:
     def __str__(self) -> str:
         return self.text
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DataType, (self.kind, self.args)
+
     @cached_property
     def text(self) -> str:
         match self.kind:
@@ -135,6 +138,9 @@ class Column:
     name: str
     type: DataType = ANY
     nullable: bool | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Column, (self.name, self.type, self.nullable)
 
 
 @dataclass(frozen=True, slots=True)

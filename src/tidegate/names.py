@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["TableName", "nearest", "quote"]
 
@@ -14,9 +14,8 @@ def quote(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class TableName:
-    """`namespace.layer.name`, all three always known."""
+class TableName(NamedTuple):
+    """`namespace.layer.name`, all three always known. A tuple, because large projects compare and hash millions."""
 
     namespace: str
     layer: str

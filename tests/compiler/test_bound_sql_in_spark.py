@@ -31,8 +31,8 @@ QUERIES = {
 
 def test_spark_understands_what_was_bound(tmp_path: Path, on_branch: Callable[[str], SparkSession]) -> None:
     files = {
-        "models/bronze/orders.sql": "select 1 as id",
-        "models/silver/orders.sql": "select 1 as id",
+        "models/bronze/orders.sql": "select 1 as id, named_struct('f', 1) as s",
+        "models/silver/orders.sql": "select 1 as id, named_struct('f', 1) as s",
         "models/silver/part.sql": (
             "-- @materialized: ephemeral\nwith o as (select id, 1 as n from bronze.orders) select * from o;"
         ),

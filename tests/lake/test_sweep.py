@@ -84,7 +84,7 @@ def test_nothing_younger_than_a_day_goes_whatever_the_settings_say(catalog: Embe
 def test_what_a_living_branch_may_still_commit_stays_however_old(catalog: EmbeddedCatalog, orders: Path) -> None:
     before = touch(orders / "data" / "before.parquet", NOW - timedelta(hours=1))
     catalog.create_branch("run-1")
-    written = touch(orders / "data" / "written.parquet", NOW + timedelta(minutes=1))
+    written = touch(orders / "data" / "written.parquet", datetime.now(UTC) + timedelta(minutes=1))
     EmbeddedCatalog(catalog.path, catalog.warehouse, clock=lambda: LATER).heartbeat("run-1")
     assert swept(catalog).files == (str(before),)
     assert written.exists()

@@ -57,7 +57,7 @@ def test_a_warning_publishes_and_a_check_that_cannot_run_blocks(shop: ProjectFol
     shop.model("silver.a", "SELECT 0 AS x")
     shop.file("models/silver/a/tests/quality/warns.sql", "-- @severity: warn\nSELECT * FROM {{ this }} WHERE x = 0")
     shop.model("silver.b", "SELECT 0 AS x")
-    shop.file("models/silver/b/tests/quality/broken.sql", "SELECT nothing_like_it FROM {{ this }}")
+    shop.file("models/silver/b/tests/quality/broken.sql", "SELECT raise_error('broken') AS x FROM {{ this }}")
     shop.model("silver.c", "SELECT id FROM range(200000)")
     shop.file(
         "models/silver/c/tests/quality/slow.sql",
@@ -73,7 +73,8 @@ def test_a_warning_publishes_and_a_check_that_cannot_run_blocks(shop: ProjectFol
 
 def test_a_model_that_fails_in_spark_says_where_and_blocks_only_its_readers(shop: ProjectFolder) -> None:
     shop.model("silver.good", "SELECT 1 AS a")
-    shop.model("silver.bad", "SELECT\n  a,\n  missing_column\nFROM silver.good")
+    shop.file("landing/rows/a.csv", "a\n1\n")
+    shop.model("silver.bad", "SELECT\n  a,\n  missing_column\nFROM {{ landing_zone('rows') }}")
     shop.model("gold.below", "SELECT * FROM silver.bad")
     shop.model("gold.beside", "SELECT * FROM silver.good")
     result = shop.run()

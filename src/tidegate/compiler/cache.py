@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import sqlglot
 from blake3 import blake3
@@ -20,8 +21,7 @@ from tidegate.config.cache import cache_folder
 __all__ = ["CompileCache", "Record"]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """`own`: a digest of the file and its settings; `whole`: that and all it reads. `outcome` has no errors."""
 
     own: bytes

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple
 
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.facts import QueryFacts
@@ -62,8 +63,7 @@ class Content:
     conditions: tuple[Origin, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A draft that was understood, to be kept or handed to another process. `content` is a pickled `Content`.
 
     `interface`: a digest of what those who read the model's table can see of it.
@@ -103,8 +103,12 @@ class Draft:
     own: bytes = b""
     whole: bytes = b""
     interface: bytes = b""
+    file: str = ""
     _content: Content = field(default_factory=Content)
     _stored: bytes = b""
+
+    def __post_init__(self) -> None:
+        self.file = (self.test.path if self.test else self.model.path).as_posix()
 
     @property
     def content(self) -> Content:
@@ -115,10 +119,6 @@ class Draft:
     @property
     def source(self) -> str:
         return self.test.source if self.test else self.model.source
-
-    @property
-    def file(self) -> str:
-        return (self.test.path if self.test else self.model.path).as_posix()
 
     @property
     def is_table(self) -> bool:

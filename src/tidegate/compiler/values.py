@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from tidegate.config import ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -64,16 +65,14 @@ class EdgeKind(StrEnum):
     """The other column decides which value is taken (CASE WHEN, IF, FILTER), and is not part of it."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Origin:
+class Origin(NamedTuple):
     """A column of something outside the query. `table`: the key of its source."""
 
     table: str
     column: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """`column` of the query's result comes from `origin`."""
 
     column: str

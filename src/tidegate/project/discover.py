@@ -59,7 +59,7 @@ def discover(root: Path, namespace: str) -> Discovered:
         _place(path, homes, found)
     macros = _walk(root, root / "macros", found.problems)
     found.macros = [path for path in macros if path.suffix.lower() == ".sql"]
-    for home, files in sorted(homes.items()):
+    for home, files in sorted(homes.items(), key=lambda found: found[0]):
         _settle(home, files, namespace, homes, found)
     return found
 

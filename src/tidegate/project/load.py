@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
@@ -40,7 +40,7 @@ class _Reader:
         self.settings = settings
         self._root = str(settings.root)
         self.problems: list[Problem] = []
-        self.origins: dict[Path, Mapping[str, Place]] = {}
+        self.origins: dict[PurePosixPath, Mapping[str, Place]] = {}
 
     def text(self, path: PurePosixPath) -> str | None:
         try:
@@ -84,9 +84,8 @@ class _Reader:
             above = [folders[folder] for folder in reversed(path.parents) if folder in folders] if folders else []
             self.problems += conflicts(sidecar, header)
             merged, origins = merge_levels([base, *above, *sidecar, header])
-            place = Path(path)
-            self.origins[place] = origins
-            models.append(Model(files.table, place, source, merged, tests, contract))
+            self.origins[path] = origins
+            models.append(Model(files.table, path, source, merged, tests, contract))
         self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
 
@@ -94,7 +93,7 @@ class _Reader:
         source = self.text(path)
         if source is None:
             return None
-        test, problems = read_quality_test(Path(path), source)
+        test, problems = read_quality_test(path, source)
         self.problems += problems
         return test
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from tidegate.contracts import ModelContract
 from tidegate.names import TableName
@@ -75,7 +75,7 @@ class QualityTest:
     """A SQL test: it passes when its query returns no rows. `path` is relative to the project."""
 
     name: str
-    path: Path
+    path: PurePosixPath
     source: str
     severity: Severity = Severity.ERROR
     description: str = ""
@@ -89,7 +89,7 @@ class Model:
     """What produces one table or view. `path` is relative to the project; `source` is the file's text as it is."""
 
     table: TableName
-    path: Path
+    path: PurePosixPath
     source: str
     settings: ModelSettings
     tests: tuple[QualityTest, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from tidegate.project.model import Model
 from tidegate.project.problems import Place, Problem
@@ -20,7 +20,7 @@ class Project:
     models: tuple[Model, ...] = ()
     macros: tuple[MacroFile, ...] = ()
     problems: tuple[Problem, ...] = ()
-    origins: Mapping[Path, Mapping[str, Place]] = field(default_factory=dict)
+    origins: Mapping[PurePosixPath, Mapping[str, Place]] = field(default_factory=dict)
 
     def origin(self, model: Model, *settings: str) -> Place:
         """Where the first of `settings` that was written stands; else the model's first line."""

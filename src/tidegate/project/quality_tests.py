@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from tidegate.config import parse_duration
 from tidegate.names import nearest
@@ -16,7 +16,7 @@ __all__ = ["read_quality_test"]
 _KEYS = ("severity", "description", "timeout", "tags", "remediation")
 
 
-def read_quality_test(path: Path, source: str) -> tuple[QualityTest, tuple[Problem, ...]]:
+def read_quality_test(path: PurePosixPath, source: str) -> tuple[QualityTest, tuple[Problem, ...]]:
     """The test and what is wrong with its annotations. `path` is relative to the project."""
     directives, form = read_directives(source, path.as_posix(), _KEYS)
     problems = list(form)

@@ -43,6 +43,7 @@ __all__ = [
     "is_year_month",
     "logical",
     "negated",
+    "same_shape",
     "strict_common_type_of",
     "tightest",
     "widened",
@@ -228,9 +229,20 @@ def _fold(types: Iterable[DataType], merge: Callable[[DataType, DataType], DataT
     return result
 
 
+def same_shape(a: DataType, b: DataType) -> bool:
+    """The same type but for the names of struct fields."""
+    if a == b:
+        return True
+    if a.kind != b.kind or a.kind not in _NESTED or len(a.args) != len(b.args):
+        return False
+    if a.kind == "struct":
+        return all(same_shape(x, y) for (_, x), (_, y) in zip(a.args, b.args, strict=True))
+    return all(same_shape(x, y) for x, y in zip(a.args, b.args, strict=True))
+
+
 def widened(a: DataType, b: DataType) -> DataType | None:
     """The type of a column of UNION, INTERSECT or EXCEPT; None where the two do not go together."""
-    return common_type(a, b)
+    return common_type(a, b) or (a if same_shape(a, b) else None)
 
 
 def is_orderable(kind: DataType) -> bool:
@@ -244,7 +256,7 @@ def is_orderable(kind: DataType) -> bool:
 
 def compared_as(a: DataType, b: DataType) -> DataType | None:
     """What both sides of a comparison are cast to; None where they cannot be compared."""
-    if a == b:
+    if a == b or same_shape(a, b):
         return a if is_orderable(a) else None
     merged = _read_text(a, b) or _wider_number(a, b) or tightest(a, b)
     return merged if merged is not None and is_orderable(merged) else None
@@ -444,6 +456,8 @@ def _difference(a: DataType, b: DataType) -> DataType | None:
         if b.kind in ("void", "string"):
             return DataType("interval day")
         return DATE if b.kind in ("tinyint", "smallint", "int") else None
+    if a.kind == "interval" and b.kind == "void":
+        return a
     return _sum_of_intervals(a, b) if b.kind == "void" else None
 
 

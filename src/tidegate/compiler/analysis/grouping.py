@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import Attribute, Frame
-from tidegate.compiler.analysis.functions import is_aggregate, is_generator
+from tidegate.compiler.analysis.functions import function_of, is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import QueryScope, column_parts
 from tidegate.compiler.analysis.stars import is_star
 
@@ -114,5 +114,6 @@ def columns_outside_aggregates(node: Any, scope: QueryScope) -> Iterable[tuple[A
 
 def _may_aggregate(node: Any, scope: QueryScope) -> bool:
     """Of a function that is not Spark's own nobody knows whether it does."""
-    own = type(node) is exp.Anonymous and node.name.lower() in scope.own_functions
-    return own or is_aggregate(node) or is_generator(node)
+    if type(node) is exp.Anonymous and (node.name.lower() in scope.own_functions or function_of(node) is None):
+        return True
+    return is_aggregate(node) or is_generator(node)

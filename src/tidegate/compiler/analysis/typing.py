@@ -6,16 +6,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.expressions.calls import CALLS, WRITTEN_AS, call_of
+from tidegate.compiler.analysis.expressions.calls import CALLS, checked
 from tidegate.compiler.analysis.expressions.choices import CHOICES
 from tidegate.compiler.analysis.expressions.dispatch import RULES, Rule, type_of
 from tidegate.compiler.analysis.expressions.nested import NESTED, field_of
 from tidegate.compiler.analysis.expressions.operators import OPERATORS
+from tidegate.compiler.analysis.functions.values import WRITTEN_AS
 from tidegate.compiler.analysis.literals import interval_type, literal_type
 from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
 from tidegate.datatypes import BINARY, BOOLEAN, STRING, VOID, DataType
 
-__all__ = ["WRITTEN_AS", "call_of", "field_of", "type_of"]
+__all__ = ["WRITTEN_AS", "field_of", "type_of"]
 
 _NULL = Typed(VOID, True)
 
@@ -79,4 +80,7 @@ _VALUES: dict[type, Rule] = {
     exp.RawString: _constant(STRING),
 }
 
+_ALSO_FOREIGN = {exp.Array: "array", exp.If: "if", exp.RegexpLike: "rlike", exp.Struct: "struct", exp.VarMap: "map"}
+
 RULES.update(CALLS | CHOICES | NESTED | OPERATORS | _VALUES)
+RULES.update({cls: checked(RULES[cls], meant) for cls, meant in _ALSO_FOREIGN.items()})

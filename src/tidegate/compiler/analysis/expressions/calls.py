@@ -12,29 +12,39 @@ from tidegate.compiler.analysis.expressions.nested import field_of
 from tidegate.compiler.analysis.functions import FUNCTIONS, NAMES
 from tidegate.compiler.analysis.functions.classes import CLASSES
 from tidegate.compiler.analysis.functions.times import extracted, has_parts
-from tidegate.compiler.analysis.functions.values import Call, Function
+from tidegate.compiler.analysis.functions.values import WRITTEN_AS, Call, Function
 from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
 from tidegate.compiler.values import DiagnosticSeverity
 from tidegate.datatypes import BOOLEAN
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["CALLS", "WRITTEN_AS", "LambdaScope", "call_of"]
-
-WRITTEN_AS = "spark_name"
-"""The key of a node's meta under which the parser may keep the function's name as it was written."""
+__all__ = ["CALLS", "LambdaScope", "call_of", "checked"]
 
 
-def _check_name(name: str, node: Any, scope: Scope) -> bool:
-    """Whether Spark has such a function."""
+def _is_known(name: str, node: Any, scope: Scope, meant: str | None = None) -> bool:
+    """Whether Spark has such a function; `meant`: what it calls the function that other systems have by that name."""
     folded = name.lower()
     if folded in NAMES:
         return True
     own: frozenset[str] = getattr(scope, "own_functions", frozenset())
     if name not in own and folded not in own:
-        near = nearest(folded, [*NAMES, *own])
+        near = (meant,) if meant is not None else nearest(folded, [*NAMES, *own])
         scope.report("UnknownFunction", f"unknown function '{name}'", node, did_you_mean(near))
     return False
+
+
+def checked(rule: Rule, meant: str) -> Rule:
+    """For a class that the parser also makes of functions of other systems."""
+
+    def check(node: Any, scope: Scope) -> Typed:
+        written = node.meta.get(WRITTEN_AS)
+        if written is None or _is_known(str(written), node, scope, meant):
+            return rule(node, scope)
+        _arguments(list(node.iter_expressions()), scope)
+        return UNKNOWN
+
+    return check
 
 
 class LambdaScope:
@@ -90,7 +100,7 @@ def _body(node: Any, scope: Scope, given: Sequence[Typed]) -> Typed:
 def _called(node: Any, scope: Scope) -> Typed:
     name, take = CLASSES[type(node)]
     written = node.meta.get(WRITTEN_AS)
-    if written is not None and not _check_name(str(written), node, scope):
+    if written is not None and not _is_known(str(written), node, scope, name):
         _arguments(take(node), scope)
         return UNKNOWN
     return _apply(FUNCTIONS[name], take(node), node, scope)
@@ -101,32 +111,30 @@ def _anonymous(node: Any, scope: Scope) -> Typed:
     function = FUNCTIONS.get(name.lower())
     nodes = node.expressions
     if function is None:
-        _check_name(name, node, scope)
+        _is_known(name, node, scope)
         _arguments(nodes, scope)
         return UNKNOWN
-    _check_count(function, nodes, node, scope)
+    if not _has_right_count(function, nodes):
+        scope.report("WrongArguments", f"{function.name} takes {function.wanted}, not {len(nodes)}", node)
+        _arguments(nodes, scope)
+        return function.result_alone
     return _apply(function, nodes, node, scope)
 
 
 def _foreign(node: Any, scope: Scope) -> Typed:
     """The parser knows functions of many systems. One without a rule here is none of Spark's.
 
-    Only what is written as a call has a position: `current_role` alone may be a column.
+    Only what is written as a call has a position; operators of other systems are left to Spark.
     """
     if "start" in node.meta:
-        _check_name(str(node.meta.get(WRITTEN_AS) or node.sql_name()), node, scope)
+        _is_known(str(node.meta.get(WRITTEN_AS) or node.sql_name()), node, scope)
     _arguments(list(node.iter_expressions()), scope)
     return UNKNOWN
 
 
-def _check_count(function: Function, nodes: list[Any], node: Any, scope: Scope) -> None:
-    if any(type(argument) in (exp.Star, exp.Kwarg) or argument.is_star for argument in nodes):
-        return
-    count = len(nodes)
-    if function.takes_count(count):
-        return
-    message = f"{function.name} takes {function.wanted}, not {count}"
-    scope.report("WrongArguments", message, node)
+def _has_right_count(function: Function, nodes: list[Any]) -> bool:
+    """A star stands for any number of arguments, and some that are not named have defaults."""
+    return function.takes_count(len(nodes)) or any(type(node) is exp.Kwarg or node.is_star for node in nodes)
 
 
 def _arguments(nodes: Sequence[Any], scope: Scope) -> list[Typed]:
@@ -188,11 +196,11 @@ def call_of(node: Any, scope: Scope) -> Call | None:
 
 
 def _any(node: Any, scope: Scope) -> Typed:
-    """`any(x)` is bool_or(x)."""
+    """`any(x)` as a function; beside LIKE it never comes here."""
     inner = node.this
     if isinstance(inner, exp.Query):
         return scope.subquery(inner)
-    return _apply(FUNCTIONS["bool_or"], [inner], node, scope)
+    return _apply(FUNCTIONS["any"], [inner], node, scope)
 
 
 def _window(node: Any, scope: Scope) -> Typed:
@@ -266,7 +274,7 @@ CALLS: dict[type, Rule] = {
     **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), _shift),
     exp.Anonymous: _anonymous,
     exp.Any: _any,
-    exp.DateDiff: _date_diff,
+    exp.DateDiff: checked(_date_diff, "datediff"),
     exp.Exists: _exists,
     exp.Extract: _extract,
     exp.Filter: _filter,

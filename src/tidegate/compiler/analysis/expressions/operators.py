@@ -17,6 +17,7 @@ from tidegate.compiler.analysis.coercion import (
     decimal_for,
     logical,
     negated,
+    same_shape,
 )
 from tidegate.compiler.analysis.expressions.casts import any_null, cast_nullable
 from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
@@ -178,7 +179,8 @@ def _in(node: Any, scope: Scope) -> Typed:
 def _check_in(kind: DataType, options: Sequence[DataType], node: Any, scope: Scope) -> None:
     if not kind.known or not all(option.known for option in options):
         return
-    merged = common_type_of((kind, *options))
+    alike = all(same_shape(kind, option) for option in options)
+    merged = kind if alike else common_type_of((kind, *options))
     if merged is None:
         others = ", ".join(dict.fromkeys(map(str, options)))
         mismatch(node, scope, f"{kind} cannot be compared with {others}", "cast one side to the other's type")
@@ -196,16 +198,13 @@ def _connector(node: Any, scope: Scope) -> Typed:
             waiting += [node.expression, node.this]
         else:
             operands.append(node)
-    found = [(type_of(operand, scope), operand) for operand in operands]
-    for place, (typed, operand) in enumerate(found):
-        beside = BOOLEAN if len(found) > 2 else found[1 - place][0].type
-        if not logical(typed.type, beside):
-            if typed.type.kind == "string" and place:
-                continue
-            if logical(typed.type):
-                continue
-            mismatch(operand, scope, f"AND and OR take booleans, and this is {typed.type}")
-    return Typed(BOOLEAN, any_null([typed for typed, _ in found], BOOLEAN))
+    found = [type_of(operand, scope) for operand in operands]
+    wrong = [place for place, typed in enumerate(found) if not logical(typed.type)]
+    if not wrong and len(found) == 2 and not logical(found[0].type, found[1].type):
+        wrong = [0 if found[0].type.kind == "string" else 1]
+    for place in wrong:
+        mismatch(operands[place], scope, f"AND and OR take booleans, and this is {found[place].type}")
+    return Typed(BOOLEAN, any_null(found, BOOLEAN))
 
 
 def _not(node: Any, scope: Scope) -> Typed:

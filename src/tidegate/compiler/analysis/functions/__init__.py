@@ -55,4 +55,4 @@ def generator_columns(node: Any, scope: Scope) -> tuple[Column, ...] | None:
     if output is None:
         return None
     call = call_of(node, scope)
-    return output(call) if call is not None else None
+    return output(call) if call is not None and function is not None and function.accepts(call) else None

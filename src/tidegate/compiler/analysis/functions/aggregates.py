@@ -68,7 +68,7 @@ def _not_summed(call: Call) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind == "timestamp":
         return DOUBLE
-    return call.refuse(f"{call.name} takes numbers and intervals, not {kind}")
+    return call.refuse(f"{call.shown} takes numbers and intervals, not {kind}")
 
 
 def _percentile(call: Call) -> DataType:
@@ -94,7 +94,7 @@ def _approx_percentile(call: Call) -> DataType | Typed:
     if kind.kind == "?":
         return ANY
     if not (kind.is_numeric or kind.is_temporal or is_day_time(kind) or is_year_month(kind)):
-        return call.refuse(f"{call.name} takes numbers, dates, times and intervals, not {kind}")
+        return call.refuse(f"{call.shown} takes numbers, dates, times and intervals, not {kind}")
     return _as_many(kind, call.type(1))
 
 
@@ -171,9 +171,11 @@ AGGREGATES: list[Function] = [
     *of("schema_of_variant_agg", STRING, 1, nulls=NEVER, kind=AGGREGATE),
     *of("grouping", TINYINT, 1, nulls=NEVER, kind=AGGREGATE),
     *of("grouping_id", BIGINT, 0, None, nulls=NEVER, kind=AGGREGATE),
-    *of("row_number rank dense_rank", INT, 0, None, nulls=NEVER, kind=WINDOW),
+    *of("row_number", INT, 0, nulls=NEVER, kind=WINDOW),
+    *of("rank dense_rank", INT, 0, None, nulls=NEVER, kind=WINDOW),
     *of("ntile", INT, 0, 1, nulls=NEVER, kind=WINDOW),
-    *of("cume_dist percent_rank", DOUBLE, 0, None, nulls=NEVER, kind=WINDOW),
-    *of("lag lead", nth(0), 1, 3, nulls=UNSURE, kind=WINDOW),
+    *of("cume_dist", DOUBLE, 0, nulls=NEVER, kind=WINDOW),
+    *of("percent_rank", DOUBLE, 0, None, nulls=NEVER, kind=WINDOW),
+    *of("lag lead", nth(0), 1, 4, nulls=UNSURE, kind=WINDOW),
     *of("nth_value", nth(0), 2, 3, nulls=ALWAYS, kind=WINDOW),
 ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.coercion import common_type, strict_common_type_of, tightest
+from tidegate.compiler.analysis.coercion import common_type, same_shape, strict_common_type_of, tightest
 from tidegate.compiler.analysis.functions.results import common, element
 from tidegate.compiler.analysis.functions.values import ALWAYS, IF_FIRST, IF_FIRST_TWO, UNSURE, Call, Function, of
 from tidegate.compiler.analysis.values import Typed
@@ -36,10 +36,15 @@ def _with_element(index: int) -> Callable[[Call], DataType | Typed]:
             return ANY
         merged = tightest(kind.args[0], call.type(index))
         if merged is None:
-            return call.refuse(f"{call.name} cannot put {call.type(index)} into {kind}")
+            return call.refuse(f"{call.shown} cannot put {call.type(index)} into {kind}")
         return array(merged)
 
     return rule
+
+
+def _overlapping(call: Call) -> DataType | Typed:
+    found = _both(call)
+    return found if isinstance(found, Typed) else BOOLEAN
 
 
 def _array(call: Call) -> DataType:
@@ -72,7 +77,7 @@ def _both(call: Call) -> DataType | Typed:
     if a.kind != "array" or b.kind != "array":
         return ANY
     merged = tightest(a, b)
-    return merged if merged is not None else call.refuse(f"{call.name} does not take {a} and {b} together")
+    return merged if merged is not None else call.refuse(f"{call.shown} does not take {a} and {b} together")
 
 
 def _repeated(call: Call) -> Typed:
@@ -150,7 +155,7 @@ def _filtered(call: Call) -> DataType:
 def _contained(call: Call) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind == "array" and strict_common_type_of((kind.args[0], call.type(1))) is None:
-        return call.refuse(f"{call.name} cannot look for {call.type(1)} in {kind}")
+        return call.refuse(f"{call.shown} cannot look for {call.type(1)} in {kind}")
     return BOOLEAN
 
 
@@ -170,9 +175,9 @@ def _folded(call: Call) -> Typed:
     """aggregate(array, start, merge, finish): the start decides the type."""
     start = Typed(call.type(1))
     merged = call.body(2, start, _one(_element(call.type(0)))).type
-    if merged != start.type and merged.known and start.type.known:
+    if not same_shape(merged, start.type) and merged.known and start.type.known:
         advice = f"cast the start to {merged}" if merged.kind not in ("void", "array", "map", "struct") else None
-        return call.refuse(f"{call.name} starts with {start.type}, but each step gives {merged}", advice)
+        return call.refuse(f"{call.shown} starts with {start.type}, but each step gives {merged}", advice)
     if len(call.nodes) < 4:
         return Typed(start.type)
     return Typed(call.body(3, start).type)
@@ -219,7 +224,7 @@ COLLECTIONS: list[Function] = [
     *of("array_compact array_distinct", _array, 1, takes="a"),
     *of("array_remove", _without_element, 2, nulls=UNSURE, takes="a*"),
     *of("array_contains", _contained, 2, nulls=UNSURE, takes="a*"),
-    *of("arrays_overlap", BOOLEAN, 2, nulls=UNSURE, takes="a"),
+    *of("arrays_overlap", _overlapping, 2, nulls=UNSURE, takes="a"),
     *of("array_except", _both, 2, takes="a"),
     *of("array_intersect array_union", _both, 2, takes="a"),
     *of("array_join", STRING, 2, 3, takes="aT"),

@@ -31,7 +31,7 @@ __all__ = ["GENERAL"]
 def _null_if_equal(call: Call) -> Typed:
     a, b = call.type(0), call.type(1)
     if not comparable(a, b):
-        return call.refuse(f"{call.name} cannot compare {a} with {b}")
+        return call.refuse(f"{call.shown} cannot compare {a} with {b}")
     return Typed(a, True)
 
 
@@ -40,7 +40,7 @@ def _either(call: Call) -> DataType | Typed:
     types = call.types(1)
     merged = common_type_of(types)
     if merged is None:
-        return call.refuse(f"the values of {call.name} have no common type: {listed(types)}")
+        return call.refuse(f"the values of {call.shown} have no common type: {listed(types)}")
     return Typed(merged, any_null(call.args[1:], merged))
 
 
@@ -103,7 +103,7 @@ GENERAL: list[Function] = [
     *of("monotonically_increasing_id", BIGINT, 0, nulls=NEVER),
     *of("spark_partition_id", INT, 0, nulls=NEVER),
     *of("assert_true", VOID, 1, 2, nulls=ALWAYS),
-    *of("raise_error", VOID, 1, 2, nulls=ALWAYS),
+    *of("raise_error", VOID, 1, nulls=ALWAYS),
     *of("java_method reflect try_reflect", STRING, 2, None, nulls=ALWAYS),
     *of("hll_sketch_estimate theta_sketch_estimate", BIGINT, 1),
     *of("hll_union", BINARY, 2, 3),

@@ -7,17 +7,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.coercion import common_type_of
+from tidegate.compiler.analysis.functions.results import listed
 from tidegate.compiler.analysis.functions.values import GENERATOR, UNSURE, Call, Function, of
 from tidegate.compiler.analysis.values import Typed
-from tidegate.datatypes import ANY, BIGINT, BOOLEAN, INT, STRING, VARIANT, Column, DataType
+from tidegate.datatypes import ANY, BIGINT, BOOLEAN, INT, STRING, VARIANT, VOID, Column, DataType
 
-__all__ = ["GENERATORS", "OUTPUTS", "TABLE_FUNCTIONS"]
+__all__ = ["GENERATORS", "OUTPUTS"]
 
 Output = Callable[[Call], tuple[Column, ...] | None]
-
-TABLE_FUNCTIONS = frozenset({"collations", "python_worker_logs", "range", "sql_keywords"})
-"""Those that only FROM takes."""
 
 
 def _exploded(outer: bool, position: bool) -> Output:
@@ -40,6 +37,8 @@ def _inlined(call: Call) -> tuple[Column, ...] | None:
     kind = call.type(0)
     element: DataType = kind.args[0] if kind.kind == "array" else ANY
     if element.kind != "struct":
+        if element.kind != "?":
+            call.refuse(f"{call.shown} takes an array of structs, not {kind}")
         return None
     nullable = True if call.name == "inline_outer" else None
     return tuple(Column(name, field, nullable) for name, field in element.args)
@@ -51,11 +50,17 @@ def _stacked(call: Call) -> tuple[Column, ...] | None:
         return None
     values = call.args[1:]
     width = -(-len(values) // int(count.this))
-    columns = []
-    for place in range(width):
-        below: list[Typed] = values[place::width]
-        columns.append(Column(f"col{place}", common_type_of(value.type for value in below) or ANY))
-    return tuple(columns)
+    return tuple(Column(f"col{place}", _stacked_type(values[place::width], call), True) for place in range(width))
+
+
+def _stacked_type(below: list[Typed], call: Call) -> DataType:
+    """What is below each other has one type; only NULLs are cast."""
+    types = {value.type for value in below if value.type.kind != "void"}
+    if len(types) < 2:
+        return types.pop() if types else VOID
+    if all(kind.known for kind in types):
+        call.refuse(f"stack puts values of different types into one column: {listed(sorted(types, key=str))}")
+    return ANY
 
 
 def _json_fields(call: Call) -> tuple[Column, ...] | None:
@@ -69,9 +74,12 @@ def _fixed(*columns: Column) -> Output:
 
 
 def _variant_parts(outer: bool) -> Output:
-    return _fixed(
-        Column("pos", INT, outer), Column("key", STRING, True), Column("value", VARIANT, True if outer else None)
-    )
+    return _fixed(Column("pos", INT, outer), Column("key", STRING, True), Column("value", VARIANT, outer))
+
+
+_COLLATIONS = """
+CATALOG SCHEMA NAME LANGUAGE? COUNTRY? ACCENT_SENSITIVITY CASE_SENSITIVITY PAD_ATTRIBUTE ICU_VERSION?
+"""
 
 
 OUTPUTS: dict[str, Output] = {
@@ -85,6 +93,7 @@ OUTPUTS: dict[str, Output] = {
     "json_tuple": _json_fields,
     "variant_explode": _variant_parts(outer=False),
     "variant_explode_outer": _variant_parts(outer=True),
+    "collations": _fixed(*(Column(name.rstrip("?"), STRING, "?" in name) for name in _COLLATIONS.split())),
     "range": _fixed(Column("id", BIGINT, False)),
     "sql_keywords": _fixed(Column("keyword", STRING, False), Column("reserved", BOOLEAN, False)),
 }
@@ -98,9 +107,11 @@ def _alone(call: Call) -> DataType:
 
 
 GENERATORS: list[Function] = [
-    *of("explode explode_outer posexplode posexplode_outer inline inline_outer", _alone, 1, 1, UNSURE, GENERATOR),
-    *of("stack json_tuple", _alone, 2, None, UNSURE, GENERATOR),
-    *of("variant_explode variant_explode_outer", _alone, 1, 1, UNSURE, GENERATOR),
+    *of("explode explode_outer posexplode posexplode_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="c"),
+    *of("inline inline_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="a"),
+    *of("stack", _alone, 2, None, UNSURE, GENERATOR),
+    *of("json_tuple", _alone, 2, None, UNSURE, GENERATOR, takes="T"),
+    *of("variant_explode variant_explode_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="v"),
     *of("range", ANY, 1, 4, UNSURE, GENERATOR),
     *of("collations python_worker_logs sql_keywords", ANY, 0, 0, UNSURE, GENERATOR),
 ]

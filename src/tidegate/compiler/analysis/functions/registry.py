@@ -21,8 +21,8 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 _SYNTAX = """
-and array between boolean case cast date dateadd double extract float if in int map named_struct not or string struct
-timestamp timestamp_ltz timestamp_ntz when
+and array between boolean case cast date dateadd double extract float identifier if in int map named_struct not or
+string struct timestamp when
 """
 
 NAMES = frozenset([*FUNCTIONS, *_SYNTAX.split()])

@@ -66,7 +66,7 @@ def common(start: int = 0) -> Callable[[Call], DataType | Typed]:
         merged = common_type_of(types)
         if merged is not None:
             return merged
-        return call.refuse(f"the arguments of {call.name} have no common type: {listed(types)}")
+        return call.refuse(f"the arguments of {call.shown} have no common type: {listed(types)}")
 
     return rule
 
@@ -82,7 +82,7 @@ def extreme(call: Call) -> DataType | Typed:
     types = call.types()
     merged = strict_common_type_of(types)
     if merged is None or not is_orderable(merged):
-        return call.refuse(f"the arguments of {call.name} cannot be compared: {listed(types)}")
+        return call.refuse(f"the arguments of {call.shown} cannot be compared: {listed(types)}")
     return Typed(merged, all_null(call.args, merged))
 
 
@@ -101,7 +101,7 @@ def operator(symbol: str) -> Callable[[Call], DataType | Typed]:
         a, b = call.type(0), call.type(1)
         result = arithmetic(symbol, a, b, (call.digits(0), call.digits(1)))
         if result is None:
-            return call.refuse(f"{call.name} does not take {a} and {b}")
+            return call.refuse(f"{call.shown} does not take {a} and {b}")
         return result
 
     return rule
@@ -111,7 +111,7 @@ def same_number(call: Call) -> DataType | Typed:
     """The type of the argument, text being read as a double."""
     kind = negated(call.type(0))
     if kind is None:
-        return call.refuse(f"{call.name} does not take {call.type(0)}")
+        return call.refuse(f"{call.shown} does not take {call.type(0)}")
     return kind
 
 

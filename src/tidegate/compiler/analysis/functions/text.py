@@ -43,7 +43,7 @@ def _joined(call: Call) -> Typed:
 def _reversed(call: Call) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind in ("map", "struct"):
-        return call.refuse(f"{call.name} takes text or an array, not {kind}")
+        return call.refuse(f"{call.shown} takes text or an array, not {kind}")
     return kind if kind.kind in ("array", "?") else STRING
 
 

@@ -59,7 +59,7 @@ def has_parts(kind: DataType) -> bool:
 def _date_part(call: Call) -> DataType | Typed:
     part = call.text(0)
     if not has_parts(call.type(1)):
-        return call.refuse(f"{call.name} takes a date, a time or an interval, not {call.type(1)}")
+        return call.refuse(f"{call.shown} takes a date, a time or an interval, not {call.type(1)}")
     return ANY if part is None else extracted(part, call.type(1))
 
 
@@ -75,7 +75,7 @@ def _days_later(call: Call) -> DataType | Typed:
     """The days are an int or less, or text."""
     days = call.type(1)
     if days.kind not in ("tinyint", "smallint", "int", "string", "void", "?"):
-        return call.refuse(f"{call.name} takes a whole number of days, not {days}", "cast the days to int")
+        return call.refuse(f"{call.shown} takes a whole number of days, not {days}", "cast the days to int")
     if days.kind == "string":
         return Typed(DATE, True)
     return DATE

@@ -23,10 +23,15 @@ __all__ = [
     "PLAIN",
     "UNSURE",
     "WINDOW",
+    "WRITTEN_AS",
     "Call",
     "Function",
     "of",
 ]
+
+
+WRITTEN_AS = "spark_name"
+"""The key of a node's meta under which the parser may keep a function's name as it was written."""
 
 
 class Kind(IntEnum):
@@ -95,6 +100,11 @@ class Call:
     def digits(self, index: int) -> int:
         return whole_digits(self.nodes[index]) if index < len(self.nodes) else 0
 
+    @property
+    def shown(self) -> str:
+        """The function's name as it was written, where the parser kept that."""
+        return str(self.node.meta.get(WRITTEN_AS, self.name)).lower()
+
     def refuse(self, message: str, suggestion: str | None = None) -> Typed:
         self.scope.report("TypeMismatch", message, self.node, suggestion)
         return UNKNOWN
@@ -146,15 +156,22 @@ class Function:
         certain = self.nulls in (Nulls.NEVER, Nulls.ALWAYS)
         return Typed(self.result, self.nulls is Nulls.ALWAYS if certain else None)
 
-    def typed(self, call: Call) -> Typed:
+    def accepts(self, call: Call) -> bool:
+        """Whether the arguments can be what the function takes; reports the first that cannot."""
         if self.takes:
             for place, arg in enumerate(call.args):
                 if not accepts(self.takes, place, arg.type):
-                    return call.refuse(refusal(self.name, self.takes, place, arg.type))
+                    call.refuse(refusal(call.shown, self.takes, place, arg.type))
+                    return False
+        return True
+
+    def typed(self, call: Call) -> Typed:
+        if not self.accepts(call):
+            return UNKNOWN
         result = self.result if isinstance(self.result, DataType) else self.result(call)
         if isinstance(result, Typed):
             return result
-        return Typed(result, self._nullable(call.args))
+        return UNKNOWN if result is ANY else Typed(result, self._nullable(call.args))
 
     def _nullable(self, args: list[Typed]) -> bool | None:
         nulls = self.nulls
