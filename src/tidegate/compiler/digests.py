@@ -11,7 +11,7 @@ from blake3 import blake3
 
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.landings import zone_names
-from tidegate.compiler.tables import table_columns
+from tidegate.compiler.tables import visible_columns
 from tidegate.datatypes import Relation
 from tidegate.project import Materialized, ModelSettings
 
@@ -56,7 +56,7 @@ class Digests:
 
     def interface(self, draft: Draft) -> bytes:
         settings, work = draft.model.settings, self._work
-        columns = table_columns(settings, draft.relation)
+        columns = visible_columns(draft.model, draft.relation)
         parts = [str(draft.failed), settings.materialized.value, _text(columns)]
         if not columns.complete:
             parts.append(work.outside.version(draft.model.table))

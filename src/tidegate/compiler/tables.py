@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tidegate.contracts import ColumnRule
 from tidegate.datatypes import ANY, BOOLEAN, INT, NOTHING_KNOWN, TIMESTAMP, Column, DataType, Relation, struct
-from tidegate.project import Materialized, ModelSettings, Strategy
+from tidegate.project import Materialized, Model, ModelSettings, Strategy
 
-__all__ = ["IS_CURRENT", "table_columns"]
+__all__ = ["IS_CURRENT", "table_columns", "visible_columns"]
 
 IS_CURRENT = "is_current"
 
@@ -24,12 +25,31 @@ def table_columns(settings: ModelSettings, query: Relation | None, published: Re
     return Relation((*result.columns, *more), complete=False)
 
 
+def visible_columns(model: Model, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
+    """What those who read the model's table can know of it: what its contract promises stands for what is not known."""
+    relation = table_columns(model.settings, query, published)
+    if model.contract is None:
+        return relation
+    promised = {rule.name.lower(): _promised(rule) for rule in model.contract.columns}
+    columns = [_filled(column, promised.pop(column.name.lower(), column)) for column in relation.columns]
+    more = () if relation.complete else promised.values()
+    return Relation((*columns, *more), relation.complete)
+
+
+def _promised(rule: ColumnRule) -> Column:
+    exact = rule.type.value.type if rule.type and not rule.type.value.any_decimal else None
+    return Column(rule.name, exact or ANY, False if rule.nullable and not rule.nullable.value else None)
+
+
+def _filled(column: Column, promised: Column) -> Column:
+    nullable = promised.nullable if column.nullable is None else column.nullable
+    return Column(column.name, column.type if column.type.known else promised.type, nullable)
+
+
 def _versions(settings: ModelSettings) -> tuple[Column, ...]:
-    """`valid_from` has the type of the watermark, where that is one."""
-    time = TIMESTAMP if settings.watermark_column is None else ANY
     return (
-        Column(settings.scd_valid_from, time, nullable=False),
-        Column(settings.scd_valid_to, time, nullable=True),
+        Column(settings.scd_valid_from, TIMESTAMP, nullable=False),
+        Column(settings.scd_valid_to, TIMESTAMP, nullable=True),
         Column(IS_CURRENT, BOOLEAN, nullable=False),
     )
 

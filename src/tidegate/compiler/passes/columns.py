@@ -9,7 +9,7 @@ from tidegate.compiler.analysis.values import Analysis, Source
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.landings import landing_read
 from tidegate.compiler.queries import Query
-from tidegate.compiler.tables import table_columns
+from tidegate.compiler.tables import visible_columns
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
@@ -62,7 +62,7 @@ def _table(work: Workspace, draft: Draft, table: TableName) -> Relation:
         return work.outside.relation(table)
     if upstream is draft and draft.test is None:
         return NOTHING_KNOWN
-    return table_columns(upstream.model.settings, upstream.relation, work.outside.relation(table))
+    return visible_columns(upstream.model, upstream.relation, work.outside.relation(table))
 
 
 def _zone(work: Workspace, call: LandingCall) -> Relation:
