@@ -24,7 +24,7 @@ from tidegate.names import TableName
 from tidegate.project import Project
 from tidegate.sources import Discovery
 
-__all__ = ["FILE_PASSES", "MODEL_PASSES", "PROJECT_PASSES", "compile_project"]
+__all__ = ["FILE_PASSES", "MODEL_PASSES", "PROJECT_PASSES", "compile_project", "without_collecting"]
 
 ProjectPass = Callable[[Workspace], Iterator[Diagnostic]]
 
@@ -41,7 +41,7 @@ def compile_project(
 ) -> Compiled:
     """All diagnostics of all passes together."""
     work = Workspace.of(project, settings, Outside.of(lake, discovery or Discovery()), cli_vars)
-    with _without_collecting():
+    with without_collecting():
         understand(work, cache or CompileCache())
         found = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
         found |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
@@ -54,7 +54,7 @@ def compile_project(
 
 
 @contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """A compilation makes many objects and few circles; looking for those takes a third of its time."""
     was_enabled = gc.isenabled()
     gc.disable()

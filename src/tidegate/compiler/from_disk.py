@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tidegate.compiler.cache import CompileCache
-from tidegate.compiler.compile import compile_project
+from tidegate.compiler.compile import compile_project, without_collecting
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.lake.port import Heads
@@ -23,11 +23,12 @@ def compile_from_disk(
     settings: Settings, lake: Heads | Collection[TableName], cli_vars: Mapping[str, object]
 ) -> tuple[Project, Compiled, Discovery]:
     """Sources are asked only if that is long ago. A second compilation in this process needs no file to remember."""
-    cache = _caches.get(settings.root)
-    if cache is None:
-        cache = _caches[settings.root] = CompileCache.open(settings.root)
-    project = load_project(settings)
-    discovery = known_tables(settings) if settings.sources else Discovery()
-    compiled = compile_project(project, settings, lake, cli_vars, discovery, cache)
-    cache.save()
+    with without_collecting():
+        cache = _caches.get(settings.root)
+        if cache is None:
+            cache = _caches[settings.root] = CompileCache.open(settings.root)
+        project = load_project(settings)
+        discovery = known_tables(settings) if settings.sources else Discovery()
+        compiled = compile_project(project, settings, lake, cli_vars, discovery, cache)
+        cache.save()
     return project, compiled, discovery

@@ -44,8 +44,8 @@ class _Reader:
 
     def text(self, path: PurePosixPath) -> str | None:
         try:
-            with open(f"{self._root}/{path}", "rb") as stream:
-                return stream.read().decode("utf-8-sig")
+            with open(f"{self._root}/{path}", "rb", buffering=0) as stream:
+                return stream.read().decode().removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             message, place = "the file is not UTF-8 text", Place(str(path), line)
