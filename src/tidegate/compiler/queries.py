@@ -11,6 +11,7 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
+from tidegate.compiler.analysis.functions.values import WRITTEN_AS
 from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
 
 __all__ = ["Query", "Reference", "SqlFault", "parse_query"]
@@ -19,6 +20,7 @@ __all__ = ["Query", "Reference", "SqlFault", "parse_query"]
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 _SPARK = Dialect.get_or_raise("spark")
+_SPARK.ORIGINAL_NAME_META_KEY = WRITTEN_AS
 
 
 @dataclass(frozen=True, slots=True)

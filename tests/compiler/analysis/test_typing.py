@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +21,22 @@ from tidegate.compiler.analysis.functions import (
     is_generator,
 )
 from tidegate.compiler.analysis.typing import WRITTEN_AS, type_of
-from tidegate.datatypes import ANY, BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, VOID, array, parse_type
+from tidegate.compiler.analysis.values import Typed
+from tidegate.datatypes import (
+    ANY,
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    DataType,
+    array,
+    parse_type,
+    struct,
+)
 
 ACCEPTED = accepted()
 
@@ -118,6 +134,25 @@ def test_what_is_not_known_gives_no_error(expression: str) -> None:
     scope = TableScope({**COLUMNS, "mystery": type_of(exp.Star(), TableScope({}))})
     type_of(parsed(expression), scope)
     assert scope.findings == []
+
+
+def hollow(kind: DataType) -> DataType:
+    """The same shape, with nothing known inside."""
+    if kind.kind == "struct":
+        return struct((name, ANY) for name, _ in kind.args)
+    return DataType(kind.kind, (ANY,) * len(kind.args)) if kind.kind in ("array", "map") else kind
+
+
+@pytest.mark.parametrize("forget", [lambda kind: ANY, hollow, lambda kind: ANY if kind.is_numeric else kind])
+def test_forgetting_types_makes_no_error_and_no_other_type(forget: Callable[[DataType], DataType]) -> None:
+    columns = {name: Typed(forget(column.type), None) for name, column in COLUMNS.items()}
+    wrong = []
+    for _, expression, kind, nullable in ACCEPTED:
+        scope = TableScope(columns)
+        found = type_of(parsed(expression), scope)
+        if scope.findings or (found.type.known and found.type != kind) or found.nullable not in (None, nullable):
+            wrong.append(f"{expression}: {found} instead of {kind}, {nullable}; {scope.findings}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_an_unknown_part_of_a_type_stays_unknown_in_the_whole() -> None:

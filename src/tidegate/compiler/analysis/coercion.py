@@ -42,6 +42,7 @@ __all__ = [
     "is_orderable",
     "is_year_month",
     "logical",
+    "may_fail",
     "negated",
     "same_shape",
     "strict_common_type_of",
@@ -139,7 +140,9 @@ def _nested(a: DataType, b: DataType, merge: Callable[[DataType, DataType], Data
         return element and array(element)
     if a.kind == "map":
         key, value = merge(a.args[0], b.args[0]), merge(a.args[1], b.args[1])
-        return map_of(key, value) if key and value else None
+        if key is None or value is None or any(may_fail(kind, key) for kind in (a.args[0], b.args[0])):
+            return None
+        return map_of(key, value)
     if a.kind != "struct" or len(a.args) != len(b.args):
         return None
     fields: list[tuple[str, DataType]] = []
@@ -321,6 +324,43 @@ def _fits_variant(kind: DataType, nested: bool) -> bool:
             return False
         case _:
             return kind.kind != "interval" and not is_interval(kind)
+
+
+def may_fail(source: DataType, target: DataType) -> bool:
+    """Whether Spark takes a cast to give NULL for some value that is not."""
+    a, b = source.kind, target.kind
+    if source == target or a in ("void", "?") or b in ("string", "?"):
+        return False
+    if a == "variant":
+        return True
+    if a == "string":
+        return b != "binary"
+    if a == "timestamp" and b in ("tinyint", "smallint", "int"):
+        return True
+    if a in ("float", "double") and (b == "timestamp" or target.is_integral):
+        return True
+    if b == "date":
+        return a != "timestamp"
+    if a == "date":
+        return b != "timestamp"
+    if b == "interval":
+        return True
+    if b == "decimal":
+        return not _fits(source, target)
+    return a == "decimal" and target.is_integral
+
+
+def _fits(source: DataType, target: DataType) -> bool:
+    """Whether every value fits in the decimal."""
+    precision, scale = target.args
+    if source.kind == "boolean":
+        return bool(precision - scale >= 1)
+    if source.is_integral:
+        return bool(precision - scale >= decimal_for(source).args[0])
+    if source.kind == "decimal":
+        digits = source.args[0] - source.args[1]
+        return bool((precision - scale >= digits and scale >= source.args[1]) or precision - scale > digits)
+    return False
 
 
 def _adjusted(precision: int, scale: int) -> DataType:

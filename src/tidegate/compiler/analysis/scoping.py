@@ -18,7 +18,7 @@ __all__ = ["Cte", "Found", "QueryScope", "Result", "Work", "column_parts", "offs
 
 _WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
     "current_date": ("current_date()", DATE),
-    "current_time": ("current_time(6)", DataType("time(6)")),
+    "current_time": ("current_time(6)", ANY),
     "current_timestamp": ("current_timestamp()", TIMESTAMP),
     "current_user": ("current_user()", STRING),
     "grouping__id": ("grouping__id", BIGINT),

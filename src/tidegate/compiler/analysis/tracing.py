@@ -32,10 +32,15 @@ def trace(node: Any, scope: QueryScope, into: Lineage, kind: int = IDENTITY) -> 
     """Adds where `node` comes from, every name in it being resolved. True: the rows are aggregated by it."""
     aggregated = False
     waiting: list[tuple[Any, int]] = [(node, kind)]
+    variables: set[int] = set()
     while waiting:
         node, kind = waiting.pop()
         what = type(node)
-        if what in _NO_COLUMNS:
+        if what in _NO_COLUMNS or id(node) in variables:
+            continue
+        if what is exp.Lambda:
+            variables |= _variables(node)
+            waiting.append((node.this, max(kind, EXPRESSION)))
             continue
         if what is exp.Column or what is exp.Dot:
             if what is exp.Column and type(node.this) is exp.Star:
@@ -86,6 +91,18 @@ def trace(node: Any, scope: QueryScope, into: Lineage, kind: int = IDENTITY) -> 
             step = max(kind, EXPRESSION)
         waiting += [(child, step) for child in node.iter_expressions()]
     return aggregated
+
+
+def _variables(node: Any) -> set[int]:
+    """What in a lambda's body names its variables: the parser only sees those that are written in the same case."""
+    names = {variable.name.lower() for variable in node.expressions}
+    found = set()
+    for column in node.this.find_all(exp.Column):
+        if column.parts[0].name.lower() in names:
+            while column is not None and type(column) in (exp.Column, exp.Dot):
+                found.add(id(column))
+                column = column.parent
+    return found
 
 
 def _window(node: Any, scope: QueryScope, waiting: list[tuple[Any, int]], kind: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.expressions.calls import CALLS, checked
+from tidegate.compiler.analysis.expressions.calls import CALLS, call_of, checked
 from tidegate.compiler.analysis.expressions.choices import CHOICES
 from tidegate.compiler.analysis.expressions.dispatch import RULES, Rule, type_of
 from tidegate.compiler.analysis.expressions.nested import NESTED, field_of
@@ -16,7 +16,7 @@ from tidegate.compiler.analysis.literals import interval_type, literal_type
 from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
 from tidegate.datatypes import BINARY, BOOLEAN, STRING, VOID, DataType
 
-__all__ = ["WRITTEN_AS", "field_of", "type_of"]
+__all__ = ["WRITTEN_AS", "call_of", "field_of", "type_of"]
 
 _NULL = Typed(VOID, True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Analysis, Source
+from tidegate.compiler.analysis.values import Analysis, Finding, Source
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.landings import landing_read
 from tidegate.compiler.queries import Query
@@ -27,8 +27,7 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         sources = _sources(work, draft, rendering, rendering.query)
         analysis = analyze(rendering.query.tree, sources, work.own_functions)
         for finding in analysis.findings:
-            if draft.test is not None and finding.code == "DuplicateColumn":
-                # What a test gives is counted, not written.
+            if _does_not_count(work, draft, finding):
                 continue
             place = work.place(draft, rendering.later, finding.offset)
             if finding.severity is DiagnosticSeverity.ERROR:
@@ -41,6 +40,14 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         draft.content.conditions = tuple(
             dict.fromkeys(origin for analysis in analyses for origin in analysis.conditions)
         )
+
+
+def _does_not_count(work: Workspace, draft: Draft, finding: Finding) -> bool:
+    """What a test gives is counted, not written; and Spark without ANSI casts whatever it is given."""
+    if finding.code == "DuplicateColumn":
+        return draft.test is not None
+    lenient = work.settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
+    return lenient and finding.code == "TypeMismatch"
 
 
 def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) -> dict[int, Source]:

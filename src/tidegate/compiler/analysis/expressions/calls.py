@@ -146,7 +146,7 @@ def _apply(function: Function, nodes: Sequence[Any], node: Any, scope: Scope) ->
     if plain is None:
         _arguments(nodes, scope)
         return function.result_alone
-    call = Call(function.name, node, plain, _arguments(plain, scope), scope, type_of, _body)
+    call = Call(function.name, node, plain, _arguments(plain, scope), scope, _body)
     return function.typed(call)
 
 
@@ -191,8 +191,8 @@ def call_of(node: Any, scope: Scope) -> Call | None:
     plain = _plain(nodes, scope)
     if plain is None:
         _arguments(nodes, scope)
-        return Call(name, node, [], [], scope, type_of, _body)
-    return Call(name, node, plain, _arguments(plain, scope), scope, type_of, _body)
+        return Call(name, node, [], [], scope, _body)
+    return Call(name, node, plain, _arguments(plain, scope), scope, _body)
 
 
 def _any(node: Any, scope: Scope) -> Typed:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, decimal_for, interval_of
+from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, interval_of, may_fail
 from tidegate.compiler.analysis.values import Typed
 from tidegate.datatypes import (
     ANY,
@@ -32,7 +32,7 @@ from tidegate.datatypes import (
     struct,
 )
 
-__all__ = ["all_null", "any_null", "cast_nullable", "declared_type", "may_fail"]
+__all__ = ["all_null", "any_null", "cast_nullable", "declared_type"]
 
 _SIMPLE: dict[Any, DataType] = {
     exp.DType.BIGINT: BIGINT,
@@ -131,40 +131,3 @@ def cast_nullable(source: Typed, target: DataType, safe: bool = False) -> bool |
     if safe:
         return None
     return None if source.type.kind == "?" or target.kind == "?" else may_fail(source.type, target)
-
-
-def may_fail(source: DataType, target: DataType) -> bool:
-    """Whether Spark takes a cast to give NULL for some value that is not."""
-    a, b = source.kind, target.kind
-    if source == target or a == "void" or b == "string":
-        return False
-    if a == "variant":
-        return True
-    if a == "string":
-        return b != "binary"
-    if a == "timestamp" and b in ("tinyint", "smallint", "int"):
-        return True
-    if a in ("float", "double") and (b == "timestamp" or target.is_integral):
-        return True
-    if b == "date":
-        return a != "timestamp"
-    if a == "date":
-        return b != "timestamp"
-    if b == "interval":
-        return True
-    if b == "decimal":
-        return not _fits(source, target)
-    return a == "decimal" and target.is_integral
-
-
-def _fits(source: DataType, target: DataType) -> bool:
-    """Whether every value fits in the decimal."""
-    precision, scale = target.args
-    if source.kind == "boolean":
-        return bool(precision - scale >= 1)
-    if source.is_integral:
-        return bool(precision - scale >= decimal_for(source).args[0])
-    if source.kind == "decimal":
-        digits = source.args[0] - source.args[1]
-        return bool((precision - scale >= digits and scale >= source.args[1]) or precision - scale > digits)
-    return False

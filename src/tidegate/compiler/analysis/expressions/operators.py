@@ -88,7 +88,7 @@ def _neg(node: Any, scope: Scope) -> Typed:
     kind = negated(found.type)
     if kind is None:
         return mismatch(node, scope, f"'-' does not go with {found.type}")
-    return Typed(kind, found.nullable or found.type.kind == "string")
+    return Typed(kind, True if found.type.kind == "string" else found.nullable)
 
 
 def _bitwise(node: Any, scope: Scope) -> Typed:

@@ -48,7 +48,7 @@ def is_generator(node: Any) -> bool:
 def generator_columns(node: Any, scope: Scope) -> tuple[Column, ...] | None:
     """What a generator, or a table function in FROM, gives; None where it is none or that is not known."""
     # Types of expressions stand on this package.
-    from tidegate.compiler.analysis.expressions.calls import call_of
+    from tidegate.compiler.analysis.typing import call_of
 
     function = function_of(node)
     output = OUTPUTS.get(function.name) if function is not None else None

@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-from tidegate.compiler.analysis.coercion import is_interval, is_orderable
-from tidegate.compiler.analysis.expressions.casts import may_fail
+from tidegate.compiler.analysis.coercion import is_interval, is_orderable, may_fail
 from tidegate.datatypes import BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
 __all__ = ["accepts", "may_become_null", "refusal"]

@@ -62,7 +62,7 @@ UNSURE, IF_ANY, IF_FIRST, IF_FIRST_TWO, NEVER, ALWAYS = Nulls
 class Call:
     """`args`: what is known of each argument; lambdas and stars are UNKNOWN there. `nodes`: as they are written."""
 
-    __slots__ = ("args", "name", "node", "nodes", "scope", "type_body", "type_node")
+    __slots__ = ("args", "name", "node", "nodes", "scope", "type_body")
 
     def __init__(
         self,
@@ -71,7 +71,6 @@ class Call:
         nodes: Sequence[Any],
         args: list[Typed],
         scope: Scope,
-        type_node: Callable[[Any, Scope], Typed],
         type_body: Callable[[Any, Scope, Sequence[Typed]], Typed],
     ) -> None:
         self.name = name
@@ -79,7 +78,6 @@ class Call:
         self.nodes = nodes
         self.args = args
         self.scope = scope
-        self.type_node = type_node
         self.type_body = type_body
 
     def type(self, index: int) -> DataType:
