@@ -7,7 +7,8 @@ from collections.abc import Collection
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.functions import DETERMINISTIC, NEVER_THE_SAME, TIME_WORDS
+from tidegate.compiler.analysis.functions import function_of
+from tidegate.compiler.functions import NEVER_THE_SAME, TIME_WORDS
 from tidegate.compiler.queries import Query
 from tidegate.compiler.scopes import offset_of
 
@@ -41,7 +42,7 @@ def calls_unknown_function(query: Query) -> bool:
     """Functions that are not Spark's own: nobody can say what they give."""
     if query.nodes[exp.QueryTransform]:
         return True
-    return any(call.name.lower() not in DETERMINISTIC for call in query.nodes[exp.Anonymous])
+    return any(function_of(call) is None for call in query.nodes[exp.Anonymous])
 
 
 def _changing_function(query: Query) -> tuple[str, int] | None:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from tidegate.compiler.outside import relation_of_fields
 from tidegate.compiler.tables import table_columns
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.datatypes import Relation
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.port import Heads
+from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.project import Materialized, ModelSettings, Strategy
 
@@ -74,7 +74,7 @@ def _published(table: TableName, metadata: TableMetadata | ViewMetadata) -> Inte
     if progress is None:
         return None
     gone = {name.lower() for name in progress.dropped_columns}
-    columns = relation_of_fields([field for field in metadata.fields if field.name.lower() not in gone])
+    columns = relation_of([field for field in metadata.fields if field.name.lower() not in gone])
     if isinstance(metadata, ViewMetadata):
         return Interface(table, columns, str(Strategy.FULL_REFRESH), (), Materialized.VIEW, ())
     return Interface(table, columns, progress.strategy, partitioning=_stored_partitioning(metadata))

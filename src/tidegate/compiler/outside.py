@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, from_json
+from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import LakeError, SourceError
-from tidegate.lake.metadata import Field, read_metadata
+from tidegate.lake.metadata import read_metadata
 from tidegate.lake.port import Heads, Pointer
-from tidegate.lake.types import spark_type
+from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.sources import Discovery, StaleTables
 
-__all__ = ["Outside", "relation_of_fields"]
+__all__ = ["Outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,7 @@ class Outside:
 
 def _published(pointer: Pointer) -> Relation:
     try:
-        return relation_of_fields(read_metadata(pointer).fields)
+        return relation_of(read_metadata(pointer).fields)
     except LakeError:
         # Whoever reads the rows will be told; not knowing the columns is no mistake of the project's.
         return NOTHING_KNOWN
-
-
-def relation_of_fields(fields: Collection[Field]) -> Relation:
-    """That a column is optional is Iceberg's default and says nothing of its values."""
-    return Relation(tuple(Column(f.name, from_json(spark_type(f.type)), False if f.required else None) for f in fields))

@@ -1,11 +1,15 @@
-"""Iceberg's column types in Spark's JSON form."""
+"""Iceberg's columns and types as Spark has them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["spark_type"]
+from tidegate.datatypes import Column, Relation, from_json
+from tidegate.lake.metadata import Field
+
+__all__ = ["relation_of", "spark_type"]
 
 _NAMES = {
     "int": "integer",
@@ -18,8 +22,13 @@ _FIXED = re.compile(r"fixed\[\d+\]")
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
+def relation_of(fields: Iterable[Field]) -> Relation:
+    """That a column is optional is Iceberg's default and says nothing of its values."""
+    return Relation(tuple(Column(f.name, from_json(spark_type(f.type)), False if f.required else None) for f in fields))
+
+
 def spark_type(kind: Any) -> Any:
-    """`kind`: as in a metadata file, text such as `long` or a mapping for a nested type."""
+    """In Spark's JSON form. `kind`: as in a metadata file, text such as `long` or a mapping for a nested type."""
     if isinstance(kind, str):
         if decimal := _DECIMAL.fullmatch(kind):
             return f"decimal({decimal[1]},{decimal[2]})"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidegate.config import CatalogSource
-from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, from_json
+from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.errors import FailureKind, LakeError, SourceError
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.port import Pointer
-from tidegate.lake.types import spark_type
+from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.sources.failures import ping_source
 from tidegate.sources.port import Ping, SourceTable
@@ -72,9 +72,7 @@ class CatalogDiscoverer:
     def _table(self, table: TableName, pointer: Pointer) -> SourceTable:
         relation, problem = NOTHING_KNOWN, None
         try:
-            metadata = read_metadata(pointer)
-            columns = (Column(f.name, from_json(spark_type(f.type)), not f.required) for f in metadata.fields)
-            relation = Relation(tuple(columns))
+            relation = relation_of(read_metadata(pointer).fields)
         except LakeError as error:
             problem = f"{error.message} ({error.where})" if error.where else error.message
         return SourceTable(table, relation, self._source.name, self._source.kind, problem)
