@@ -72,11 +72,11 @@ def test_tables_and_their_columns_are_found(other: CatalogSource) -> None:
     assert list(found) == ["shop.gold revenue", "silver orders"]
     assert [(c.name, str(c.type), c.nullable) for c in found["silver orders"].relation.columns] == [
         ("id", "bigint", False),
-        ("amount", "decimal(10,2)", True),
-        ("tags", "array<string>", True),
-        ("places", "map<string,struct<city:string,at:timestamp>>", True),
-        ("seen", "timestamp_ntz", True),
-        ("ref", "string", True),
+        ("amount", "decimal(10,2)", None),
+        ("tags", "array<string>", None),
+        ("places", "map<string,struct<city:string,at:timestamp>>", None),
+        ("seen", "timestamp_ntz", None),
+        ("ref", "string", None),
     ]
     assert all(table.relation.complete and table.problem is None for table in found.values())
 
