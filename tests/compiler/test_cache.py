@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import DateType, LongType, NestedField
 
 from tests.compiler.projects import write_project
 from tidegate.compiler import Compiled, compile_project, understand
 from tidegate.compiler.cache import CompileCache
 from tidegate.config import load_settings
+from tidegate.lake.port import Heads, Pointer, PointerKind
+from tidegate.names import TableName
 from tidegate.project import load_project
+from tidegate.sources import known_tables
 
 SHOP = {
     "models/bronze/a.sql": "select 1 as id, 'x' as name",
@@ -23,9 +30,20 @@ SHOP = {
 }
 
 
-def compiled(root: Path, cache: CompileCache | None = None) -> Compiled:
+def compiled(root: Path, cache: CompileCache | None = None, lake: Heads | None = None) -> Compiled:
     options = load_settings(root, env={})
-    return compile_project(load_project(options), options, (), {}, cache=cache)
+    return compile_project(load_project(options), options, lake or {}, {}, known_tables(options), cache)
+
+
+def codes(root: Path, cache: CompileCache | None = None, lake: Heads | None = None) -> list[str]:
+    return [f"{d.code} {d.span.file}:{d.span.line}" for d in compiled(root, cache, lake).diagnostics if d.span]
+
+
+def published(catalog: Catalog, name: str, *fields: NestedField) -> Heads:
+    """What main holds once a table of these columns was published."""
+    catalog.create_namespace_if_not_exists("shop." + name.partition(".")[0])
+    table = catalog.create_table(f"shop.{name}", Schema(*fields))
+    return {TableName.parse(name, "shop"): Pointer(PointerKind.TABLE, table.metadata_location)}
 
 
 def kept(result: Compiled) -> object:
@@ -141,6 +159,71 @@ def test_all_cores_together_find_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(understand, "_WORTH_FORKING", 1)
     monkeypatch.setattr(understand, "cores", lambda: 3)
     assert kept(compiled(tmp_path)) == kept(alone)
+
+
+def test_what_was_published_fills_in_what_a_query_leaves_open(tmp_path: Path) -> None:
+    files = {
+        "landing/z/": "",
+        "models/bronze/a.sql": "select * from {{ landing_zone('z') }}",
+        "models/silver/b.sql": "select id, day from bronze.a where day = true",
+        "models/silver/c.sql": "select id from silver.b where day = 1",
+    }
+    root = write_project(tmp_path / "shop", files)
+    catalog = SqlCatalog("main", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/w")
+    cache = CompileCache()
+    assert codes(root, cache) == []
+    heads = published(catalog, "bronze.a", NestedField(1, "id", LongType()), NestedField(2, "day", DateType()))
+    assert codes(root, cache, heads) == codes(root, None, heads) != []
+
+
+def test_a_source_is_asked_by_the_parts_of_its_name(tmp_path: Path) -> None:
+    toml = '[project]\nname = "shop"\n[sources.ext]\nkind = "manual"\n[sources.ext.tables."a.b"]\ncolumns = {{ {} }}\n'
+    root = write_project(tmp_path, {"tidegate.toml": toml.format('id = "int", n = "int"')})
+    write_project(tmp_path, {"models/bronze/a.sql": "select id, n from ext.a.b"})
+    cache = CompileCache()
+    assert codes(root, cache) == []
+    write_project(root, {"tidegate.toml": toml.format('id = "int"')})
+    assert codes(root, cache) == ["UnknownColumn models/bronze/a.sql:1"]
+
+
+def test_a_test_that_comes_later_counts(tmp_path: Path) -> None:
+    root = write_project(tmp_path, {"models/silver/e/pipeline.sql": "-- @materialized: ephemeral\nselect 1 as id"})
+    cache = CompileCache()
+    assert codes(root, cache) == []
+    write_project(root, {"models/silver/e/tests/quality/t.sql": "select 1 as id"})
+    assert codes(root, cache) == codes(root) != []
+
+
+def test_the_environment_of_what_is_inlined_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "models/bronze/x.sql": "select 1 as id",
+        "models/bronze/y.sql": "select 1 as id",
+        "models/silver/e.sql": (
+            "-- @materialized: ephemeral\n"
+            "select x.id from bronze.x x {{ env_var('JOIN') }} join bronze.y y on x.id = y.id"
+        ),
+        "models/silver/b.sql": "-- @kind: append\nselect id from silver.e",
+    }
+    root, cache, found = write_project(tmp_path, files), CompileCache(), []
+    for join in ("left", "right", "left"):
+        monkeypatch.setenv("JOIN", join)
+        found.append(codes(root, cache))
+        assert found[-1] == codes(root)
+    assert found[0] == found[2] == []
+    assert found[1]
+
+
+def test_a_warning_moves_with_the_line_it_tells(tmp_path: Path) -> None:
+    files = {
+        "models/silver/_defaults.toml": 'merge_strategy = "append_only"\n',
+        "models/bronze/a.sql": "select 1 as id",
+        "models/bronze/b.sql": "select 1 as id",
+        "models/silver/b.sql": "select a.id from bronze.a a join bronze.b b on a.id = b.id",
+    }
+    root, cache = write_project(tmp_path, files), CompileCache()
+    assert codes(root, cache) == ["AppendLookup models/silver/_defaults.toml:1"]
+    write_project(root, {"models/silver/_defaults.toml": '\n\nmerge_strategy = "append_only"\n'})
+    assert codes(root, cache) == ["AppendLookup models/silver/_defaults.toml:3"]
 
 
 _TEXTS = {

@@ -42,8 +42,12 @@ class CompileCache:
 
     @classmethod
     def open(cls, root: Path) -> CompileCache:
-        name = blake3(str(root).encode()).hexdigest()[:24]
-        file = cache_folder() / "compile" / name
+        name = blake3(os.fsencode(root)).hexdigest()[:24]
+        try:
+            file = cache_folder() / "compile" / name
+        except RuntimeError:
+            # There is no home.
+            return cls()
         try:
             version, records = pickle.loads(file.read_bytes())
         except Exception:
@@ -74,8 +78,12 @@ class CompileCache:
 
 
 def _version() -> str:
-    """Changes with everything that could make a compiler of another mind: releases, and its own files."""
-    package = Path(__file__).parents[1]
-    files = sorted(file for room in ("compiler", "project", "contracts") for file in (package / room).rglob("*.py"))
-    stamps = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files]
+    """Changes with everything that could make a compiler of another mind: releases, and the program's own files."""
+    stamps = []
+    for folder, _, files in os.walk(Path(__file__).parents[1]):
+        for file in files:
+            if file.endswith(".py"):
+                status = os.stat(os.path.join(folder, file))
+                stamps.append((folder, file, status.st_mtime_ns, status.st_size))
+    stamps.sort()
     return str(blake3(repr((__version__, sqlglot.__version__, sys.version, stamps)).encode()).hexdigest())

@@ -25,16 +25,19 @@ class TableIndex:
         self.namespace = namespace
         self._silent = frozenset(silent)
         self.models = frozenset(models)
-        self._exact = self.models | frozenset(lake)
-        self._by_name: dict[tuple[str, str, str], TableName] = {}
-        for table in [*sorted(self.models), *sorted(lake)]:
-            self._by_name.setdefault(_folded(table), table)
+        self._exact = frozenset(lake) - self.models
+        self._models = {_folded(table): table for table in sorted(self.models, reverse=True)}
+        self._by_name = {_folded(table): table for table in sorted(lake, reverse=True)} | self._models
 
     def find(self, parts: Sequence[str]) -> TableName | None:
         """None where the project and the lake know no such table."""
         if len(parts) not in (2, 3):
             return None
         table = TableName(self.namespace, *parts) if len(parts) == 2 else TableName(*parts)
+        if table in self.models:
+            return table
+        if (model := self._models.get(_folded(table))) is not None:
+            return model
         if table in self._exact or table.namespace in self._silent:
             return table
         return self._by_name.get(_folded(table))

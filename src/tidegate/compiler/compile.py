@@ -65,7 +65,7 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _order(diagnostic: Diagnostic) -> tuple[str, int, int, str, str]:
+def _order(diagnostic: Diagnostic) -> tuple[str, int, int, str, str, str, str]:
     span = diagnostic.span
     place = (span.file, span.line, span.col) if span else ("", 0, 0)
-    return (*place, diagnostic.code, diagnostic.message)
+    return (*place, diagnostic.code, diagnostic.message, diagnostic.model or "", diagnostic.suggestion or "")

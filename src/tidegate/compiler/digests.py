@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -37,45 +38,57 @@ class Digests:
             sorted((name, repr(zone)) for name, zone in landing.zones.items()),
             work.settings.lake.catalog,
             sorted(work.own_functions),
-            sorted(work.settings.sources),
+            sorted((name, source.kind) for name, source in work.settings.sources.items()),
         )
         self._everywhere = blake3(repr(everywhere).encode()).digest()
 
     def own(self, draft: Draft) -> bytes:
         model = draft.model
-        parts = (draft.source, str(model.table), draft.file, "test" if draft.test else repr(model.contract))
-        return blake3(self._everywhere + self._of_settings(model.settings) + "\0".join(parts).encode()).digest()
+        parts = [draft.source, str(model.table), draft.file]
+        if draft.test is None:
+            # Where settings are written counts: warnings tell it.
+            places = [place for place in self._work.project.origins[model.path].values() if place.file != draft.file]
+            unread = self._work.short(model.table) in self._work.unread
+            parts += [repr(model.contract), str(bool(model.tests)), str(unread), repr(places) if places else ""]
+        return blake3(
+            self._everywhere + self._of_settings(model.settings) + "\0".join(parts).encode(errors="surrogateescape")
+        ).digest()
 
-    def whole(self, draft: Draft, inputs: tuple[str, ...]) -> bytes:
+    def whole(
+        self, draft: Draft, inputs: Iterable[tuple[str, ...]], asked: Collection[tuple[str, str | None]]
+    ) -> bytes:
         """`inputs`: the names that the query reads, as written; what they mean is asked anew."""
-        seen = [draft.own]
+        seen = [draft.own, repr(sorted(asked)).encode() if asked else b""]
         if draft.model.contract is not None:
             seen.append(self._work.outside.version(draft.model.table).encode())
         seen += [self._seen(draft, name) for name in inputs]
         return blake3(b"".join(b"%d:%b" % (len(part), part) for part in seen)).digest()
 
     def interface(self, draft: Draft) -> bytes:
-        settings, work = draft.model.settings, self._work
+        settings = draft.model.settings
         columns = visible_columns(draft.model, draft.relation)
+        draft.open = not columns.complete
         parts = [str(draft.failed), settings.materialized.value, _text(columns)]
-        if not columns.complete:
-            parts.append(work.outside.version(draft.model.table))
         digest = blake3("\0".join(parts).encode())
         if settings.materialized is not Materialized.TABLE:
             # Its query becomes part of its readers'.
             digest.update(draft.whole)
         return digest.digest()
 
-    def _seen(self, draft: Draft, name: str) -> bytes:
-        if name.startswith("landing:"):
-            return b"zone" if name.removeprefix("landing:") in self._zones else b"no zone"
-        table = self._work.tables.find(name.split("."))
+    def _seen(self, draft: Draft, parts: tuple[str, ...]) -> bytes:
+        if not parts[0]:
+            return b"zone" if parts[1] in self._zones else b"no zone"
+        table = self._work.tables.find(parts)
         if table is None:
             return b"unknown"
         upstream = self._work.models.get(table)
         if upstream is None:
             return self._work.outside.version(table).encode()
-        return b"itself" if upstream is draft else str(table).encode() + upstream.interface
+        if upstream is draft:
+            return b"itself"
+        # What it last published fills in what its query leaves open.
+        published = self._work.outside.version(table) if upstream.open else ""
+        return f"{table}\0{published}\0".encode() + upstream.interface
 
     def _of_settings(self, settings: ModelSettings) -> bytes:
         key = (_values_of(settings), tuple(settings.columns.items()))

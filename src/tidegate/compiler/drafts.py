@@ -18,7 +18,7 @@ from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Edge, Landi
 from tidegate.config import Settings
 from tidegate.datatypes import Relation
 from tidegate.names import TableName
-from tidegate.project import MacroFile, Materialized, Model, Place, Project, QualityTest
+from tidegate.project import MacroFile, Materialized, Model, Place, Project, QualityTest, Severity
 from tidegate.project.template_names import LandingCall, TemplateContext
 from tidegate.project.templates import Rendered, Templates
 
@@ -70,9 +70,11 @@ class Outcome(NamedTuple):
     """
 
     failed: bool
+    open: bool
     names: frozenset[str]
+    asked: frozenset[tuple[str, str | None]]
     tables: Mapping[TableName, Place | tuple[bool, int]]
-    inputs: tuple[str, ...]
+    inputs: tuple[tuple[str, ...], ...]
     sources: frozenset[TableName]
     landings: frozenset[str]
     diagnostics: tuple[Diagnostic, ...]
@@ -85,16 +87,20 @@ class Outcome(NamedTuple):
 class Draft:
     """A model, or (`test` set) one of its quality tests. `failed`: an error was found, so it will not be built.
 
-    `names`: what its template looks up. `tables`: the models it reads, with where; `inputs`: every name that it reads,
-    as written. `star`: it takes whatever columns a table has. `own`, `whole`, `interface`: see `Record` and `Outcome`.
+    `names`: what its template looks up; `asked`: what of the environment, with the answer. `tables`: the models it
+    reads, with where; `inputs`: every name that it reads, as written, a zone with an empty part before it. `open`: it
+    may have other columns than those that are known. `star`: it takes whatever columns a table has. `own`, `whole`,
+    `interface`: see `Record` and `Outcome`.
     """
 
     model: Model
     test: QualityTest | None = None
     names: frozenset[str] = frozenset()
+    asked: set[tuple[str, str | None]] = field(default_factory=set)
     failed: bool = False
+    open: bool = True
     tables: dict[TableName, Place | tuple[bool, int]] = field(default_factory=dict)
-    inputs: dict[str, None] = field(default_factory=dict)
+    inputs: dict[tuple[str, ...], None] = field(default_factory=dict)
     sources: set[TableName] = field(default_factory=set)
     landings: set[str] = field(default_factory=set)
     progress: Progress = Progress.UNREAD
@@ -141,7 +147,9 @@ class Draft:
     def outcome(self) -> Outcome:
         return Outcome(
             failed=self.failed,
+            open=self.open,
             names=self.names,
+            asked=frozenset(self.asked),
             tables=dict(self.tables),
             inputs=tuple(self.inputs),
             sources=frozenset(self.sources),
@@ -153,7 +161,8 @@ class Draft:
         )
 
     def restore(self, outcome: Outcome) -> None:
-        self.failed, self.names, self.interface = outcome.failed, outcome.names, outcome.interface
+        self.failed, self.open, self.interface = outcome.failed, outcome.open, outcome.interface
+        self.names, self.asked = outcome.names, set(outcome.asked)
         self.tables, self.inputs = dict(outcome.tables), dict.fromkeys(outcome.inputs)
         self.sources, self.landings = set(outcome.sources), set(outcome.landings)
         self.diagnostics, self._stored = list(outcome.diagnostics), outcome.content
@@ -173,6 +182,8 @@ class Workspace:
     templates: Templates
     drafts: list[Draft]
     models: Mapping[TableName, Draft]
+    unread: frozenset[str]
+    """Models, by their short names, with a setting that could not be understood."""
 
     @classmethod
     def of(cls, project: Project, settings: Settings, outside: Outside, cli_vars: Mapping[str, object]) -> Workspace:
@@ -181,7 +192,9 @@ class Workspace:
         drafts += [Draft(model, test) for model in project.models for test in model.tests]
         tables = TableIndex(models, outside.tables, settings.project.namespace, outside.silent)
         variables = {**settings.vars, **cli_vars}
-        return cls(project, settings, outside, tables, variables, templates_of(project.macros), drafts, models)
+        unread = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
+        templates = templates_of(project.macros)
+        return cls(project, settings, outside, tables, variables, templates, drafts, models, unread)
 
     @property
     def sound(self) -> Iterator[Draft]:

@@ -57,10 +57,9 @@ class Outside:
 
     def version(self, table: TableName) -> str:
         """Changes whenever the relation may have."""
-        if table in self.sources:
-            return repr(self.sources[table])
         pointer = self.heads.get(table)
-        return pointer.location if pointer else ""
+        location = pointer.location if pointer else str(table in self.heads)
+        return location + (repr(self.sources[table]) if table in self.sources else "")
 
 
 def _published(pointer: Pointer) -> Relation:

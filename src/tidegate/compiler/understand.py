@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -86,11 +87,13 @@ class _Understanding:
 
     def _record(self, draft: Draft) -> Record | None:
         record = self.cache.records.get(draft.file)
-        return record if record is not None and record.own == draft.own else None
+        if record is None or record.own != draft.own:
+            return None
+        return record if all(os.environ.get(name) == told for name, told in record.outcome.asked) else None
 
     def _restored(self, draft: Draft) -> bool:
         record = self._record(draft)
-        if record is None or self.digests.whole(draft, record.outcome.inputs) != record.whole:
+        if record is None or self.digests.whole(draft, record.outcome.inputs, record.outcome.asked) != record.whole:
             return False
         draft.whole = record.whole
         draft.restore(record.outcome)
@@ -108,13 +111,13 @@ class _Understanding:
         for each in MODEL_PASSES:
             draft.diagnostics += each(self.work, draft)
         draft.forget_trees()
-        draft.whole = self.digests.whole(draft, tuple(draft.inputs))
+        draft.whole = self.digests.whole(draft, draft.inputs, draft.asked)
         draft.interface = self.digests.interface(draft)
         self._keep(draft)
 
     def _keep(self, draft: Draft) -> None:
-        """What the environment may change without a trace is not kept, nor what is wrong."""
-        if not draft.failed and "env_var" not in draft.names:
+        """What is wrong is found anew each time."""
+        if not draft.failed:
             self.cache.put(draft.file, Record(draft.own, draft.whole, draft.outcome()))
 
     def fork(self) -> None:

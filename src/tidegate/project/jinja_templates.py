@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +24,8 @@ class JinjaTemplates:
     def __init__(self, macros: Sequence[MacroFile] = ()) -> None:
         self._environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
         self._compiled: dict[tuple[str, str], Template] = {}
-        self._macro_templates: list[Template] = []
+        self._names_used: dict[str, frozenset[str]] = {}
+        self._macro_templates: list[tuple[Template, frozenset[str]]] = []
         self._names_in_macros: dict[str, frozenset[str]] = {}
         self.problems: tuple[Problem, ...] = tuple(self._read_macros(macros))
 
@@ -32,15 +33,20 @@ class JinjaTemplates:
         variables = names.as_dict()
         try:
             template = self._compile(source, file)
-            text = template.render(variables | self._bind_macros(variables))
+            text = template.render(variables | self._bind_macros(variables, self.names_used(source)))
         except TemplateSyntaxError as error:
             return Fault(error.message or str(error), Place(error.filename or file, error.lineno))
         except Exception as error:
             return self._explain(error, file, variables)
-        return Rendered(text, tuple(names.landings))
+        return Rendered(text, tuple(names.landings), tuple(sorted(names.asked.items())))
 
     def names_used(self, source: str) -> frozenset[str]:
         """Every name that the template, or a macro it calls, may look up."""
+        if source not in self._names_used:
+            self._names_used[source] = self._find_names(source)
+        return self._names_used[source]
+
+    def _find_names(self, source: str) -> frozenset[str]:
         try:
             tree = self._environment.parse(source)
         except TemplateSyntaxError:
@@ -72,15 +78,17 @@ class JinjaTemplates:
             self._compiled[key] = Template.from_code(self._environment, code, self._environment.make_globals(None))
         return self._compiled[key]
 
-    def _bind_macros(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Macros see the model's names, and each other whatever file they are in."""
+    def _bind_macros(self, variables: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
+        """Macros see the model's names, and each other whatever file they are in; only files in use are run."""
         bound: dict[str, Any] = {}
 
         def call(name: str) -> Callable[..., Any]:
             return lambda *args, **kwargs: bound[name](*args, **kwargs)
 
         callable_by_name = {name: call(name) for name in self._names_in_macros}
-        for template in self._macro_templates:
+        for template, macros in self._macro_templates:
+            if macros.isdisjoint(used):
+                continue
             module = template.make_module(dict(variables) | callable_by_name)
             for name in self._names_in_macros:
                 if hasattr(module, name):
@@ -97,7 +105,8 @@ class JinjaTemplates:
                 yield Problem("TemplateError", error.message or str(error), Place(macro_file.path, error.lineno))
                 continue
             at_top = {name.name for node in tree.body if not isinstance(node, nodes.Macro) for name in _names(node)}
-            self._macro_templates.append(template)
+            own = frozenset(node.name for node in tree.body if isinstance(node, nodes.Macro))
+            self._macro_templates.append((template, own))
             for macro in (node for node in tree.body if isinstance(node, nodes.Macro)):
                 place = Place(macro_file.path, macro.lineno)
                 if macro.name in _RESERVED:

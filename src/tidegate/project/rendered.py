@@ -20,8 +20,11 @@ class MacroFile:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
+    """`asked`: what the template asked of the environment, and what it was told."""
+
     text: str
     landings: tuple[LandingCall, ...] = ()
+    asked: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,12 @@ class LandingCall:
 
 
 class TemplateNames:
-    """One rendering's names; `landings` are the calls of landing_zone() so far."""
+    """One rendering's names; `landings` are the calls of landing_zone() so far, `asked` what of the environment."""
 
     def __init__(self, context: TemplateContext) -> None:
         self.context = context
         self.landings: list[LandingCall] = []
+        self.asked: dict[str, str | None] = {}
 
     def as_dict(self) -> dict[str, Any]:
         context, strategy = self.context, self.context.strategy
@@ -107,6 +108,7 @@ class TemplateNames:
 
     def env_var(self, name: str, default: Any = _MISSING) -> Any:
         env = os.environ if self.context.env is None else self.context.env
+        self.asked[name] = env.get(name)
         if name in env:
             return env[name]
         if default is not _MISSING:

@@ -25,7 +25,6 @@ class Templates:
 
     def __init__(self, macros: Sequence[MacroFile] = ()) -> None:
         self._macros = macros
-        self._names_used: dict[str, frozenset[str]] = {}
 
     @cached_property
     def _jinja(self) -> JinjaTemplates:
@@ -48,18 +47,13 @@ class Templates:
 
     def names_used(self, source: str) -> frozenset[str]:
         """Every name that the template, or a macro it calls, may look up."""
-        if source not in self._names_used:
-            self._names_used[source] = self._find_names(source)
-        return self._names_used[source]
+        if _JINJA.search(_PLAIN_CALL.sub("", source)):
+            return self._jinja.names_used(source)
+        return frozenset(match[1] for match in _PLAIN_CALL.finditer(source))
 
     def segments(self, source: str) -> Iterator[tuple[int, str]]:
         """The plain text between Jinja's signs, each piece with its offset in `source` (whose line ends are \\n)."""
         return self._jinja.segments(source)
-
-    def _find_names(self, source: str) -> frozenset[str]:
-        if _JINJA.search(_PLAIN_CALL.sub("", source)):
-            return self._jinja.names_used(source)
-        return frozenset(match[1] for match in _PLAIN_CALL.finditer(source))
 
 
 def _fill_in(source: str, names: TemplateNames) -> str | None:

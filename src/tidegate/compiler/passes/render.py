@@ -18,6 +18,7 @@ def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         if isinstance(result, Fault):
             yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
             return
+        draft.asked |= set(result.asked)
         first = draft.content.renderings[0] if draft.content.renderings else None
         if first is None or (first.text, first.landings) != (result.text, result.landings):
             draft.content.renderings.append(Rendering(later, result.landings, result.text))

@@ -31,7 +31,7 @@ def resolve_names(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 def _resolve_zone(
     work: Workspace, draft: Draft, rendering: Rendering, reference: Reference, call: LandingCall
 ) -> Iterator[Diagnostic]:
-    draft.inputs[f"landing:{call.zone}"] = None
+    draft.inputs["", call.zone] = None
     draft.landings.add(call.zone)
     draft.content.landing_reads.append(landing_read(call, work.settings))
     if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
@@ -43,7 +43,7 @@ def _resolve_zone(
 
 
 def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
-    draft.inputs[".".join(reference.parts)] = None
+    draft.inputs[reference.parts] = None
     table = work.tables.find(reference.parts)
     if table is None:
         yield _unknown(work, draft, rendering, reference)
@@ -56,7 +56,7 @@ def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
 def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """`depends_on` orders what no query shows."""
     for name in draft.model.settings.depends_on if draft.test is None else ():
-        draft.inputs[name] = None
+        draft.inputs[tuple(name.split("."))] = None
         place = work.project.origin(draft.model, "depends_on")
         table = work.tables.find(name.split("."))
         if table is None:
@@ -71,7 +71,8 @@ def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Diagnostic:
     name, parts = ".".join(reference.parts), reference.parts
     message = f"unknown table '{name}'"
-    suggestion = did_you_mean(work.tables.near(parts))
+    own = work.short(draft.model.table)
+    suggestion = did_you_mean(tuple(name for name in work.tables.near(parts) if name != own))
     if len(parts) == 1 and "." in name:
         suggestion = "quote each part on its own: " + ".".join(f"`{part}`" for part in name.split("."))
     elif len(parts) == 1 and suggestion is None:

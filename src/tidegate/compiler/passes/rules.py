@@ -34,7 +34,7 @@ def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """What can be said of a model's settings whatever its query is."""
-    if draft.test is not None:
+    if draft.test is not None or work.short(draft.model.table) in work.unread:
         return
     settings, place = draft.model.settings, work.project.origin(draft.model, "strategy")
     for name in _NEEDED.get(settings.strategy, ()):
@@ -69,7 +69,7 @@ def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         message = f"a view cannot read landing zone '{min(zones)}': its files are gone when the view is read"
         at = work.project.origin(draft.model, "materialized")
         yield work.error(draft, "ViewOverLandingZone", message, at, "make it a table")
-    is_table = settings.materialized is Materialized.TABLE
+    is_table = settings.materialized is Materialized.TABLE and work.short(draft.model.table) not in work.unread
     if is_table and settings.archive_landing_zones and settings.strategy is Strategy.FULL_REFRESH:
         message = "archive_landing_zones with full_refresh would leave the next run nothing to read"
         at = work.project.origin(draft.model, "archive_landing_zones")
