@@ -16,10 +16,11 @@ from tests.compiler.projects import write_project
 from tidegate.compiler import Compiled, compile_project, understand
 from tidegate.compiler.cache import CompileCache
 from tidegate.config import load_settings
+from tidegate.datatypes import INT, Column, Relation
 from tidegate.lake.port import Heads, Pointer, PointerKind
 from tidegate.names import TableName
 from tidegate.project import load_project
-from tidegate.sources import known_tables
+from tidegate.sources import Discovery, SourceTable, known_tables
 
 SHOP = {
     "models/bronze/a.sql": "select 1 as id, 'x' as name",
@@ -177,13 +178,13 @@ def test_what_was_published_fills_in_what_a_query_leaves_open(tmp_path: Path) ->
 
 
 def test_a_source_is_asked_by_the_parts_of_its_name(tmp_path: Path) -> None:
-    toml = '[project]\nname = "shop"\n[sources.ext]\nkind = "manual"\n[sources.ext.tables."a.b"]\ncolumns = {{ {} }}\n'
-    root = write_project(tmp_path, {"tidegate.toml": toml.format('id = "int", n = "int"')})
-    write_project(tmp_path, {"models/bronze/a.sql": "select id, n from ext.a.b"})
-    cache = CompileCache()
-    assert codes(root, cache) == []
-    write_project(root, {"tidegate.toml": toml.format('id = "int"')})
-    assert codes(root, cache) == ["UnknownColumn models/bronze/a.sql:1"]
+    root = write_project(tmp_path, {"models/bronze/a.sql": "select id, n from ext.`a.b`.c"})
+    options, cache = load_settings(root, env={}), CompileCache()
+    known = [Column("id", INT), Column("n", INT)]
+    for columns, count in ((known, 0), (known[:1], 1)):
+        table = SourceTable(TableName("ext", "a.b", "c"), Relation(tuple(columns)), "ext", "catalog")
+        found = compile_project(load_project(options), options, {}, {}, Discovery((table,)), cache)
+        assert len(found.diagnostics) == count
 
 
 def test_a_test_that_comes_later_counts(tmp_path: Path) -> None:
