@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.compiler.projects import build
-from tidegate.compiler.change_diagnostics import change_diagnostics
+from tidegate.compiler.change_diagnostics import change_diagnostics, not_compared
 from tidegate.compiler.changes import compare
 from tidegate.compiler.interfaces import interfaces
 from tidegate.compiler.lineage import LineageGraph
@@ -22,6 +22,8 @@ def diagnose(root: Path, files: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     if not earlier:
         return now.compiled.diagnostics
     before = build(root / "before", earlier).compiled
-    changes = compare(interfaces(before), interfaces(now.compiled), LineageGraph.of(before).impact)
-    found = [*now.compiled.diagnostics, *change_diagnostics(changes, now.compiled)]
+    unjudged = before.broken | now.compiled.broken
+    changes = compare(interfaces(before), interfaces(now.compiled), LineageGraph.of(before).impact, unjudged)
+    told = [*change_diagnostics(changes, now.compiled), *not_compared(unjudged, now.compiled, "before")]
+    found = [*now.compiled.diagnostics, *told]
     return tuple(sorted(found, key=lambda d: (d.span.file, d.span.line, d.span.col) if d.span else ("", 0, 0)))

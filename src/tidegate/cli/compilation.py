@@ -14,8 +14,11 @@ from tidegate.cli.paint import Paint, plain
 from tidegate.cli.table import plural
 from tidegate.compiler import compile_project
 from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity
+from tidegate.config import FILE_NAME
+from tidegate.errors import ConfigError, SelectionError
 from tidegate.project import load_project
 from tidegate.project.git_ref import at_git_ref, settings_of_past
+from tidegate.sources import known_tables
 
 __all__ = ["PUBLISHED", "Compilation", "compile_workspace"]
 
@@ -58,42 +61,49 @@ def compile_workspace(workspace: Workspace, variables: Mapping[str, str], agains
     compiled = workspace.compile(variables)
     found = [*compiled.diagnostics, *_changes(workspace, compiled, variables, against)]
     found.sort(key=_place)
-    return Compilation(workspace.settings.root, _count(compiled), tuple(found), time.perf_counter() - started)
+    return Compilation(
+        workspace.settings.root,
+        len(compiled.models) + len(compiled.broken),
+        tuple(found),
+        time.perf_counter() - started,
+    )
 
 
 def _changes(
     workspace: Workspace, compiled: Compiled, variables: Mapping[str, str], against: str | None
-) -> tuple[Diagnostic, ...]:
+) -> Iterator[Diagnostic]:
     """What readers of the tables would notice, compared with a git ref, or with what was last published."""
     if against is None:
-        return ()
-    from tidegate.compiler.change_diagnostics import change_diagnostics
+        return
+    from tidegate.compiler.change_diagnostics import change_diagnostics, not_compared
     from tidegate.compiler.changes import compare
     from tidegate.compiler.interfaces import interfaces, published_interfaces
     from tidegate.compiler.lineage import LineageGraph
 
-    project = load_project(workspace.settings)
-    broken = {model.table for model in project.models if model.table not in compiled.models}
+    now, unjudged = interfaces(compiled), set(compiled.broken)
     if against == PUBLISHED:
-        namespaces = {model.table.namespace for model in project.models}
+        namespaces = {table.namespace for table in (*compiled.models, *compiled.broken)}
         before, reach = published_interfaces(workspace.heads(), namespaces), LineageGraph.of(compiled).impact
     else:
-        with at_git_ref(workspace.settings.root, against) as folder:
-            past_settings = settings_of_past(folder, workspace.settings)
-            past_project = load_project(past_settings)
-            past = compile_project(past_project, past_settings, workspace.heads(), variables)
-            broken |= {model.table for model in past_project.models if model.table not in past.models}
-            before, reach = interfaces(past), LineageGraph.of(past).impact
-    changes = compare(before, interfaces(compiled), reach, unjudged=broken)
-    return tuple(change_diagnostics(changes, compiled))
+        past = _past(workspace, variables, against)
+        unjudged |= past.broken
+        before, reach = interfaces(past), LineageGraph.of(past).impact
+    yield from change_diagnostics(compare(before, now, reach, unjudged), compiled)
+    yield from not_compared(unjudged & (before.keys() | now.keys() | compiled.broken), compiled, against)
+
+
+def _past(workspace: Workspace, variables: Mapping[str, str], ref: str) -> Compiled:
+    """The project as it was, over the lake and the sources of today."""
+    discovery = known_tables(workspace.settings)
+    with at_git_ref(workspace.settings.root, ref) as folder:
+        try:
+            settings = settings_of_past(folder, workspace.settings)
+        except ConfigError as error:
+            message = f"the project as it was at '{ref}' cannot be read: {error.message.replace(str(folder), '')}"
+            raise SelectionError(message, where=FILE_NAME, remedy="compare with another ref") from error
+        return compile_project(load_project(settings), settings, workspace.heads(), variables, discovery)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
     span = diagnostic.span
     return (span.file, span.line, span.col) if span else ("", 0, 0)
-
-
-def _count(compiled: Compiled) -> int:
-    """Models with errors are not among the compiled ones."""
-    failed = {diagnostic.model for diagnostic in compiled.errors if diagnostic.model}
-    return len(failed | {table.short(compiled.namespace) for table in compiled.models})

@@ -150,6 +150,8 @@ class Workspace:
 
     def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
         table = self._parse(name)
+        if table in compiled.broken:
+            raise SelectionError(f"'{name}' has errors", remedy="`tidegate compile` tells them.")
         if table not in compiled.models:
             raise self._unknown("model", name, compiled.models, "`tidegate ls` lists the models.")
         return compiled.models[table]

@@ -95,11 +95,15 @@ def _difference(before: dict[str, Stamp], now: dict[str, Stamp]) -> frozenset[st
     return frozenset(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
 
 
-def _walk(folder: str, found: dict[str, Stamp]) -> None:
+def _walk(folder: str, found: dict[str, Stamp], above: frozenset[str] = frozenset()) -> None:
+    """Links are followed, but not to where one came from."""
+    real = os.path.realpath(folder)
+    if real in above:
+        return
     for entry in _entries(folder):
         try:
             if entry.is_dir():
-                _walk(entry.path, found)
+                _walk(entry.path, found, above | {real})
             elif entry.name.lower().endswith(_KINDS):
                 found[entry.path] = _stamp(entry.stat())
         except OSError:

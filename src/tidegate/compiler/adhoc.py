@@ -7,7 +7,7 @@ from collections.abc import Collection
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.edits import Edit, apply_edits
 from tidegate.compiler.qualifiers import shorten_columns
-from tidegate.compiler.queries import SqlFault, parse_query
+from tidegate.compiler.queries import SqlFault, sound_query
 from tidegate.compiler.values import BoundQuery, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
@@ -18,7 +18,7 @@ __all__ = ["bind_adhoc"]
 
 def bind_adhoc(sql: str, settings: Settings, tables: Collection[TableName]) -> BoundQuery:
     """Names in full, everything else as typed. Raises QueryError for anything but one query over `tables`."""
-    query = parse_query(sql)
+    query = sound_query(sql)
     if isinstance(query, SqlFault):
         message = query.message.replace("a model is", "only").replace("the file holds", "there is")
         raise QueryError(message, where="the query", remedy=query.suggestion)

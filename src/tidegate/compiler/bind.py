@@ -16,7 +16,7 @@ from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.edits import Edit, apply_edits
 from tidegate.compiler.landings import landing_read
 from tidegate.compiler.qualifiers import shorten_columns
-from tidegate.compiler.queries import Query, Reference, SqlFault, parse_query
+from tidegate.compiler.queries import Query, Reference, SqlFault, sound_query
 from tidegate.compiler.values import BoundQuery, Compiled, RunValues, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
@@ -56,7 +56,7 @@ class _Binder:
 
     def bind(self, model: Model, source: str, file: str, inline: bool = False) -> BoundQuery:
         rendered = self._render(model, source, file)
-        query = parse_query(rendered.text)
+        query = sound_query(rendered.text)
         if isinstance(query, SqlFault):
             remedy = query.suggestion or "look at the template: with this run's values it gives other SQL"
             raise QueryError(query.message, where=file, remedy=remedy)

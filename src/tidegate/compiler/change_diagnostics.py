@@ -11,7 +11,7 @@ from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, S
 from tidegate.names import TableName
 from tidegate.project import Model
 
-__all__ = ["change_diagnostics"]
+__all__ = ["change_diagnostics", "not_compared"]
 
 _SHOWN = 3
 _SETTINGS = {
@@ -38,6 +38,17 @@ def change_diagnostics(changes: Iterable[InterfaceChange], compiled: Compiled) -
             case Impact.INFO:
                 severity = DiagnosticSeverity.INFO
                 yield Diagnostic(severity, "SafeChange", message, model, span, suggestion)
+
+
+def not_compared(tables: Iterable[TableName], compiled: Compiled, against: str) -> Iterator[Diagnostic]:
+    """Models of which nobody can say what changed."""
+    for table in sorted(tables):
+        short = table.short(compiled.namespace)
+        state = "here" if table in compiled.broken else f"at '{against}'"
+        message = f"{short} has errors {state}, so what changed in it is not told"
+        found = compiled.models.get(table)
+        span = Span(found.model.path.as_posix(), 1) if found else None
+        yield Diagnostic(DiagnosticSeverity.INFO, "NotCompared", message, short, span)
 
 
 def _with_reach(change: InterfaceChange, namespace: str) -> str:

@@ -48,7 +48,8 @@ def compile_project(
         models = CompiledModels(work)
         built = models.edges()
         order_tests(work, built)
-        compiled = Compiled(models, waves_of(built), (), settings.project.namespace)
+        broken = frozenset(work.models) - frozenset(models) | project.unread
+        compiled = Compiled(models, waves_of(built), (), settings.project.namespace, broken)
         found |= set(lint(compiled, settings, models.around_stars()))
         return replace(compiled, diagnostics=tuple(sorted(found, key=_order)))
 

@@ -190,7 +190,8 @@ class Workspace:
         drafts = [Draft(model) for model in project.models]
         models = {draft.model.table: draft for draft in reversed(drafts)}
         drafts += [Draft(model, test) for model in project.models for test in model.tests]
-        tables = TableIndex(models, outside.tables, settings.project.namespace, outside.silent)
+        known = outside.tables | project.unread
+        tables = TableIndex(models, known, settings.project.namespace, outside.silent)
         variables = {**settings.vars, **cli_vars}
         unread = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
         templates = templates_of(project.macros)

@@ -10,7 +10,8 @@ from tidegate.project.templates import Rendered, Templates
 
 __all__ = ["locate"]
 
-_MARK = re.compile("\ue000(\\d+),(\\d+)\ue001")
+_MARK = re.compile("\ue000([\ue010-\ue019]+)\ue002([\ue010-\ue019]+)\ue001")
+_DIGITS = {ord(digit): 0xE010 + int(digit) for digit in "0123456789"}
 
 
 def locate(templates: Templates, source: str, file: str, context: TemplateContext, rendered: str, offset: int) -> Place:
@@ -23,7 +24,27 @@ def locate(templates: Templates, source: str, file: str, context: TemplateContex
     if before:
         at, origin, length = before[-1]
         return _place(source, file, origin + min(offset - at, length))
-    return Place(file)
+    return _place(source, file, _alike(source, rendered, offset))
+
+
+def _alike(source: str, rendered: str, offset: int) -> int:
+    """Without a trace: the place from which all is the same to the end, else the only line that is the same."""
+    rest = rendered[offset:]
+    if rest and source.endswith(rest):
+        return len(source) - len(rest)
+    start = rendered.rfind("\n", 0, offset) + 1
+    line = rendered[start:].partition("\n")[0]
+    at = source.find(line) if line.strip() and source.count(line) == 1 else -1
+    return at + offset - start if at >= 0 else 0
+
+
+def _mark(offset: int, length: int) -> str:
+    """Letters that no template splits at, counts or changes the case of."""
+    return "\ue000{}\ue002{}\ue001".format(*(str(n).translate(_DIGITS) for n in (offset, length)))
+
+
+def _number(text: str) -> int:
+    return int("".join(chr(ord(letter) - 0xE010 + ord("0")) for letter in text))
 
 
 def _trace(
@@ -37,14 +58,14 @@ def _trace(
     for offset, text in templates.segments(source):
         lead = len(text) - len(text.lstrip())
         if lead < len(text):
-            marked += [source[last : offset + lead], f"\ue000{offset + lead},{len(text) - lead}\ue001"]
+            marked += [source[last : offset + lead], _mark(offset + lead, len(text) - lead)]
             last = offset + lead
     result = templates.render("".join([*marked, source[last:]]), file, context)
     if not isinstance(result, Rendered):
         return []
     marks, removed = [], 0
     for match in _MARK.finditer(result.text):
-        marks.append((match.start() - removed, int(match[1]), int(match[2])))
+        marks.append((match.start() - removed, _number(match[1]), _number(match[2])))
         removed += len(match[0])
     return marks if _MARK.sub("", result.text) == rendered else []
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import Dialect, exp
@@ -14,7 +15,7 @@ from sqlglot.tokens import Token, TokenType
 from tidegate.compiler.analysis.functions.values import WRITTEN_AS
 from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
 
-__all__ = ["Query", "Reference", "SqlFault", "parse_query"]
+__all__ = ["Query", "Reference", "SqlFault", "parse_query", "sound_query"]
 
 # Statements that it only knows as a whole are answered with a diagnostic here; its own warning would say it twice.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -47,7 +48,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`text[start:end]` is the query without the comments around it and without the semicolon."""
+    """`text[start:end]` is the query without the comments around it and without the semicolon.
+
+    `faults`: what a query may not do, though it can be understood.
+    """
 
     text: str
     start: int
@@ -56,6 +60,7 @@ class Query:
     tokens: tuple[Any, ...]
     references: tuple[Reference, ...]
     path: DrivingPath
+    faults: tuple[SqlFault, ...]
     nodes: Mapping[type, list[Any]]
     """The nodes of the tree that anyone looks for, by class and in the order of the tree."""
 
@@ -89,10 +94,9 @@ def parse_query(text: str) -> Query | SqlFault:
         message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
         return SqlFault("NotAQuery", message, statement[0].start)
     path, nodes = driving_path(tree), _collect(tree)
-    found = _references(nodes[exp.Table], statement, path)
-    if isinstance(found, SqlFault):
-        return found
-    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, nodes)
+    found, faults = _references(nodes[exp.Table], statement, path)
+    end = statement[-1].end + 1
+    return Query(text, statement[0].start, end, tree, tuple(statement), found, path, faults, nodes)
 
 
 _WANTED = (
@@ -118,16 +122,18 @@ def _collect(tree: Any) -> dict[type, list[Any]]:
     return nodes
 
 
-def _references(tables: list[Any], tokens: list[Token], path: DrivingPath) -> tuple[Reference, ...] | SqlFault:
+def _references(
+    tables: list[Any], tokens: list[Token], path: DrivingPath
+) -> tuple[tuple[Reference, ...], tuple[SqlFault, ...]]:
     """Tables by name; what a WITH defines is none, and neither is a table function."""
-    references = []
+    references: list[Reference] = []
+    faults: list[SqlFault] = []
     for table in tables:
         if table.find_ancestor(exp.Hint):
             continue
         parts = table.parts
         if not all(isinstance(part, exp.Identifier) for part in parts):
-            if fault := _hidden_table(table, tokens):
-                return fault
+            faults += _hidden_table(table, tokens)
             continue
         if len(parts) == 1 and cte_of(table) is not None:
             continue
@@ -135,20 +141,21 @@ def _references(tables: list[Any], tokens: list[Token], path: DrivingPath) -> tu
         name = ".".join(part.name for part in parts)
         if table.args.get("version") or table.args.get("when"):
             message = f"time travel is not supported in a model: {name} is read as the run's branch has it"
-            return SqlFault("TimeTravel", message, start, "remove VERSION AS OF or TIMESTAMP AS OF")
+            faults.append(SqlFault("TimeTravel", message, start, "remove VERSION AS OF or TIMESTAMP AS OF"))
         names = tuple(part.name for part in parts)
         references.append(Reference(names, start, end, table.alias or None, id(table) in path.tables, table))
-    return tuple(sorted(references, key=lambda reference: reference.start))
+    return tuple(sorted(references, key=lambda reference: reference.start)), tuple(faults)
 
 
-def _hidden_table(table: Any, tokens: list[Token]) -> SqlFault | None:
+def _hidden_table(table: Any, tokens: list[Token]) -> Iterator[SqlFault]:
     """IDENTIFIER('a.b') and TABLE(a.b) name a table where no parser can see which."""
     for call in table.find_all(exp.Anonymous):
-        if call.name.lower() in {"identifier", "table", "stream"}:
-            start = next(token.start for token in tokens if token.text.lower() == call.name.lower())
-            message = f"{call.name.upper()}(…) hides which table is read, so its order of building cannot be known"
-            return SqlFault("HiddenDependency", message, start, "name the table plainly, or with ref()")
-    return None
+        name = call.name.lower()
+        if name in {"identifier", "table", "stream"}:
+            called = (a for a, b in pairwise(tokens) if a.text.lower() == name and b.token_type is TokenType.L_PAREN)
+            message = f"{name.upper()}(…) hides which table is read, so its order of building cannot be known"
+            start = next((token.start for token in called), tokens[0].start)
+            yield SqlFault("HiddenDependency", message, start, "name the table plainly, or with ref()")
 
 
 def _syntax_error(text: str, error: ParseError) -> SqlFault:
@@ -186,3 +193,9 @@ def _unclosed(text: str) -> SqlFault:
             return SqlFault("SqlSyntax", f"the {what} that opens here is not closed", offset)
         offset = end + len(closings[opening])
     return SqlFault("SqlSyntax", "the SQL cannot be split into words", 0)
+
+
+def sound_query(text: str) -> Query | SqlFault:
+    """A query that may be run, or the first thing that is wrong with it."""
+    query = parse_query(text)
+    return query.faults[0] if isinstance(query, Query) and query.faults else query

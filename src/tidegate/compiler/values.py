@@ -110,12 +110,16 @@ class CompiledModel:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """`waves`: every model that has a table or view, in the order to build; ephemeral ones are only in `models`."""
+    """`waves`: every model that has a table or view, in the order to build; ephemeral ones are only in `models`.
+
+    `broken`: models with errors, or that cannot be built because of someone else's.
+    """
 
     models: Mapping[TableName, CompiledModel]
     waves: tuple[tuple[TableName, ...], ...]
     diagnostics: tuple[Diagnostic, ...] = ()
     namespace: str = ""
+    broken: frozenset[TableName] = frozenset()
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

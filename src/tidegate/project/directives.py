@@ -57,7 +57,7 @@ def read_directives(
 def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
     """Each line outside block comments of the header: its number, its text, whether it is in the header."""
     in_header, closing = True, None
-    for number, line in enumerate(source.split("\n"), 1):
+    for number, line in enumerate(source.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         stripped = line.strip()
         if closing:
             if closing not in stripped:

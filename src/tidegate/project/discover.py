@@ -41,6 +41,7 @@ class Discovered:
     defaults: list[PurePosixPath] = field(default_factory=list)
     macros: list[PurePosixPath] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unsupported: list[TableName] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -70,12 +71,29 @@ def _walk(root: Path, folder: Path, problems: list[Problem]) -> Iterator[PurePos
             place = Place(Path(error.filename).relative_to(root).as_posix())
             problems.append(Problem("UnreadableFile", f"the folder cannot be read: {error.strerror}", place))
 
-    for parent, folders, files in os.walk(folder, onerror=report):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+    # Links are followed, each folder once: two that point at each other would have no end.
+    seen: set[str] = set()
+    for parent, folders, files in os.walk(folder, onerror=report, followlinks=True):
+        real = os.path.realpath(parent)
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__"))) if real not in seen else []
         inside = PurePosixPath(Path(parent).relative_to(root).as_posix())
-        for name in sorted(files):
-            if not name.startswith((".", "__")):
-                yield inside / name
+        for name in sorted(files) if real not in seen else ():
+            if name.startswith((".", "__")):
+                continue
+            if not _is_text(name):
+                place = Place((inside / name).as_posix().encode(errors="replace").decode())
+                problems.append(Problem("UnreadableFile", "the file's name is not UTF-8", place))
+                continue
+            yield inside / name
+        seen.add(real)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _place(path: PurePosixPath, homes: dict[Home, _Files], found: Discovered) -> None:
@@ -117,6 +135,7 @@ def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files]
     table = TableName(namespace, *home[1:]) if len(home) == 3 else TableName(*home[1:])
     short = table.short(namespace)
     if not files.sql:
+        found.unsupported += [table] if files.python else []
         found.problems += _without_sql(files, short, [_short(other) for other, its in homes.items() if its.sql])
         return
     for path in files.python:

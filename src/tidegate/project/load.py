@@ -30,7 +30,10 @@ def load_project(settings: Settings) -> Project:
     folders = {path.parent: reader.settings_file(path) for path in found.defaults}
     models = [model for files in found.models for model in reader.models(files, base, folders)]
     macros = [MacroFile(str(path), text) for path in found.macros if (text := reader.text(path)) is not None]
-    return Project(tuple(models), tuple(macros), tuple(reader.problems), reader.origins)
+    unread = frozenset(files.table for files in found.models) - frozenset(model.table for model in models)
+    return Project(
+        tuple(models), tuple(macros), tuple(reader.problems), reader.origins, unread | frozenset(found.unsupported)
+    )
 
 
 class _Reader:

@@ -75,10 +75,13 @@ def merge_levels(levels: Sequence[Level]) -> tuple[ModelSettings, Mapping[str, P
 def conflicts(sidecar: Sequence[Level], header: Level) -> Iterator[Problem]:
     """Directives that say something else than the settings file beside them: they win, but hardly by intention."""
     for level in sidecar:
+        told: set[Place] = set()
         for name, (value, place) in header.values.items():
             other, elsewhere = level.values.get(name, (value, place))
-            if other == value or name in ("columns", "materialized"):
+            # `kind` says both what strategy and whether there is a table: one contradiction, not two.
+            if other == value or name == "columns" or place in told:
                 continue
+            told.add(place)
             message = f"{_NAMES.get(name, name)} is {_shown(value)} here and {_shown(other)} in {elsewhere.file}"
             fix = "say it in one place; as it is, the directive wins"
             yield Problem("ConflictingSettings", message, place, severity=Severity.WARN, suggestion=fix)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from tidegate.config.lines import line_of
@@ -17,7 +16,7 @@ __all__ = ["entries_of", "read_settings_file"]
 
 def read_settings_file(text: str, file: str) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
     """One entry per key at the top of the file."""
-    return _read_toml(text, file) if Path(file).suffix == ".toml" else _read_yaml(text, file)
+    return _read_toml(text, file) if file.lower().endswith(".toml") else _read_yaml(text, file)
 
 
 def entries_of(table: Mapping[str, Any], text: str, file: str, path: tuple[str, ...] = ()) -> tuple[Entry, ...]:

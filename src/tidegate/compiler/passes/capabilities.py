@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.passes.places import place_of_column
 from tidegate.compiler.values import Diagnostic
 from tidegate.datatypes import DataType
 
@@ -16,7 +17,8 @@ def check_capabilities(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         if column.type.known and (kind := _not_stored(column.type)):
             message = f"column '{column.name}' is {column.type}, and a table cannot hold {kind}"
             fix = _FIXES.get(kind.split()[0], "cast it to another type")
-            yield work.error(draft, "UnsupportedColumnType", message, work.place(draft, False, 0), fix)
+            place = place_of_column(work, draft, column.name) or work.place(draft, False, 0)
+            yield work.error(draft, "UnsupportedColumnType", message, place, fix)
 
 
 _FIXES = {"void": "give NULL a type: CAST(NULL AS STRING)", "interval": "keep it as a number, such as its seconds"}

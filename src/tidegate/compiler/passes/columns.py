@@ -13,6 +13,7 @@ from tidegate.compiler.tables import visible_columns
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
+from tidegate.project import Place
 from tidegate.project.template_names import LandingCall
 
 __all__ = ["type_columns"]
@@ -21,8 +22,9 @@ __all__ = ["type_columns"]
 def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """A first and a later run give the same table, so the first one's columns are the model's."""
     analyses: list[Analysis] = []
+    told: set[tuple[str, Place]] = set()
     for rendering in draft.content.renderings:
-        if rendering.query is None:
+        if rendering.query is None or any(fault.code == "HiddenDependency" for fault in rendering.query.faults):
             continue
         sources = _sources(work, draft, rendering, rendering.query)
         analysis = analyze(rendering.query.tree, sources, work.own_functions)
@@ -30,6 +32,9 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             if _does_not_count(work, draft, finding):
                 continue
             place = work.place(draft, rendering.later, finding.offset)
+            if (finding.code, place) in told:
+                continue
+            told.add((finding.code, place))
             if finding.severity is DiagnosticSeverity.ERROR:
                 draft.failed = True
             yield work.told(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
@@ -57,7 +62,8 @@ def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) 
         if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
             found[id(reference.node)] = Source(f"landing:{call.zone}", _zone(work, call), open=True)
         elif (table := work.tables.find(reference.parts)) is not None:
-            open_ = table in work.models or table.namespace in work.outside.silent
+            in_project = table in work.models or table in work.project.unread
+            open_ = in_project or table.namespace in work.outside.silent
             found[id(reference.node)] = Source(str(table), _table(work, draft, table), open_)
     return found
 

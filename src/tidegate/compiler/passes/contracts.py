@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.outputs import offset_of_output
+from tidegate.compiler.passes.places import place_of_column
 from tidegate.compiler.tables import table_columns
 from tidegate.compiler.values import Diagnostic
 from tidegate.contracts import ColumnRule, ModelContract
 from tidegate.datatypes import Column, Relation
 from tidegate.names import nearest
-from tidegate.project import ModelSettings, Place, Strategy
+from tidegate.project import ModelSettings, Strategy
 from tidegate.project.problems import did_you_mean
-from tidegate.project.templates import Rendered
 
 __all__ = ["check_contracts"]
 
@@ -62,13 +61,13 @@ def _missing(work: Workspace, draft: Draft, contract: ModelContract, table: Rela
 def _column(work: Workspace, draft: Draft, rule: ColumnRule, column: Column) -> Iterator[Diagnostic]:
     if rule.type is not None and not rule.type.value.accepts(column.type):
         message = f"column '{column.name}' is {column.type}, but the contract says {rule.type.value.text}"
-        place = _place_of_column(work, draft, column.name) or rule.type.place
+        place = place_of_column(work, draft, column.name) or rule.type.place
         fix = f"CAST it to {rule.type.value.text}, or change {rule.type.place.file}:{rule.type.place.line}"
         yield work.error(draft, "ContractColumnType", message, place, fix)
     never_null = rule.nullable if rule.nullable is not None and not rule.nullable.value else None
     if never_null and column.nullable and not _is_checked(draft.model.settings, column.name):
         message = f"column '{column.name}' may be NULL, but the contract says that it never is"
-        place = _place_of_column(work, draft, column.name) or never_null.place
+        place = place_of_column(work, draft, column.name) or never_null.place
         fix = f"COALESCE it or filter the NULLs out, or change {never_null.place.file}:{never_null.place.line}"
         yield work.error(draft, "ContractNullable", message, place, fix)
 
@@ -85,10 +84,3 @@ def _is_checked(settings: ModelSettings, name: str) -> bool:
 
 def _instead(name: str, table: Relation) -> str | None:
     return did_you_mean(nearest(name, [column.name for column in table.columns if column.name]))
-
-
-def _place_of_column(work: Workspace, draft: Draft, name: str) -> Place | None:
-    """Where the query names its result's column; None where it does not, as with `*`."""
-    rendered = work.templates.render(draft.source, draft.file, work.context(draft, later=False))
-    offset = offset_of_output(rendered.text, name) if isinstance(rendered, Rendered) else None
-    return None if offset is None else work.place(draft, False, offset)

@@ -95,11 +95,27 @@ def _cycles(edges: Graph) -> Iterator[tuple[TableName, ...]]:
     while ready:
         ready = list(_released(ready, missing, readers))
     left = {table: {other for other in edges[table] if missing.get(other)} for table, count in missing.items() if count}
+    left = _without_ends(left)
     told: set[TableName] = set()
     for table in sorted(left):
         if table not in told and (path := _way_back(table, left)):
             told.update(path)
             yield path
+
+
+def _without_ends(edges: Graph) -> dict[TableName, set[TableName]]:
+    """Without what only reads from a circle, however long the chain below it is."""
+    readers = dict.fromkeys(edges, 0)
+    for upstream in edges.values():
+        for other in upstream:
+            readers[other] += 1
+    ends = [table for table, count in readers.items() if not count]
+    while ends:
+        for other in edges[ends.pop()]:
+            readers[other] -= 1
+            if not readers[other]:
+                ends.append(other)
+    return {table: set(upstream) for table, upstream in edges.items() if readers[table]}
 
 
 def _way_back(start: TableName, edges: Graph) -> tuple[TableName, ...] | None:

@@ -19,5 +19,8 @@ def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             place = work.place(draft, rendering.later, parsed.offset)
             yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
             return
+        for fault in parsed.faults:
+            place = work.place(draft, rendering.later, fault.offset)
+            yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)
         draft.star = draft.star or rendering.facts.star

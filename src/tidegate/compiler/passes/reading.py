@@ -37,17 +37,16 @@ class _Reads:
 
 
 def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
-    if draft.failed or not draft.is_table:
+    if not draft.is_table:
         return
-    reads, strategy = _Reads(), draft.model.settings.strategy
-    _collect(work, draft, reads, driving=True, seen=set())
+    reads, strategy = _collected(work, draft), draft.model.settings.strategy
     yield from _intervals(work, draft, reads)
     if draft.names & WATERMARK_NAMES or strategy is Strategy.FULL_REFRESH:
         return
     piecewise = strategy is Strategy.APPEND_ONLY or any(isinstance(name, str) for name in reads.driving)
     wrong = [*_outer_joins(work, draft, reads), *_both_ways(work, draft, reads)] if piecewise else []
     yield from wrong
-    if strategy is Strategy.APPEND_ONLY and not wrong:
+    if strategy is Strategy.APPEND_ONLY and not draft.failed:
         yield from _appending(work, draft, reads)
     if piecewise:
         yield from _groups(work, draft, reads)
@@ -55,8 +54,7 @@ def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 def looked_up_zones(work: Workspace, draft: Draft) -> frozenset[str]:
     """The zones of which every run reads all files."""
-    reads = _Reads()
-    _collect(work, draft, reads, driving=True, seen=set())
+    reads = _collected(work, draft)
     return frozenset(name for name in reads.looked_up if isinstance(name, str))
 
 
@@ -100,7 +98,7 @@ def _groups(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic
     keyed = draft.model.settings.strategy is not Strategy.APPEND_ONLY
     for part, rendering, facts in reads.drivers:
         for grouping in facts.groupings:
-            if keyed and grouping.picks:
+            if (keyed and grouping.picks) or not reads.driving:
                 continue
             first = _name(work, min(reads.driving, key=str))
             message = f"{grouping.what} sees only the rows that {first} gained since the last run"
@@ -132,24 +130,31 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
         yield work.warning(draft, "AppendLookup", message, place, fix)
 
 
-def _collect(work: Workspace, draft: Draft, reads: _Reads, driving: bool, seen: set[TableName]) -> None:
-    for rendering, facts in draft.facts:
-        if driving:
-            reads.drivers.append((draft, rendering, facts))
-        zones = {call.placeholder: call.zone for call in facts.landings}
-        for reference in facts.references:
-            drives = driving and reference.driving
-            if len(reference.parts) == 1 and reference.parts[0] in zones:
-                (reads.driving if drives else reads.looked_up).add(zones[reference.parts[0]])
-                continue
-            table = work.tables.find(reference.parts)
-            found = work.models.get(table) if table else None
-            if table is None or table == draft.model.table:
-                continue
-            if found and found.model.settings.materialized is Materialized.EPHEMERAL and table not in seen:
-                _collect(work, found, reads, drives, {*seen, table})
-            else:
-                (reads.driving if drives else reads.looked_up).add(table)
+def _collected(work: Workspace, draft: Draft) -> _Reads:
+    reads = _Reads()
+    waiting = [(draft, True)]
+    seen = {(draft.model.table, True)}
+    while waiting:
+        part, driving = waiting.pop(0)
+        for rendering, facts in part.facts:
+            if driving:
+                reads.drivers.append((part, rendering, facts))
+            zones = {call.placeholder: call.zone for call in facts.landings}
+            for reference in facts.references:
+                drives = driving and reference.driving
+                if len(reference.parts) == 1 and reference.parts[0] in zones:
+                    (reads.driving if drives else reads.looked_up).add(zones[reference.parts[0]])
+                    continue
+                table = work.tables.find(reference.parts)
+                found = work.models.get(table) if table else None
+                if table is None or table == part.model.table:
+                    continue
+                if found is None or found.model.settings.materialized is not Materialized.EPHEMERAL:
+                    (reads.driving if drives else reads.looked_up).add(table)
+                elif (table, drives) not in seen:
+                    seen.add((table, drives))
+                    waiting.append((found, drives))
+    return reads
 
 
 def _name(work: Workspace, name: TableName | str) -> str:
