@@ -140,6 +140,29 @@ def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, monkeypatch: pytest.Mo
         assert CompileCache.open(root).records == {}
 
 
+def test_a_small_change_is_kept_beside_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
+    root = write_project(tmp_path / "shop", {f"models/bronze/m{i}.sql": "select 1 as id" for i in range(40)})
+    cache = CompileCache.open(root)
+    compiled(root, cache)
+    cache.save()
+    assert cache.file is not None
+    whole = cache.file.read_bytes()
+    for text in ("select 2 as id", "select 3 as id"):
+        write_project(root, {"models/bronze/m7.sql": text})
+        (root / "models/bronze/m8.sql").unlink(missing_ok=True)
+        cache = CompileCache.open(root)
+        assert recompiled(root, cache) == {"models/bronze/m7.sql"}
+        cache.save()
+    assert cache.file is not None
+    assert cache.file.read_bytes() == whole
+    again = CompileCache.open(root)
+    assert len(again.records) == 39
+    assert recompiled(root, again) == set()
+    cache.file.with_suffix(".changes").write_bytes(b"nonsense")
+    assert recompiled(root, CompileCache.open(root)) == {"models/bronze/m7.sql"}
+
+
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "home").write_text("a file where the folder would be")
     monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))

@@ -38,7 +38,7 @@ def told(root: Path, files: dict[str, str]) -> list[str]:
         ("-- @kind: merge\n-- @unique_key: a b\nselect 1 as a", ["InvalidSetting x.sql:2:4"]),
         ("-- @kind: merge\n-- @unique_key id\nselect 1 as id", ["MalformedDirective x.sql:2:4"]),
         (
-            "{% set s %}a,b{% endset %}\nselect {% for n in s.split(',') %}1 as {{ n }}, {% endfor %}\n  nothing from bronze.a",
+            "{% set s %}a,b{% endset %}\nselect {% for n in s.split(',') %}1 {{ n }}, {% endfor %}\n  no from bronze.a",
             ["UnknownColumn x.sql:3:3"],
         ),
         (

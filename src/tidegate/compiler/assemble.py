@@ -55,7 +55,7 @@ class CompiledModels(Mapping[TableName, CompiledModel]):
 
 def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
-    inlined = list(ephemeral_through(work, draft))
+    inlined = ephemeral_through(work, draft)
     names = draft.names.union(*(found.names for found in inlined))
     return CompiledModel(
         model=draft.model,

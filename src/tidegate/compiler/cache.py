@@ -7,9 +7,11 @@ import os
 import pickle
 import sys
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import sqlglot
 from blake3 import blake3
@@ -38,7 +40,8 @@ class CompileCache:
 
     file: Path | None = None
     records: dict[str, Record] = field(default_factory=dict)
-    changed: bool = False
+    _base: str = ""
+    _changes: dict[str, Record | None] = field(default_factory=dict)
 
     @classmethod
     def open(cls, root: Path) -> CompileCache:
@@ -49,32 +52,62 @@ class CompileCache:
             # There is no home.
             return cls()
         try:
-            version, records = pickle.loads(file.read_bytes())
+            version, base, records = pickle.loads(file.read_bytes())
         except Exception:
             # Whatever a damaged or older file holds, it is only a cache.
             return cls(file)
-        return cls(file, records if version == _version() else {})
+        if version != _version():
+            return cls(file)
+        cache = cls(file, records, base)
+        cache._read_changes()
+        return cache
 
     def put(self, name: str, record: Record) -> None:
-        self.records[name] = record
-        self.changed = True
+        self.records[name] = self._changes[name] = record
 
-    def keep_only(self, names: set[str]) -> None:
+    def keep_only(self, names: Collection[str]) -> None:
         for name in self.records.keys() - names:
             del self.records[name]
-            self.changed = True
+            self._changes[name] = None
 
     def save(self) -> None:
-        if self.file is None or not self.changed:
+        """The few records that changed go to a file of their own; the whole is written when they are many."""
+        if self.file is None or not self._changes:
             return
-        content = pickle.dumps((_version(), self.records), pickle.HIGHEST_PROTOCOL)
         with contextlib.suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self.file.parent)
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            os.replace(temporary, self.file)
-        self.changed = False
+            if self._base and len(self._changes) <= len(self.records) // 20:
+                _write(self._changes_file, (self._base, self._changes))
+                return
+            self._base, self._changes = uuid4().hex, {}
+            _write(self.file, (_version(), self._base, self.records))
+
+    @property
+    def _changes_file(self) -> Path:
+        assert self.file is not None
+        return self.file.with_suffix(".changes")
+
+    def _read_changes(self) -> None:
+        try:
+            base, changes = pickle.loads(self._changes_file.read_bytes())
+        except Exception:
+            return
+        if base != self._base:
+            return
+        self._changes = changes
+        for name, record in changes.items():
+            if record is None:
+                self.records.pop(name, None)
+            else:
+                self.records[name] = record
+
+
+def _write(file: Path, content: object) -> None:
+    """Whole or not at all, whoever else writes it."""
+    handle, temporary = tempfile.mkstemp(dir=file.parent)
+    with os.fdopen(handle, "wb") as stream:
+        pickle.dump(content, stream, pickle.HIGHEST_PROTOCOL)
+    os.replace(temporary, file)
 
 
 def _version() -> str:

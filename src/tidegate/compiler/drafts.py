@@ -184,6 +184,7 @@ class Workspace:
     models: Mapping[TableName, Draft]
     unread: frozenset[str]
     """Models, by their short names, with a setting that could not be understood."""
+    ephemeral: frozenset[TableName]
 
     @classmethod
     def of(cls, project: Project, settings: Settings, outside: Outside, cli_vars: Mapping[str, object]) -> Workspace:
@@ -195,7 +196,8 @@ class Workspace:
         variables = {**settings.vars, **cli_vars}
         unread = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
         templates = templates_of(project.macros)
-        return cls(project, settings, outside, tables, variables, templates, drafts, models, unread)
+        ephemeral = frozenset(t for t, d in models.items() if d.model.settings.materialized is Materialized.EPHEMERAL)
+        return cls(project, settings, outside, tables, variables, templates, drafts, models, unread, ephemeral)
 
     @property
     def sound(self) -> Iterator[Draft]:

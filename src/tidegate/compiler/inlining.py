@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.names import TableName
-from tidegate.project import Materialized
 
 __all__ = ["ephemeral_through", "tables_through", "zones_through"]
 
 
-def ephemeral_through(work: Workspace, draft: Draft) -> Iterator[Draft]:
+def ephemeral_through(work: Workspace, draft: Draft) -> list[Draft]:
     """Every ephemeral model that becomes part of the draft's query, each once, in order of name."""
-    seen: dict[TableName, Draft] = {}
+    if work.ephemeral.isdisjoint(draft.tables):
+        return []
+    seen: set[TableName] = set()
     waiting = list(draft.tables)
     while waiting:
         table = waiting.pop()
-        found = work.models.get(table)
-        if found is None or table in seen or found.model.settings.materialized is not Materialized.EPHEMERAL:
-            continue
-        seen[table] = found
-        waiting += found.tables
-    return iter(seen[table] for table in sorted(seen))
+        if table in work.ephemeral and table not in seen:
+            seen.add(table)
+            waiting += work.models[table].tables
+    return [work.models[table] for table in sorted(seen)]
 
 
 def tables_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
     """The models with a table or view that the query reads."""
-    inlined = list(ephemeral_through(work, draft))
+    inlined = ephemeral_through(work, draft)
+    if not inlined:
+        return frozenset(draft.tables)
     named = set(draft.tables).union(*(found.tables for found in inlined))
-    return frozenset(named - {found.model.table for found in inlined})
+    return frozenset(named - work.ephemeral)
 
 
 def zones_through(work: Workspace, draft: Draft) -> frozenset[str]:
