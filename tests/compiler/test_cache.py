@@ -142,7 +142,7 @@ def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_small_change_is_kept_beside_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "home"))
-    root = write_project(tmp_path / "shop", {f"models/bronze/m{i}.sql": "select 1 as id" for i in range(40)})
+    root = write_project(tmp_path / "shop", {f"models/bronze/m{i}.sql": "select 1 as id" for i in range(80)})
     cache = CompileCache.open(root)
     compiled(root, cache)
     cache.save()
@@ -157,7 +157,7 @@ def test_a_small_change_is_kept_beside_the_rest(tmp_path: Path, monkeypatch: pyt
     assert cache.file is not None
     assert cache.file.read_bytes() == whole
     again = CompileCache.open(root)
-    assert len(again.records) == 39
+    assert len(again.records) == 79
     assert recompiled(root, again) == set()
     cache.file.with_suffix(".changes").write_bytes(b"nonsense")
     assert recompiled(root, CompileCache.open(root)) == {"models/bronze/m7.sql"}
