@@ -66,6 +66,7 @@ class QueryFacts:
     joins: tuple[JoinFact, ...]
     groupings: tuple[Grouping, ...]
     both_ways: tuple[str, int] | None
+    ctes: frozenset[str]
     star: bool
 
     @property
@@ -85,6 +86,7 @@ def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
         joins=tuple(_joins(query)),
         groupings=tuple(_groupings(query)),
         both_ways=_both_ways(query),
+        ctes=frozenset(cte.alias.lower() for cte in query.nodes[exp.CTE]),
         star=takes_all_columns(query.tree, {call.placeholder for call in landings}),
     )
 

@@ -101,6 +101,7 @@ def parse_query(text: str) -> Query | SqlFault:
 
 _WANTED = (
     exp.Table,
+    exp.CTE,
     exp.Join,
     exp.Cast,
     exp.TryCast,

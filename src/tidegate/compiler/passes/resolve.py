@@ -75,6 +75,8 @@ def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
     suggestion = did_you_mean(tuple(name for name in work.tables.near(parts) if name != own))
     if len(parts) == 1 and "." in name:
         suggestion = "quote each part on its own: " + ".".join(f"`{part}`" for part in name.split("."))
+    elif len(parts) == 1 and _is_defined_elsewhere(name, suggestion, rendering):
+        suggestion = f"'{name}' is defined in a WITH clause, but not before this place or not around it: move it up"
     elif len(parts) == 1 and suggestion is None:
         suggestion = "write layer.name, or define it in a WITH clause"
     elif len(parts) == 2 and parts[0].lower() in _FILE_FORMATS and suggestion is None:
@@ -83,3 +85,9 @@ def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
         message = f"'{name}' is not a table name: write layer.name or namespace.layer.name"
     place = work.place(draft, rendering.later, reference.start)
     return work.error(draft, "UnknownDependency", message, place, suggestion)
+
+
+def _is_defined_elsewhere(name: str, suggestion: str | None, rendering: Rendering) -> bool:
+    """A CTE that is read before it is defined, unless a table of that name is likely to be meant."""
+    known = rendering.facts is not None and name.lower() in rendering.facts.ctes
+    return known and f".{name.lower()}" not in (suggestion or "").lower()
