@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -318,3 +318,33 @@ def test_a_project_with_errors_still_shows_what_is_sound(shop: Path, tidegate: C
     assert told.code == 0
     assert "`tidegate compile` shows them" in told.err
     assert "A model with errors is left out" in tidegate("lineage", "gold.bad").err
+
+
+@pytest.fixture
+def odd(compiled: Compiled) -> Show:
+    """A column whose name holds a dot, a backtick, an escape sequence and a line break."""
+    name = "a.b`c\x1b[31m\nd"
+    model = replace(
+        compiled.models[table("gold.odd")],
+        relation=relation(**{name: BIGINT}),
+        edges=(Edge(name, Origin("shop.silver.orders", name), EdgeKind.IDENTITY),),
+        conditions=(Origin("shop.silver.orders", name),),
+    )
+    changed = replace(compiled, models={**compiled.models, table("gold.odd"): model})
+    graph = LineageGraph.of(changed)
+    return lambda text: view(changed, graph, find_target(text, changed, graph), Direction.UP, None)
+
+
+@pytest.mark.parametrize("lines", [text_lines, mermaid_lines, dot_lines])
+@pytest.mark.parametrize("name", ["gold.odd", "gold.`odd`.`a.b``c\x1b[31m\nd`"])
+def test_no_name_controls_the_terminal(odd: Show, name: str, lines: Callable[[View], Iterator[str]]) -> None:
+    told = list(lines(odd(name)))
+    assert all(line.isprintable() for line in told)
+    assert any("x1b[31m" in line for line in told)
+
+
+def test_a_name_in_backticks_may_hold_dots(odd: Show) -> None:
+    assert odd("gold.odd.`a.b``c\x1b[31m\nd`").column == "a.b`c\x1b[31m\nd"
+    assert odd("`gold`.`odd`").column is None
+    with pytest.raises(SelectionError):
+        odd("gold.`odd")

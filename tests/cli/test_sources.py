@@ -125,3 +125,36 @@ def test_the_doctor_says_how_to_fix_a_source(project: Path, tidegate: Call) -> N
     assert "the key or secret is wrong (HTTP 401: no)" in broken
     assert fix == "       fix: correct api_key and api_secret of the source"
     assert SECRET not in told.out + told.err
+
+
+def test_a_listing_with_debug_shows_the_traceback_of_what_failed(project: Path, tidegate: Call) -> None:
+    declare(project, fivetran(f"http://127.0.0.1:{free_port()}"))
+    assert "Traceback" not in tidegate("ls", "--sources").err
+    told = tidegate("ls", "--sources", "--debug").err
+    assert "Traceback (most recent call last):" in told
+    assert "tidegate/sources/rest.py" in told
+    assert told.index("Traceback") < told.index("error: source 'ft': cannot be reached")
+    assert SECRET not in told
+
+
+def test_every_name_is_written_as_a_query_writes_it(project: Path, tidegate: Call) -> None:
+    schemas = {"s-1": {"tables": {"a`b": {}}}, "größe": {"tables": {"t": {}}}}
+
+    def odd(request: Request) -> Reply:
+        items = [{"id": "c"}] if request.path == "/v1/connections" else []
+        return Reply({"data": {"items": items, "schemas": schemas}})
+
+    with serving(odd) as server:
+        declare(project, fivetran(server.url))
+        out = tidegate("ls", "--sources").out
+    assert "ft.`s-1`.`a``b`" in out
+    assert "ft.`größe`.t" in out
+
+
+def test_the_doctor_looks_for_the_driver_only_where_a_database_is_read(project: Path, tidegate: Call) -> None:
+    def jars() -> list[str]:
+        return [c["detail"] for c in tidegate("doctor", "--json").document["checks"] if c["name"] == "jar"]
+
+    assert not any("postgresql" in jar for jar in jars())
+    declare(project, f'[sources.erp]\nkind = "database"\nurl = "postgresql://127.0.0.1:{free_port()}/shop"\n')
+    assert any("postgresql" in jar for jar in jars())

@@ -13,11 +13,16 @@ from uuid import UUID
 
 import pytest
 
-from tests.compiler.projects import Built, build
+from tests.compiler.projects import Built, build, write_project
+from tidegate.compiler import compile_project
 from tidegate.compiler.values import Edge, EdgeKind, Origin
+from tidegate.config import load_settings
 from tidegate.datatypes import ANY, BIGINT, DATE, NOTHING_KNOWN, Column, Relation
 from tidegate.jsontext import json_text
+from tidegate.names import TableName
+from tidegate.project import load_project
 from tidegate.runs.openlineage import run_events
+from tidegate.sources import Discovery, SourceTable, known_tables
 from tidegate.state import ModelRunRecord, RunRecord
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
@@ -190,3 +195,64 @@ def test_a_landing_zone_is_a_folder_and_what_is_not_known_is_left_out(shop: Buil
     assert "outputFacets" not in view["outputs"][0]
     gone = events(shop, ended("gold.gone"))[2]
     assert (gone["job"]["name"], gone["inputs"]) == ("shop.gold.gone", [])
+
+
+SOURCES = """
+[project]
+name = "shop"
+[sources.erp]
+kind = "database"
+url = "postgresql://db.example:6543/sales"
+[sources.crm]
+kind = "catalog"
+catalog_path = "other/catalog.db"
+warehouse = "other/warehouse"
+namespace = "club"
+[sources.all]
+kind = "catalog"
+catalog_path = "other/catalog.db"
+warehouse = "other/warehouse"
+[sources.hand]
+kind = "manual"
+[sources.hand.tables."public.things"]
+columns = { id = "bigint", name = "string" }
+"""
+
+
+def test_a_table_of_a_source_is_known_as_whoever_writes_it_names_it(tmp_path: Path) -> None:
+    tables = {
+        "erp.public.orders": ("postgres://db.example:6543", "sales.public.orders"),
+        "crm.silver.people": ((tmp_path / "other/warehouse").as_uri(), "club.silver.people"),
+        "all.club.silver.people": ((tmp_path / "other/warehouse").as_uri(), "club.silver.people"),
+        "hand.public.things": ("hand", "public.things"),
+    }
+    names = ("erp.public.orders", "crm.silver.people", "all.`club.silver`.people", "hand.public.things")
+    query = "SELECT " + ", ".join(f"t{n}.id AS id{n}" for n in range(4)) + " FROM "
+    query += " CROSS JOIN ".join(f"{name} t{n}" for n, name in enumerate(names))
+    write_project(tmp_path, {"tidegate.toml": SOURCES, "models/silver/a.sql": query})
+    settings = load_settings(tmp_path, env={})
+    found = [
+        TableName("erp", "public", "orders"),
+        TableName("crm", "silver", "people"),
+        TableName("all", "club.silver", "people"),
+    ]
+    known = tuple(SourceTable(name, Relation((Column("id", BIGINT),)), name.namespace, "any") for name in found)
+    discovery = Discovery((*known, *known_tables(settings, names={"hand"}).tables))
+    compiled = compile_project(load_project(settings), settings, {}, {}, discovery)
+    run = RunRecord("run-1", "shop", "run", "run-1", "run", NOON, "success", NOON)
+    told = list(run_events(compiled, settings, run, [ended("silver.a")], discovery))
+    for event in told:
+        check_event(event)
+    event = told[2]
+    assert {(read["namespace"], read["name"]) for read in event["inputs"]} == set(tables.values())
+    schemas = {read["name"]: read["facets"]["schema"]["fields"] for read in event["inputs"]}
+    assert schemas["public.things"] == [{"name": "id", "type": "bigint"}, {"name": "name", "type": "string"}]
+    fields = event["outputs"][0]["facets"]["columnLineage"]["fields"]
+    origins = [(f["namespace"], f["name"]) for c in sorted(fields) for f in fields[c]["inputFields"]]
+    assert origins == list(tables.values())
+
+
+def test_without_a_discovery_the_sources_are_as_they_last_said(tmp_path: Path) -> None:
+    shop = build(tmp_path, {"tidegate.toml": SOURCES, "models/silver/a.sql": "SELECT id FROM hand.public.things\n"})
+    (read,) = events(shop, ended("silver.a"))[2]["inputs"]
+    assert [field["name"] for field in read["facets"]["schema"]["fields"]] == ["id", "name"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -71,3 +74,109 @@ def test_a_table_of_another_lake_is_read(make_project: Callable[[str], ProjectFo
     result = other.run()
     assert result.exit_code == 0, result.materializations
     assert other.rows("silver.people") == [(1, 2), (2, 4)]
+
+
+def test_a_view_of_another_lake_is_read_whether_its_namespace_is_left_out_or_not(
+    make_project: Callable[[str], ProjectFolder],
+) -> None:
+    shop, other = make_project("shop"), make_project("other")
+    shop.model("bronze.people", "SELECT id FROM range(3)")
+    shop.model("silver.grown", "SELECT id + 18 AS id FROM bronze.people", materialized="view")
+    result = shop.run()
+    assert result.exit_code == 0, result.materializations
+    lake = shop.root / ".tidegate"
+    place = f'kind = "catalog"\ncatalog_path = "{lake}/catalog.db"\nwarehouse = "{lake}/warehouse"\n'
+    other.file(
+        "tidegate.toml",
+        f'[project]\nname = "other"\n[sources.crm]\n{place}namespace = "shop"\n[sources.whole]\n{place}',
+    )
+    other.model("gold.a", "SELECT id FROM crm.silver.grown")
+    other.model("gold.b", "SELECT id FROM whole.`shop.silver`.grown")
+    result = other.run()
+    assert result.exit_code == 0, result.materializations
+    assert other.rows("gold.a") == other.rows("gold.b") == [(18,), (19,), (20,)]
+
+
+def test_a_run_reads_a_database_as_the_user_that_libpq_finds(
+    shop: ProjectFolder, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.execute(
+        "create role reader login password 'correct horse'",
+        "create table public.mine (who text)",
+        "insert into public.mine values ('yes')",
+        "grant select on public.mine to reader",
+    )
+    monkeypatch.setenv("PGUSER", "reader")
+    monkeypatch.setenv("PGPASSWORD", "correct horse")
+    address = f"postgresql://127.0.0.1:{postgres.port}/postgres"
+    shop.file("tidegate.toml", f'[project]\nname = "shop"\n[sources.erp]\nkind = "database"\nurl = "{address}"\n')
+    shop.model("silver.mine", "SELECT who FROM erp.public.mine")
+    result = shop.run()
+    assert result.exit_code == 0, result.materializations
+    assert shop.rows("silver.mine") == [("yes",)]
+
+
+def test_only_the_sources_that_the_run_reads_must_answer(make_project: Callable[[str], ProjectFolder]) -> None:
+    shop, other = make_project("shop"), make_project("other")
+    shop.model("bronze.people", "SELECT id FROM range(3)")
+    assert shop.run().exit_code == 0
+    lake = shop.root / ".tidegate"
+    other.file(
+        "tidegate.toml",
+        f'[project]\nname = "other"\n[sources.crm]\nkind = "catalog"\nnamespace = "shop"\n'
+        f'catalog_path = "{lake}/catalog.db"\nwarehouse = "{lake}/warehouse"\n',
+    )
+    other.model("silver.own", "SELECT 1 AS id")
+    other.model("silver.people", "SELECT id FROM crm.bronze.people")
+    assert other.run("silver.own").exit_code == 0
+    (lake / "catalog.db").rename(lake / "away.db")
+    assert other.run("silver.own", full_refresh=True).exit_code == 0
+    with pytest.raises(SourceError, match="source 'crm': its catalog is not there"):
+        other.run()
+    assert other.branches() == []
+
+
+def test_a_table_named_by_hand_that_is_nowhere_stops_the_run_before_any_work(shop: ProjectFolder) -> None:
+    shop.file("tidegate.toml", '[project]\nname = "shop"\n[sources.erp]\nkind = "manual"\ntables = ["public.orders"]\n')
+    shop.model("silver.first", "SELECT 1 AS id")
+    shop.model("silver.orders", "SELECT id FROM erp.public.orders")
+    with pytest.raises(SourceError) as stopped:
+        shop.run()
+    assert stopped.value.message == "source 'erp': the table erp.public.orders is not in the lake"
+    assert "spark.sql.catalog.erp" in str(stopped.value.remedy)
+    assert shop.main.heads() == {}
+    result = shop.run("silver.first")
+    assert result.exit_code == 0, result.materializations
+
+
+def test_a_quality_test_may_read_a_source_that_no_model_reads(shop: ProjectFolder, postgres: Postgres) -> None:
+    """In a process of its own: of a driver that comes to a running Spark one thread knows, and tests have theirs."""
+    postgres.execute("create table public.limits (most bigint)", "insert into public.limits values (5)")
+    address = f"postgresql://postgres@127.0.0.1:{postgres.port}/postgres"
+    own = (shop.root / "tidegate.toml").read_text()
+    shop.file("tidegate.toml", f'{own}[sources.erp]\nkind = "database"\nurl = "{address}"\n')
+    shop.file("models/silver/a/pipeline.sql", "SELECT 3L AS n\n")
+    test = "SELECT n FROM {{ this }} JOIN erp.public.limits ON n > most\n"
+    shop.file("models/silver/a/tests/quality/within_limits.sql", test)
+    command = [sys.executable, "-m", "tidegate", "run", "--json", "--project", str(shop.root)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [check["status"] for check in json.loads(done.stdout)["check_results"]] == ["passed"]
+
+
+def test_a_namesake_in_the_lake_does_not_make_a_model_skip(
+    make_project: Callable[[str], ProjectFolder], postgres: Postgres
+) -> None:
+    """The table was once made by a model of the lake; the source took over its name."""
+    shop = make_project("shop")
+    shop.file("models/erp/public/rates.sql", "SELECT 1L AS rate\n")
+    assert shop.run().exit_code == 0
+    (shop.root / "models/erp/public/rates.sql").unlink()
+    postgres.execute("create table public.rates (rate bigint)", "insert into public.rates values (10)")
+    address = f"postgresql://postgres@127.0.0.1:{postgres.port}/postgres"
+    shop.file("tidegate.toml", f'[project]\nname = "shop"\n[sources.erp]\nkind = "database"\nurl = "{address}"\n')
+    shop.model("silver.rates", "SELECT rate FROM erp.public.rates")
+    assert shop.run().exit_code == 0
+    postgres.execute("update public.rates set rate = 20")
+    assert shop.run().exit_code == 0
+    assert shop.rows("silver.rates") == [(20,)]

@@ -12,6 +12,7 @@ import pytest
 from tidegate.config import CatalogSource
 from tidegate.errors import FailureKind, SourceError
 from tidegate.lake import EmbeddedCatalog
+from tidegate.names import TableName
 from tidegate.sources.catalog import CatalogDiscoverer
 from tidegate.sources.port import SourceTable
 from tidegate.sources.sqlite_catalog import SqliteCatalog
@@ -151,3 +152,27 @@ def test_a_lake_of_tidegate_without_tables_is_an_empty_source(tmp_path: Path) ->
     EmbeddedCatalog(tmp_path / "catalog.db", tmp_path / "warehouse").head()
     source = CatalogSource("own", tmp_path / "catalog.db", tmp_path / "warehouse")
     assert discovered(source) == {}
+
+
+def test_what_is_neither_table_nor_view_is_left_out(other: CatalogSource, tmp_path: Path) -> None:
+    copy = tmp_path / "catalog.db"
+    copy.write_bytes(other.catalog_path.read_bytes())
+    with closing(sqlite3.connect(copy)) as db:
+        if "iceberg_type" not in {row[1] for row in db.execute("PRAGMA table_info(iceberg_tables)")}:
+            db.execute("ALTER TABLE iceberg_tables ADD COLUMN iceberg_type TEXT")
+        db.execute("UPDATE iceberg_tables SET iceberg_type = 'FUNCTION' WHERE table_name = 'orders'")
+        db.commit()
+    assert list(discovered(replace(other, catalog_path=copy))) == ["shop.gold revenue"]
+
+
+def test_everything_is_pinned_under_its_full_name_and_below_the_namespace_under_its_short_one(
+    other: CatalogSource,
+) -> None:
+    source = replace(other, namespace="shop")
+    pinned = CatalogDiscoverer(source, SqliteCatalog(source)).all_pointers()
+    assert sorted((table.layer, table.name) for table in pinned) == [
+        ("gold", "revenue"),
+        ("shop.gold", "revenue"),
+        ("silver", "orders"),
+    ]
+    assert pinned[TableName("lake2", "gold", "revenue")] == pinned[TableName("lake2", "shop.gold", "revenue")]

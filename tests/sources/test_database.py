@@ -14,11 +14,12 @@ import pytest
 from psycopg import sql
 
 from tests.sources.postgres import Postgres, free_port
-from tidegate.config import DatabaseSource, Secret
+from tidegate.config import DatabaseSource, Secret, Settings, load_settings
 from tidegate.datatypes import Column, parse_type
 from tidegate.errors import FailureKind, SourceError
 from tidegate.sources.database import DatabaseDiscoverer
 from tidegate.sources.failures import as_failure
+from tidegate.sources.reading import readable
 
 CASES = Path(__file__).parents[1] / "cases" / "sources" / "postgres_types.txt"
 PASSWORD = "hunter22"
@@ -202,3 +203,56 @@ def test_a_statement_that_takes_too_long_is_given_up(shop: DatabaseSource, postg
             DatabaseDiscoverer(source).discover()
     assert caught.value.kind is FailureKind.TIMEOUT
     assert "in time" in caught.value.message
+
+
+@pytest.mark.parametrize("way", ["variables", "file"])
+def test_spark_reads_as_the_user_that_libpq_finds(
+    shop: DatabaseSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("PGUSER", "app")
+    if way == "variables":
+        monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    else:
+        file = tmp_path / "pgpass"
+        file.write_text(f"127.0.0.1:{shop.port}:shop:app:{PASSWORD}\n")
+        file.chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(file))
+    source = replace(shop, user=None, password=None)
+    assert DatabaseDiscoverer(source).ping().detail.endswith(" as app")
+    with readable(settings_with(tmp_path, source), ["crm"]) as conf:
+        told = {key.rpartition(".")[2]: value for key, value in conf.items()}
+    assert (told["user"], told["password"]) == ("app", PASSWORD)
+
+
+def test_a_user_without_a_password_is_handed_on_without_one(shop: DatabaseSource, tmp_path: Path) -> None:
+    source = replace(shop, user="postgres", password=None)
+    with readable(settings_with(tmp_path, source), ["crm", "nobody"]) as conf:
+        assert conf["spark.sql.catalog.crm.user"] == "postgres"
+        assert "spark.sql.catalog.crm.password" not in conf
+
+
+def test_what_the_settings_say_is_handed_on_without_asking(shop: DatabaseSource, tmp_path: Path) -> None:
+    source = replace(shop, port=free_port())
+    with readable(settings_with(tmp_path, source), ["crm"]) as conf:
+        assert conf["spark.sql.catalog.crm.password"] == PASSWORD
+    nobody = settings_with(tmp_path, replace(source, password=None))
+    with pytest.raises(SourceError, match="source 'crm': the database cannot be reached"), readable(nobody, ["crm"]):
+        pass
+
+
+def test_a_ping_that_was_too_short_does_not_advise_a_longer_timeout(
+    shop: DatabaseSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tidegate.sources.database.PING_SECONDS", 1.0)
+    with silent_server() as port:
+        slow = DatabaseDiscoverer(replace(shop, port=port)).ping().failure
+        short = DatabaseDiscoverer(replace(shop, port=port, timeout=timedelta(seconds=1))).ping().failure
+    assert slow is not None
+    assert short is not None
+    assert "raise 'timeout'" not in str(slow.remedy)
+    assert "raise 'timeout'" in str(short.remedy)
+
+
+def settings_with(root: Path, source: DatabaseSource) -> Settings:
+    (root / "tidegate.toml").write_text('[project]\nname = "shop"\n')
+    return replace(load_settings(root, env={}), sources={source.name: source})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Callable
@@ -17,8 +18,9 @@ from tests.sources.rest_server import KEY, SECRET, Reply, Request, serving
 from tidegate.config import Settings, load_settings
 from tidegate.datatypes import Column, Relation, parse_type, struct
 from tidegate.errors import FailureKind
-from tidegate.sources import Discovery, discover_all, known_tables
+from tidegate.sources import Discovery, known_tables
 from tidegate.sources.cache import cache_file
+from tidegate.sources.failures import as_failure
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 MANUAL = """
@@ -67,7 +69,7 @@ def at(moment: datetime) -> Callable[[], datetime]:
 
 
 def test_tables_named_by_hand_have_the_columns_that_were_declared(tmp_path: Path) -> None:
-    found = discover_all(settings_of(tmp_path, MANUAL))
+    found = known_tables(settings_of(tmp_path, MANUAL))
     assert {str(t.table): t.relation for t in found.tables} == {
         "erp.public.notes": Relation(complete=False),
         "erp.public.orders": Relation(
@@ -79,7 +81,7 @@ def test_tables_named_by_hand_have_the_columns_that_were_declared(tmp_path: Path
 
 def test_a_source_that_fails_does_not_hide_the_others(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, fivetran("down", f"http://127.0.0.1:{free_port()}") + MANUAL)
-    found = discover_all(settings)
+    found = known_tables(settings)
     assert names(found) == ["erp.public.notes", "erp.public.orders"]
     (failure,) = found.failures
     assert (failure.source, failure.kind) == ("down", FailureKind.CONNECTION_FAILED)
@@ -96,7 +98,7 @@ def test_sources_are_asked_side_by_side(tmp_path: Path) -> None:
 
     with serving(answer) as server:
         text = "".join(fivetran(name, server.url) for name in ("a", "b", "c"))
-        assert discover_all(settings_of(tmp_path, text)) == Discovery()
+        assert known_tables(settings_of(tmp_path, text)) == Discovery()
 
 
 def test_what_nobody_expected_is_told_as_a_failure_of_its_source(
@@ -106,7 +108,7 @@ def test_what_nobody_expected_is_told_as_a_failure_of_its_source(
         raise RuntimeError(f"odd, with {SECRET} in it\nand more")
 
     monkeypatch.setattr("tidegate.sources.fivetran.FivetranDiscoverer.discover", broken)
-    (failure,) = discover_all(settings_of(tmp_path, fivetran("ft", "http://localhost"))).failures
+    (failure,) = known_tables(settings_of(tmp_path, fivetran("ft", "http://localhost"))).failures
     assert failure.message == "source 'ft': unexpected error: RuntimeError: odd, with *** in it"
     assert failure.kind is FailureKind.UNKNOWN
     assert failure.__cause__ is None
@@ -210,3 +212,60 @@ def test_the_cache_keeps_types_and_no_secret(tmp_path: Path, monkeypatch: pytest
     assert KEY not in text
     assert SECRET not in text
     assert json.loads(text)["found_at"] == NOON.isoformat()
+
+
+@pytest.mark.parametrize("had", [(), ("orders",)])
+def test_a_source_that_failed_is_left_alone_for_a_while(tmp_path: Path, had: tuple[str, ...]) -> None:
+    account = Account(had)
+    with serving(account) as server:
+        settings = settings_of(tmp_path, fivetran("ft", server.url, 'discover_ttl = "0s"'))
+        if had:
+            known_tables(settings, clock=at(NOON - timedelta(hours=1)))
+        account.down = True
+        failed = known_tables(settings, clock=at(NOON))
+        assert bool(failed.warnings) == bool(had) != bool(failed.failures)
+        asked, account.down = len(server.requests), False
+        assert known_tables(settings, clock=at(NOON + timedelta(seconds=29))) == failed
+        assert len(server.requests) == asked
+        assert not known_tables(settings, refresh=True, clock=at(NOON + timedelta(seconds=29))).failures
+        account.tables = ("orders", "new")
+        assert names(known_tables(settings, clock=at(NOON + timedelta(seconds=31)))) == ["ft.s.new", "ft.s.orders"]
+
+
+def test_a_source_that_failed_is_asked_at_once_when_its_settings_changed(tmp_path: Path) -> None:
+    with serving(Account(down=True)) as closed, serving(Account()) as open_:
+        assert known_tables(settings_of(tmp_path, fivetran("ft", closed.url)), clock=at(NOON)).failures
+        settings = settings_of(tmp_path, fivetran("ft", open_.url))
+        assert names(known_tables(settings, clock=at(NOON))) == ["ft.s.orders"]
+
+
+def test_another_key_is_another_account(tmp_path: Path) -> None:
+    with serving(Account()) as server:
+        settings = settings_of(tmp_path, fivetran("ft", server.url))
+        known_tables(settings, clock=at(NOON))
+        other = load_settings(tmp_path, env={"KEY": "another-key", "SECRET": SECRET})
+        assert [failure.source for failure in known_tables(other, clock=at(NOON)).failures] == ["ft"]
+        same = load_settings(tmp_path, env={"KEY": KEY, "SECRET": "a new secret of the same account"})
+        assert names(known_tables(same, clock=at(NOON))) == ["ft.s.orders"]
+
+
+def test_only_the_named_sources_are_asked_and_it_is_said_who_was(tmp_path: Path) -> None:
+    with serving(Account()) as server:
+        settings = settings_of(tmp_path, MANUAL + fivetran("a", server.url) + fivetran("b", server.url))
+        found = known_tables(settings, clock=at(NOON), names={"erp", "a"})
+        assert (set(found.asked), set(found.remembered)) == ({"erp", "a"}, set())
+        again = known_tables(settings, clock=at(NOON))
+        assert (set(again.asked), set(again.remembered)) == ({"erp", "a", "b"}, {"a"})
+        left = again.without({"a", "erp"})
+        assert (names(left), set(left.asked), set(left.remembered)) == (["b.s.orders"], {"b"}, set())
+
+
+def test_a_key_and_secret_are_hidden_as_they_are_sent_too(tmp_path: Path) -> None:
+    source = settings_of(tmp_path, fivetran("ft", "http://localhost")).sources["ft"]
+    token = base64.b64encode(f"{KEY}:{SECRET}".encode()).decode()
+    told = as_failure(ValueError(f"Invalid header value b'Basic {token}'"), source)
+    assert told.message.endswith("Invalid header value b'Basic ***'")
+    harmless = RuntimeError("harmless")
+    assert as_failure(harmless, source).__cause__ is harmless
+    harmless.__cause__ = ValueError(f"deep down: {SECRET}")
+    assert as_failure(harmless, source).__cause__ is None

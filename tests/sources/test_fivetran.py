@@ -265,3 +265,38 @@ def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
     with serving(failing_first(1, Reply(b'{"data"', 200, {"Content-Length": "100"}))) as server:
         assert len(FivetranDiscoverer(source_at(server.url), clock.passing).discover()) == 3
     assert len(clock.pauses) == 1
+
+
+@pytest.mark.parametrize("level", ["schema", "table", "column"])
+def test_a_name_that_is_no_text_is_told(level: str) -> None:
+    column, table_, schema = ({"name_in_destination": 5 if level == at else at} for at in ("column", "table", "schema"))
+    schemas = {"s": {**schema, "tables": {"t": {**table_, "columns": {"c": column}}}}}
+
+    def answer(request: Request) -> Reply:
+        items = [{"id": "c"}] if request.path == "/v1/connections" else []
+        return Reply({"data": {"items": items, "schemas": schemas}})
+
+    with serving(answer) as server, pytest.raises(SourceError, match="unknown form"):
+        FivetranDiscoverer(source_at(server.url)).discover()
+
+
+@pytest.mark.parametrize(("seconds", "raise_it"), [(60, False), (10, True), (1, True)])
+def test_a_ping_does_not_advise_a_longer_timeout_that_would_not_help(seconds: float, raise_it: bool) -> None:
+    time = FakeTime()
+    with serving(lambda _: Reply({}, 429, {"Retry-After": "3600"})) as server:
+        ping = FivetranDiscoverer(source_at(server.url, seconds), time.passing).ping()
+        with pytest.raises(SourceError) as caught:
+            FivetranDiscoverer(source_at(server.url, seconds), time.passing).discover()
+    assert ping.failure is not None
+    assert ("raise 'timeout'" in str(ping.failure.remedy)) is raise_it
+    assert "raise 'timeout'" in str(caught.value.remedy)
+
+
+@pytest.mark.parametrize("before", range(100, 200, 20))
+def test_a_key_that_the_server_repeats_is_not_shown_in_part(before: int) -> None:
+    token = source_at("").token.reveal()
+    message = f"{'x' * before} {token} {KEY}:{SECRET} {'y' * 100}"
+    with serving(lambda _: Reply({"message": message}, 400)) as server:
+        ping = FivetranDiscoverer(source_at(server.url)).ping()
+    assert f"(HTTP 400: {'x' * before}" in ping.detail
+    assert not any(word[:5] in ping.detail for word in (token, SECRET))

@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.cli.context import Workspace
 from tidegate.cli.diagnostics import count_line
 from tidegate.cli.table import plural, size
 from tidegate.errors import TidegateError
+
+if TYPE_CHECKING:
+    from tidegate.spark.jars import Jar
 
 __all__ = ["Finding", "check_machine", "check_project", "check_spark"]
 
@@ -34,10 +38,12 @@ class Finding:
 
 
 def check_machine() -> Iterator[Finding]:
+    from tidegate.spark.jars import JARS
+
     yield _python()
     yield from _packages()
     yield _java()
-    yield from _jars()
+    yield from _jars(JARS)
 
 
 def _python() -> Finding:
@@ -70,10 +76,10 @@ def _java() -> Finding:
     return Finding("java", "ok", f"{java.version} in {java.home} ({java.origin})")
 
 
-def _jars() -> Iterator[Finding]:
+def _jars(jars: tuple[Jar, ...]) -> Iterator[Finding]:
     from tidegate.spark.jars import JarState, jars_status
 
-    for status in jars_status():
+    for status in jars_status(jars):
         if status.state is JarState.READY:
             yield Finding("jar", "ok", str(status.path))
         elif status.state is JarState.MISSING:
@@ -89,6 +95,7 @@ def check_project(workspace: Workspace) -> Iterator[Finding]:
     yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
     yield _place("catalog", settings.lake.catalog_path.parent, "[lake] catalog_path")
     yield _place("state", state_file.parent, "[state] url")
+    yield from _drivers(workspace)
     yield from _pings(workspace)
     yield _compile(workspace)
 
@@ -108,6 +115,14 @@ def _place(name: str, folder: Path, setting: str) -> Finding:
     if free < LITTLE_SPACE:
         return Finding(name, "warn", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
     return Finding(name, "ok", f"{folder} ({size(free)} free)")
+
+
+def _drivers(workspace: Workspace) -> Iterator[Finding]:
+    from tidegate.sources.reading import needs_driver
+    from tidegate.spark.jars import POSTGRES_JAR
+
+    if needs_driver(workspace.settings, workspace.settings.sources):
+        yield from _jars((POSTGRES_JAR,))
 
 
 def _pings(workspace: Workspace) -> Iterator[Finding]:

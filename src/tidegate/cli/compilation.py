@@ -13,6 +13,7 @@ from tidegate.cli.diagnostics import count_line, render_diagnostics
 from tidegate.cli.paint import Paint, plain
 from tidegate.cli.table import plural
 from tidegate.compiler import compile_project
+from tidegate.compiler.from_disk import sources_named
 from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity
 from tidegate.config import FILE_NAME
 from tidegate.errors import ConfigError, SelectionError
@@ -94,14 +95,15 @@ def _changes(
 
 def _past(workspace: Workspace, variables: Mapping[str, str], ref: str) -> Compiled:
     """The project as it was, over the lake and the sources of today."""
-    discovery = known_tables(workspace.settings)
     with at_git_ref(workspace.settings.root, ref) as folder:
         try:
             settings = settings_of_past(folder, workspace.settings)
         except ConfigError as error:
             message = f"the project as it was at '{ref}' cannot be read: {error.message.replace(str(folder), '')}"
             raise SelectionError(message, where=FILE_NAME, remedy="compare with another ref") from error
-        return compile_project(load_project(settings), settings, workspace.heads(), variables, discovery)
+        project = load_project(settings)
+        discovery = known_tables(settings, names=sources_named(project, settings, variables))
+        return compile_project(project, settings, workspace.heads(), variables, discovery)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tidegate.cli.lineage_view import Direction, Link, Node, View
 from tidegate.cli.paint import Paint, plain
+from tidegate.cli.table import clean
 from tidegate.compiler.lineage import Branch
 from tidegate.compiler.values import EdgeKind
 
@@ -17,9 +18,9 @@ _ROWS = "(rows)"
 def text_lines(view: View, paint: Paint = plain) -> Iterator[str]:
     """One column is a tree; a model is the trees of its columns below each other."""
     if view.column is None:
-        yield paint(view.table, "strong")
+        yield paint(clean(view.table), "strong")
         verb = "reads" if view.direction is Direction.UP else "read by"
-        yield f"  {verb}: {', '.join(view.tables) or 'nothing'}"
+        yield f"  {verb}: {clean(', '.join(view.tables)) or 'nothing'}"
         if not view.trees:
             yield "  its columns are not known"
     for tree, type_ in view.trees:
@@ -30,7 +31,7 @@ def text_lines(view: View, paint: Paint = plain) -> Iterator[str]:
 def _tree_lines(view: View, tree: Branch, type_: str | None, paint: Paint) -> Iterator[str]:
     indent = "" if view.column is not None else "  "
     name = f"{view.table}.{tree.column}" if view.column is not None else tree.column
-    yield f"{indent}{paint(name, 'strong')}{paint(f'  {type_}', 'quiet') if type_ else ''}"
+    yield f"{indent}{paint(clean(name), 'strong')}{paint(f'  {clean(type_)}', 'quiet') if type_ else ''}"
     if tree.branches:
         yield from (f"{indent}{line}" for line in _branch_lines(view, tree.branches, paint))
     elif view.column is not None:
@@ -44,7 +45,7 @@ def _branch_lines(view: View, branches: Iterable[Branch], paint: Paint, indent: 
         joint, below = ("└─ ", "   ") if branch is last else ("├─ ", "│  ")
         node = view.node(branch)
         kind = f"{branch.kind}, shown above" if branch.repeated else str(branch.kind)
-        yield f"{indent}{joint}{node.table}.{node.column}  {paint(f'({kind})', 'quiet')}"
+        yield f"{indent}{joint}{clean(f'{node.table}.{node.column}')}  {paint(f'({kind})', 'quiet')}"
         if branch.branches:
             yield from _branch_lines(view, branch.branches, paint, indent + below)
 
@@ -55,9 +56,9 @@ def _condition_lines(view: View) -> Iterator[str]:
     yield ""
     if view.direction is Direction.UP:
         names = ", ".join(f"{node.table}.{node.column}" for node in view.conditions)
-        yield f"which rows {view.table} has is decided by: {names}"
+        yield clean(f"which rows {view.table} has is decided by: {names}")
     else:
-        yield f"it decides which rows these have: {', '.join(node.table for node in view.conditions)}"
+        yield clean(f"it decides which rows these have: {', '.join(node.table for node in view.conditions)}")
 
 
 def mermaid_lines(view: View) -> Iterator[str]:
@@ -109,9 +110,9 @@ def _is_about_rows(link: Link) -> bool:
 
 
 def _mermaid(text: str) -> str:
-    return text.replace("#", "#35;").replace('"', "#quot;")
+    return clean(text).replace("#", "#35;").replace('"', "#quot;")
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = clean(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

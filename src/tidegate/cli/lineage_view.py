@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,10 @@ from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest
 
 __all__ = ["Direction", "Link", "Node", "Target", "View", "find_target", "view"]
+
+_ONE = r"(?:`((?:[^`]|``)+)`|([^`.]+))"
+_PART = re.compile(_ONE)
+_NAME = re.compile(rf"{_ONE}(?:\.{_ONE})*")
 
 
 class Direction(StrEnum):
@@ -112,21 +117,32 @@ def _end(node: Node) -> Mapping[str, str | None]:
 
 
 def find_target(text: str, compiled: Compiled, graph: LineageGraph) -> Target:
-    """`silver.orders`, `silver.orders.amount`, `landing:orders`, each with or without the namespace."""
+    """`silver.orders`, `silver.orders.amount`, `landing:orders`, each with or without the namespace.
+
+    A part may stand in backticks, as in a query; it must where it holds a dot.
+    """
     known = {str(table).lower(): str(table) for table in _tables(compiled)}
     known |= {f"landing:{zone}".lower(): f"landing:{zone}" for m in compiled.models.values() for zone in m.zones}
     names = {_short(key, compiled.namespace): key for key in known.values()}
     known |= {name.lower(): key for name, key in names.items()}
-    if (key := known.get(text.lower())) is not None:
+    *others, column = parts = _parts(text)
+    if (key := known.get(".".join(parts).lower())) is not None:
         return Target(key)
-    head, _, column = text.rpartition(".")
+    head = ".".join(others)
     if (key := known.get(head.lower())) is None:
         raise _unknown(text, head, names, compiled)
     columns = _columns(key, compiled, graph)
-    found = next((name for name in columns if name.lower() == column.strip("`").lower()), None)
+    found = next((name for name in columns if name.lower() == column.lower()), None)
     if found is None:
         raise _unknown_column(_short(key, compiled.namespace), column, columns)
     return Target(key, found)
+
+
+def _parts(text: str) -> list[str]:
+    """The parts between the dots; what is not written as such is one part."""
+    if not _NAME.fullmatch(text):
+        return [text]
+    return [bare or quoted.replace("``", "`") for quoted, bare in _PART.findall(text)]
 
 
 def _tables(compiled: Compiled) -> Iterator[TableName]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
 from tidegate.cli.table import clean, plural, text_table
 from tidegate.errors import SourceError
+from tidegate.names import quote
 from tidegate.sources import Discovery, SourceTable
 
 __all__ = ["discovery_document", "discovery_lines", "discovery_notes"]
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def discovery_document(found: Discovery) -> dict[str, Any]:
@@ -62,17 +67,24 @@ def discovery_lines(found: Discovery, sources: int) -> Iterator[str]:
         yield "The sources have no tables that could be read."
 
 
-def discovery_notes(found: Discovery) -> Iterator[str]:
-    """What went wrong, one line for what and one for what to do."""
+def discovery_notes(found: Discovery, debug: bool = False) -> Iterator[str]:
+    """What went wrong, one line for what and one for what to do; with `debug`, its traceback before that."""
     for table in found.tables:
         if table.problem:
-            yield f"warning: the columns of {table.table} are not known: {clean(table.problem)}"
+            yield f"warning: the columns of {clean(_name(table))} are not known: {clean(table.problem)}"
     for warning in found.warnings:
+        yield from _trace(warning.failure) if debug else ()
         yield f"warning: {clean(warning.message)}"
         yield from _fix(warning.failure)
     for failure in found.failures:
+        yield from _trace(failure) if debug else ()
         yield f"error: {clean(failure.message)}"
         yield from _fix(failure)
+
+
+def _trace(failure: SourceError) -> Iterator[str]:
+    for part in traceback.format_exception(failure):
+        yield from map(clean, part.rstrip("\n").split("\n"))
 
 
 def _fix(failure: SourceError) -> Iterator[str]:
@@ -85,7 +97,7 @@ def _fix(failure: SourceError) -> Iterator[str]:
 def _name(table: SourceTable) -> str:
     """As a query names it: a part with other characters needs backticks."""
     name = table.table
-    return ".".join(part if part.isidentifier() else f"`{part}`" for part in (name.namespace, name.layer, name.name))
+    return ".".join(part if _PLAIN.fullmatch(part) else quote(part) for part in (name.namespace, name.layer, name.name))
 
 
 def _columns(table: SourceTable) -> str:

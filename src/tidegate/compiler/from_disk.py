@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from tidegate.compiler.cache import CompileCache
 from tidegate.compiler.compile import compile_project, without_collecting
@@ -12,23 +16,90 @@ from tidegate.config import Settings
 from tidegate.lake.port import Heads
 from tidegate.names import TableName
 from tidegate.project import Project, load_project
-from tidegate.sources import Discovery, known_tables
+from tidegate.sources import Discovery, known_tables, mentioned, together
 
-__all__ = ["compile_from_disk"]
+__all__ = ["compile_from_disk", "sources_named"]
 
 _caches: dict[Path, CompileCache] = {}
+
+_TEXT_ERRORS = frozenset({"EmptyModel", "MultipleStatements", "NotAQuery", "SqlSyntax", "TemplateError"})
+"""What is wrong with a text whatever tables there are."""
+_BELIEVED_SECONDS = 30.0
+
+
+class _Error(NamedTuple):
+    """An error wherever it stands: a line that is added above it makes it no other one."""
+
+    code: str
+    model: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Confirmed:
+    """Errors that were there though the sources had just been asked, and until when that is believed."""
+
+    errors: frozenset[_Error]
+    until: float
+
+
+_confirmed: dict[Path, _Confirmed] = {}
 
 
 def compile_from_disk(
     settings: Settings, lake: Heads | Collection[TableName], cli_vars: Mapping[str, object]
 ) -> tuple[Project, Compiled, Discovery]:
-    """Sources are asked only if that is long ago. A second compilation in this process needs no file to remember."""
+    """Sources are asked only if that is long ago, or if what they said then makes an error.
+
+    A second compilation in this process needs no file to remember.
+    """
     with without_collecting():
         cache = _caches.get(settings.root)
         if cache is None:
             cache = _caches[settings.root] = CompileCache.open(settings.root)
         project = load_project(settings)
-        discovery = known_tables(settings) if settings.sources else Discovery()
-        compiled = compile_project(project, settings, lake, cli_vars, discovery, cache)
+        compile_with = partial(compile_project, project, settings, lake, cli_vars, cache=cache)
+        discovery = known_tables(settings, names=sources_named(project, settings, cli_vars))
+        compiled = compile_with(discovery)
+        if doubted := _doubted(settings, compiled, discovery):
+            fresh = known_tables(settings, refresh=True, names=doubted)
+            discovery = together((discovery.without(doubted), fresh))
+            compiled = compile_with(discovery)
+            until = time.monotonic() + _BELIEVED_SECONDS
+            _confirmed[settings.root] = _Confirmed(_questionable(compiled), until)
         cache.save()
     return project, compiled, discovery
+
+
+def sources_named(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> frozenset[str]:
+    """The sources that something in the project mentions."""
+    return mentioned(settings.sources, _texts(project, settings, cli_vars)) if settings.sources else frozenset()
+
+
+def _texts(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> Iterator[str]:
+    for model in project.models:
+        yield model.source
+        yield from (test.source for test in model.tests)
+        yield from model.settings.depends_on
+    yield from (macro.source for macro in project.macros)
+    # A variable may hold the whole name of a table, or what stands before its dot.
+    yield from (f"{value}." for value in (*settings.vars.values(), *cli_vars.values()))
+
+
+def _doubted(settings: Settings, compiled: Compiled, discovery: Discovery) -> frozenset[str]:
+    """The sources whose present state may undo an error: answers of another time, and those that were not asked."""
+    errors = _questionable(compiled)
+    if not errors:
+        return frozenset()
+    confirmed = _confirmed.get(settings.root)
+    if confirmed and errors <= confirmed.errors and time.monotonic() < confirmed.until:
+        return frozenset()
+    # A template can put a name together that stands nowhere in its text.
+    unknown = " ".join(error.message.lower() for error in errors if error.code == "UnknownDependency")
+    named = frozenset(name for name in settings.sources if f"'{name.lower()}." in unknown)
+    return discovery.remembered | (named - discovery.asked)
+
+
+def _questionable(compiled: Compiled) -> frozenset[_Error]:
+    errors = (error for error in compiled.errors if error.code not in _TEXT_ERRORS)
+    return frozenset(_Error(error.code, error.model, error.message) for error in errors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -85,6 +86,12 @@ class FivetranSource:
     group_id: str | None = None
     timeout: timedelta = REST_TIMEOUT
     discover_ttl: timedelta = DISCOVER_TTL
+
+    @property
+    def token(self) -> Secret:
+        """Key and secret as HTTP's basic authentication sends them."""
+        pair = f"{self.api_key.reveal()}:{self.api_secret.reveal()}"
+        return Secret(base64.b64encode(pair.encode()).decode())
 
 
 SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource

@@ -13,6 +13,7 @@ from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.landing import NewFiles, ZoneFile, list_zone, unconsumed
+from tidegate.sources.reading import has_own_catalog, is_outside
 
 __all__ = ["Inputs", "ZoneState", "read_inputs"]
 
@@ -79,7 +80,9 @@ def read_inputs(
     lost: set[str] = set()
     silent: set[str] = set()
     for name in _tables_behind(model, compiled):
-        metadata = lake.metadata(name)
+        # What Spark reads elsewhere may have a namesake in the lake, which says nothing of it.
+        elsewhere = is_outside(settings, name) or has_own_catalog(settings, name.namespace)
+        metadata = None if elsewhere else lake.metadata(name)
         if metadata is None:
             if name.namespace in settings.sources:
                 silent.add(str(name))

@@ -5,7 +5,7 @@ Written to the specification's version 2-0-2 and the facets' versions named belo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -13,9 +13,11 @@ from uuid import NAMESPACE_URL, uuid5
 from tidegate import __version__
 from tidegate.compiler.tables import table_columns
 from tidegate.compiler.values import Compiled, CompiledModel, EdgeKind, Origin
-from tidegate.config import Settings
+from tidegate.config import CatalogSource, DatabaseSource, Settings, SourceSettings
+from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
 from tidegate.project.model import Materialized
+from tidegate.sources import Discovery, known_tables
 from tidegate.state import ModelRunRecord, RunRecord
 
 __all__ = ["run_events"]
@@ -52,14 +54,22 @@ Document = dict[str, Any]
 
 
 def run_events(
-    compiled: Compiled, settings: Settings, run: RunRecord, models: Sequence[ModelRunRecord]
+    compiled: Compiled,
+    settings: Settings,
+    run: RunRecord,
+    models: Sequence[ModelRunRecord],
+    discovery: Discovery | None = None,
 ) -> Iterator[Document]:
     """In order of time: the run itself is the parent job, each model that was built one below it.
 
     Skipped and blocked models did nothing and have no events. The columns are those of `compiled`; a model that is
-    not in it any more has its job and its table only.
+    not in it any more has its job and its table only. `discovery`: what the sources have; None: what they last said.
     """
-    teller = _Teller(compiled, settings, run)
+    tables = {TableName.parse(model.model, settings.project.namespace) for model in models}
+    read = {source for table in tables & compiled.models.keys() for source in compiled.models[table].sources}
+    if discovery is None:
+        discovery = known_tables(settings, names=settings.sources.keys() & {source.namespace for source in read})
+    teller = _Teller(compiled, settings, run, read, discovery)
     first, *last = teller.of_run()
     # Sorting keeps the order of what has the same time: a run starts before its models and ends after them.
     events = [first, *(event for model in models for event in teller.of_model(model)), *last]
@@ -67,10 +77,14 @@ def run_events(
 
 
 class _Teller:
-    def __init__(self, compiled: Compiled, settings: Settings, run: RunRecord) -> None:
+    def __init__(
+        self, compiled: Compiled, settings: Settings, run: RunRecord, read: Set[TableName], discovery: Discovery
+    ) -> None:
         self.compiled = compiled
         self.settings = settings
         self.run = run
+        self.outside = {found.table: found.relation for found in discovery.tables}
+        self.sources = {str(source): source for source in read}
         self.job = {"namespace": settings.project.namespace, "name": settings.project.name}
         self.run_id = self._id()
 
@@ -110,19 +124,26 @@ class _Teller:
 
     def _inputs(self, model: CompiledModel) -> Iterator[Document]:
         for table in sorted({*model.depends_on, *model.sources}):
-            upstream = self.compiled.models.get(table)
-            yield {**self._dataset(str(table)), "facets": _schema(upstream) if upstream else {}}
+            yield {**self._dataset(str(table)), "facets": self._columns_of(table)}
         for zone in model.zones:
             yield {**self._dataset(f"landing:{zone}"), "facets": {}}
+
+    def _columns_of(self, table: TableName) -> Document:
+        upstream = self.compiled.models.get(table)
+        return _schema(upstream) if upstream else _columns(self.outside.get(table, NOTHING_KNOWN))
 
     def _output(self, table: TableName, model: CompiledModel | None) -> Document:
         facets = {**_schema(model), **self._column_lineage(model)} if model else {}
         return {**self._dataset(str(table)), "facets": facets}
 
     def _dataset(self, key: str) -> Document:
-        """`key`: as origins have it. A zone is a folder; a table is known by its name in its lake."""
+        """`key`: as origins have it. A zone is a folder; a table is known by its name in its lake or source."""
         if key.startswith("landing:"):
             return {"namespace": "file", "name": str(self.settings.landing.root / key.removeprefix("landing:"))}
+        table = self.sources.get(key)
+        source = self.settings.sources.get(table.namespace) if table else None
+        if table and source:
+            return _dataset_of_source(table, source)
         return {"namespace": self.settings.lake.warehouse.absolute().as_uri(), "name": key}
 
     def _column_lineage(self, model: CompiledModel) -> Document:
@@ -203,9 +224,26 @@ def _job_facets(model: CompiledModel | None) -> Document:
     return facets
 
 
+def _dataset_of_source(table: TableName, source: SourceSettings) -> Document:
+    """As whoever writes the table would name it, so that its lineage and ours meet."""
+    match source:
+        case DatabaseSource():
+            host = f"[{source.host}]" if ":" in source.host else source.host
+            name = f"{source.database}.{table.layer}.{table.name}"
+            return {"namespace": f"postgres://{host}:{source.port}", "name": name}
+        case CatalogSource():
+            parts = (source.namespace, table.layer, table.name) if source.namespace else (table.layer, table.name)
+            return {"namespace": source.warehouse.absolute().as_uri(), "name": ".".join(parts)}
+        case _:
+            return {"namespace": source.name, "name": f"{table.layer}.{table.name}"}
+
+
 def _schema(model: CompiledModel) -> Document:
+    return _columns(table_columns(model.model.settings, model.relation))
+
+
+def _columns(relation: Relation) -> Document:
     """Nothing where the columns are not all known: half a schema would look like a whole one."""
-    relation = table_columns(model.model.settings, model.relation)
     if not relation.complete:
         return {}
     fields = [{"name": c.name, **({"type": c.type.text} if c.type.known else {})} for c in relation.columns]

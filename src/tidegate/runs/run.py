@@ -7,25 +7,25 @@ import os
 import socket
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
-from tidegate.config import Settings
+from tidegate.config import Settings, SparkSection
 from tidegate.errors import (
     ProjectError,
     RunCancelledError,
     RunExistsError,
-    SourceError,
     TidegateError,
 )
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.decide import keeps_history
+from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.selection import select
 from tidegate.project import Project
@@ -40,8 +40,8 @@ from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.tally import ModelOutcome, Tally
-from tidegate.sources import ping_all
-from tidegate.sources.reading import needs_driver, readable
+from tidegate.sources import mentioned, ping_all
+from tidegate.sources.reading import missing_table, must_be_in_lake, needs_driver, readable
 from tidegate.spark.jars import POSTGRES_JAR, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.session import child_session, start_session
@@ -94,6 +94,8 @@ class _Run:
                 selected = self._select(compiled)
                 wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
                 plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
+                sources = self._sources(compiled, plan)
+                self._require_sources(compiled, plan, catalog, sources)
             self.store.set_status(self.run_id, "running")
             names = [step.table.short(compiled.namespace) for step in plan.steps]
             self.emit("pipeline_start", None, {"models": names, "publish": self.mode})
@@ -101,7 +103,7 @@ class _Run:
                 self._nothing_to_do(plan, compiled, catalog)
             else:
                 with cancelled_by_signals(self.cancellation):
-                    self._build(project, compiled, catalog, plan)
+                    self._build(project, compiled, catalog, plan, sources)
         except BaseException as error:
             self._stopped(error)
             raise
@@ -141,13 +143,12 @@ class _Run:
         catalog = open_catalog(self.settings)
         project, compiled, discovery = compile_from_disk(self.settings, catalog.head(MAIN), self.options.vars)
         if self.settings.sources:
-            facts = {"sources": len(self.settings.sources), "tables": len(discovery.tables)}
+            facts = {"sources": len(discovery.asked), "tables": len(discovery.tables)}
             self.emit("discover_complete", None, facts)
         counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
         self.emit("compile_complete", None, counts)
         if compiled.errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
-        self._ping_sources(compiled)
         for diagnostic in compiled.diagnostics:
             if diagnostic.severity is not DiagnosticSeverity.WARNING:
                 continue
@@ -155,12 +156,23 @@ class _Run:
             self.emit("warning", diagnostic.model, {"message": f"{place}{diagnostic.message}"})
         return project, compiled, catalog
 
-    def _ping_sources(self, compiled: Compiled) -> None:
+    def _sources(self, compiled: Compiled, plan: Plan) -> frozenset[str]:
+        """The sources that the models of the plan, or their tests, read."""
+        models = [compiled.models[table] for table in _to_build(plan)]
+        read = {table.namespace for model in models for table in model.sources}
+        tests = (test.source for model in models for test in model.model.tests)
+        return frozenset(self.settings.sources.keys() & read) | mentioned(self.settings.sources, tests)
+
+    def _require_sources(self, compiled: Compiled, plan: Plan, catalog: BranchCatalog, sources: frozenset[str]) -> None:
         """A run that would fail half-way fails here. The lake and the state have answered already."""
-        used = _sources(compiled)
-        for ping in ping_all(self.settings) if self.settings.sources else ():
-            if isinstance(ping.failure, SourceError) and ping.failure.source in used:
-                raise ping.failure
+        failures = (ping.failure for ping in ping_all(self.settings, sources))
+        if failure := next(filter(None, failures), None):
+            raise failure
+        heads = catalog.head(MAIN) if sources else {}
+        for table in _to_build(plan):
+            for source in compiled.models[table].sources:
+                if source not in heads and must_be_in_lake(self.settings, source):
+                    raise missing_table(self.settings, source)
 
     def _select(self, compiled: Compiled) -> frozenset[TableName]:
         selected = select(compiled, self.options.select)
@@ -182,14 +194,16 @@ class _Run:
             self.emit("after_model_run", name, {"result": result})
         self._archive(compiled, catalog)
 
-    def _build(self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan) -> None:
+    def _build(
+        self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan, sources: frozenset[str]
+    ) -> None:
         def say(line: str) -> None:
             self.emit("phase", None, {"phase": "setup", "message": line})
 
         with self.phases.timed("branch_creation"):
-            root = start_session(self.settings.spark, self.settings.root / ".tidegate" / "logs", say)
-            sources = _sources(compiled)
             drivers = ensure_jars(find_java(), say, (POSTGRES_JAR,)) if needs_driver(self.settings, sources) else ()
+            spark = _with_jars(self.settings.spark, drivers)
+            root = start_session(spark, self.settings.root / ".tidegate" / "logs", say)
         with readable(self.settings, sources) as source_conf:
             self._build_on_branch(project, compiled, catalog, plan, root, source_conf, drivers)
 
@@ -357,6 +371,13 @@ class _Run:
         return "success" if "completed" in statuses else "skipped"
 
 
-def _sources(compiled: Compiled) -> frozenset[str]:
-    """The namespaces of tables that no model makes."""
-    return frozenset(source.namespace for model in compiled.models.values() for source in model.sources)
+def _with_jars(spark: SparkSection, jars: tuple[Path, ...]) -> SparkSection:
+    """Every thread of a Spark that starts with a jar has it; of one added later, only the thread that added it."""
+    if not jars:
+        return spark
+    given = [spark.conf["spark.jars"]] if "spark.jars" in spark.conf else []
+    return replace(spark, conf={**spark.conf, "spark.jars": ",".join([*given, *map(str, jars)])})
+
+
+def _to_build(plan: Plan) -> tuple[TableName, ...]:
+    return tuple(step.table for step in plan.steps if step.decision.run_type is not RunType.SKIP)

@@ -1,7 +1,8 @@
 """Sources: what models may read besides models and the lake. They are asked for names and types, never for rows."""
 
 from tidegate.sources.cache import known_tables
-from tidegate.sources.discover import Discovery, StaleTables, discover_all
+from tidegate.sources.discover import Discovery, StaleTables, together
+from tidegate.sources.mentions import mentioned
 from tidegate.sources.open import open_source
 from tidegate.sources.pings import ping_all, ping_project
 from tidegate.sources.port import Discoverer, Ping, SourceTable
@@ -12,9 +13,10 @@ __all__ = [
     "Ping",
     "SourceTable",
     "StaleTables",
-    "discover_all",
     "known_tables",
+    "mentioned",
     "open_source",
     "ping_all",
     "ping_project",
+    "together",
 ]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
 
-from tidegate.config import ManualSource, Secret, Settings, SourceSettings
+from tidegate.config import FivetranSource, ManualSource, Secret, Settings, SourceSettings
 from tidegate.datatypes import Column, DataType, Relation, from_json
 from tidegate.jsontext import json_text
 from tidegate.lake.files import write_whole
@@ -24,31 +24,67 @@ __all__ = ["cache_file", "known_tables"]
 
 _VERSION = 1
 _NOT_ABOUT_TABLES = frozenset({"timeout", "discover_ttl"})
+_AGAIN_AFTER = timedelta(seconds=30)
+"""A source that failed is left alone for so long: whoever compiles at every save would wait each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    source: SourceSettings
+    at: datetime
+    answer: Discovery
+
+
+_failed: dict[Path, _Failed] = {}
 
 
 def known_tables(
-    settings: Settings, refresh: bool = False, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    settings: Settings,
+    refresh: bool = False,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    names: Collection[str] | None = None,
 ) -> Discovery:
-    """Every source is asked that was not asked within its `discover_ttl`; with `refresh` each is."""
+    """Every source is asked that was not asked within its `discover_ttl`; with `refresh` each is.
+
+    `names`: only these sources; None: all.
+    """
 
     def known(source: SourceSettings) -> Discovery:
         if isinstance(source, ManualSource):
             return discover(source)
         file, now = cache_file(settings, source.name), clock()
-        remembered = None if refresh else _read(file, source)
-        if remembered is not None and timedelta() <= now - remembered[0] < source.discover_ttl:
-            return Discovery(tables=remembered[1])
-        found = discover(source)
-        if not found.failures:
-            _write(file, source, now, found.tables)
-            return found
-        remembered = remembered or _read(file, source)
-        if remembered is None:
-            return found
-        found_at, tables = remembered
-        return Discovery(tables, warnings=(StaleTables(source.name, found_at, found.failures[0]),))
+        if refresh:
+            return _ask(source, file, now)
+        failed, remembered = _failed.get(file), _read(file, source)
+        if failed is not None and failed.source == source and _is_young(failed.at, now, _AGAIN_AFTER):
+            return failed.answer
+        if remembered is not None and _is_young(remembered[0], now, source.discover_ttl):
+            name = frozenset({source.name})
+            return Discovery(tables=remembered[1], asked=name, remembered=name)
+        return _ask(source, file, now)
 
-    return together(side_by_side(known, settings.sources.values()))
+    wanted = settings.sources.values() if names is None else [settings.sources[name] for name in sorted(names)]
+    return together(side_by_side(known, wanted))
+
+
+def _is_young(moment: datetime, now: datetime, age: timedelta) -> bool:
+    """What comes from the future is not to be trusted."""
+    return timedelta() <= now - moment < age
+
+
+def _ask(source: SourceSettings, file: Path, now: datetime) -> Discovery:
+    """What the source has, or, where it cannot be asked, what it had."""
+    found = discover(source)
+    if not found.failures:
+        _failed.pop(file, None)
+        _write(file, source, now, found.tables)
+        return found
+    if (remembered := _read(file, source)) is not None:
+        found_at, tables = remembered
+        warning = StaleTables(source.name, found_at, found.failures[0])
+        found = replace(found, tables=tables, failures=(), warnings=(warning,))
+    _failed[file] = _Failed(source, now, found)
+    return found
 
 
 def cache_file(settings: Settings, source: str) -> Path:
@@ -56,12 +92,17 @@ def cache_file(settings: Settings, source: str) -> Path:
 
 
 def _digest(source: SourceSettings) -> str:
-    """Of what decides which tables there are: another address is another source. No secret goes into a file."""
+    """Of what decides which tables there are: another address or account is another source.
+
+    No secret goes into a file: of the key that names an account only a hash counts, and that is hashed again.
+    """
     values = {
         field.name: value
         for field in fields(source)
         if not isinstance(value := getattr(source, field.name), Secret) and field.name not in _NOT_ABOUT_TABLES
     }
+    if isinstance(source, FivetranSource):
+        values["api_key"] = blake3(source.api_key.reveal().encode()).hexdigest()
     return blake3(json_text({"kind": source.kind, **values}).encode()).hexdigest(length=16)
 
 

@@ -50,7 +50,19 @@ class CatalogDiscoverer:
 
     def pointers(self) -> dict[TableName, Pointer]:
         """Under the names that models use: without the namespace that the settings name."""
-        source, pointers = self._source, self._catalog.pointers()
+        return self._selected(self._catalog.pointers())
+
+    def all_pointers(self) -> dict[TableName, Pointer]:
+        """Under the names that models use, and everything under its full name: that is how views name what they read.
+
+        Where one name means both, it means what models use it for.
+        """
+        pointers = self._catalog.pointers()
+        full = {TableName(self._source.name, t.namespace, t.name): pointer for t, pointer in pointers.items()}
+        return full | self._selected(pointers)
+
+    def _selected(self, pointers: Mapping[CatalogTable, Pointer]) -> dict[TableName, Pointer]:
+        source = self._source
         if source.namespace is None:
             return {TableName(source.name, t.namespace, t.name): pointer for t, pointer in pointers.items()}
         above = f"{source.namespace}."

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tidegate.config import DatabaseSource
+from tidegate.config import DatabaseSource, Secret
 from tidegate.datatypes import Column, Relation
 from tidegate.errors import FailureKind, SourceError
 from tidegate.names import TableName, nearest
 from tidegate.sources.failures import ping_source
-from tidegate.sources.port import Ping, SourceTable
+from tidegate.sources.port import PING_SECONDS, Ping, SourceTable, more_time
 from tidegate.sources.postgres_types import spark_type
 from tidegate.sources.time_limit import TimeLimit
 
@@ -26,7 +26,6 @@ __all__ = ["DatabaseDiscoverer"]
 
 _SHOWN = 5
 _LONGEST_CONNECT_SECONDS = 10
-_PING_SECONDS = 10.0
 _SCHEMAS = """
 SELECT nspname FROM pg_catalog.pg_namespace
 WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND has_schema_privilege(oid, 'USAGE')
@@ -97,8 +96,14 @@ class DatabaseDiscoverer:
     def ping(self) -> Ping:
         return ping_source(self._source, self._answer)
 
+    def credentials(self) -> tuple[str, Secret | None]:
+        """Who it is that reads: what the settings leave open is as libpq finds it, in its variables and files."""
+        with self._connection(min(self._source.timeout.total_seconds(), PING_SECONDS)) as connection:
+            user, password = connection.info.user, connection.info.password
+        return user, Secret(password) if password else None
+
     def _answer(self) -> str:
-        with self._connection(min(self._source.timeout.total_seconds(), _PING_SECONDS)) as connection:
+        with self._connection(min(self._source.timeout.total_seconds(), PING_SECONDS)) as connection:
             row = connection.execute("SELECT current_setting('server_version'), current_user").fetchone()
             self._schemas([name for (name,) in connection.execute(_SCHEMAS)])
         version, user = row or ("", "")
@@ -139,14 +144,14 @@ class DatabaseDiscoverer:
                 connection.execute("SELECT set_config('statement_timeout', %s, true)", (str(round(seconds * 1000)),))
                 yield connection
         except psycopg.Error as error:
-            raise (self._too_slow() if limit.over else self._meaning(error)) from error
+            raise (self._too_slow(seconds) if limit.over else self._meaning(error, seconds)) from error
 
-    def _meaning(self, error: psycopg.Error) -> SourceError:
+    def _meaning(self, error: psycopg.Error, seconds: float) -> SourceError:
         """Where no session came about there is no SQLSTATE, only the server's words."""
         first = (str(error).strip().splitlines() or [""])[0]
         reason = first.rpartition(" failed: ")[2].removeprefix("FATAL:").strip()
         if error.sqlstate == _CANCELED or "timeout expired" in reason:
-            return self._too_slow()
+            return self._too_slow(seconds)
         if error.sqlstate is not None:
             return self._error(
                 f"the database refused: {reason}", FailureKind.QUERY_REJECTED, "see the database's log for the reason"
@@ -160,11 +165,11 @@ class DatabaseDiscoverer:
             "check host and port in 'url', that the server runs, and that this machine may reach it",
         )
 
-    def _too_slow(self) -> SourceError:
+    def _too_slow(self, seconds: float) -> SourceError:
         return self._error(
             "the database did not answer in time",
             FailureKind.TIMEOUT,
-            "check that this machine may reach the host, try again later, or raise 'timeout' of the source",
+            f"check that this machine may reach the host; {more_time(seconds, self._source.timeout)}",
         )
 
     def _error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:

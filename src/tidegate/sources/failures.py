@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from urllib.parse import quote
 
-from tidegate.config import Secret, SourceSettings
+from tidegate.config import FivetranSource, Secret, SourceSettings
 from tidegate.errors import FailureKind, SourceError, TidegateError
 from tidegate.sources.port import Ping, measure
 
@@ -30,7 +31,8 @@ def as_failure(error: Exception, source: SourceSettings) -> SourceError:
         where=hide(where or f"[sources.{source.name}]"),
         remedy=hide(remedy) if remedy else None,
     )
-    failure.__cause__ = error if hide(str(error)) == str(error) else None
+    told = [str(each) for each in _chain(error)]
+    failure.__cause__ = error if list(map(hide, told)) == told else None
     return failure
 
 
@@ -44,8 +46,8 @@ def _prefix(source: SourceSettings) -> str:
 
 
 def _hiding(source: SourceSettings) -> Callable[[str], str]:
-    values = (getattr(source, field.name) for field in fields(source))
-    secrets = [value.reveal() for value in values if isinstance(value, Secret) and len(value.reveal()) >= _SHORTEST]
+    # The longest first: one may be part of another.
+    secrets = sorted((text for text in _secret_texts(source) if len(text) >= _SHORTEST), key=len, reverse=True)
 
     def hide(text: str) -> str:
         for secret in secrets:
@@ -53,3 +55,24 @@ def _hiding(source: SourceSettings) -> Callable[[str], str]:
         return text
 
     return hide
+
+
+def _secret_texts(source: SourceSettings) -> Iterator[str]:
+    """Each secret as it is, as it stands in an address, and as it is sent."""
+    for field in fields(source):
+        if isinstance(value := getattr(source, field.name), Secret):
+            yield from {value.reveal(), quote(value.reveal(), safe="")}
+    if isinstance(source, FivetranSource):
+        yield source.token.reveal()
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and those that led to it: a traceback shows them all."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        at = waiting.pop()
+        if at is not None and id(at) not in seen:
+            seen.add(id(at))
+            yield at
+            waiting += [at.__cause__, at.__context__]

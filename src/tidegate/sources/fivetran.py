@@ -16,14 +16,13 @@ from tidegate.datatypes import Column, Relation
 from tidegate.errors import FailureKind, SourceError
 from tidegate.names import TableName
 from tidegate.sources.failures import ping_source
-from tidegate.sources.port import Ping, SourceTable
+from tidegate.sources.port import PING_SECONDS, Ping, SourceTable, more_time
 from tidegate.sources.rest import RestClient, Time
 
 __all__ = ["FivetranDiscoverer"]
 
 _PAGE = 100
 _SIDE_BY_SIDE = 4
-_PING_SECONDS = 10.0
 
 
 class FivetranDiscoverer:
@@ -49,13 +48,13 @@ class FivetranDiscoverer:
         return ping_source(self._source, self._answer)
 
     def _answer(self) -> str:
-        client = self._client(min(self._source.timeout.total_seconds(), _PING_SECONDS))
+        client = self._client(min(self._source.timeout.total_seconds(), PING_SECONDS))
         self._items(client.get("/v1/connections", {**self._group(), "limit": "1"}))
         return self._source.api_url
 
     def _client(self, seconds: float) -> RestClient:
-        source = self._source
-        return RestClient(source.name, source.api_url, source.api_key, source.api_secret, seconds, self._passing)
+        source, later = self._source, more_time(seconds, self._source.timeout)
+        return RestClient(source.name, source.api_url, source.token, seconds, later, self._passing)
 
     def _group(self) -> dict[str, str]:
         return {"group_id": self._source.group_id} if self._source.group_id else {}
@@ -119,10 +118,13 @@ class FivetranDiscoverer:
 
 
 def _enabled(parts: Mapping[str, Any] | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """What is synchronised, under its name in the destination."""
+    """What is synchronised, under its name in the destination. Raises TypeError where it has none."""
     for name, part in (parts or {}).items():
         if part.get("enabled", True):
-            yield part.get("name_in_destination") or name, part
+            name = part.get("name_in_destination") or name
+            if not isinstance(name, str) or not name:
+                raise TypeError(name)
+            yield name, part
 
 
 def _at(cursor: str | None) -> dict[str, str]:

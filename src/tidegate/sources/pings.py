@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tidegate.config import Settings
 from tidegate.errors import LakeUnavailableError, StateError, TidegateError
@@ -19,8 +19,10 @@ def ping_project(settings: Settings) -> tuple[Ping, ...]:
     return (ping_lake(settings), ping_state(settings), *ping_all(settings))
 
 
-def ping_all(settings: Settings) -> tuple[Ping, ...]:
-    return side_by_side(lambda source: open_source(source).ping(), settings.sources.values())
+def ping_all(settings: Settings, names: Collection[str] | None = None) -> tuple[Ping, ...]:
+    """Of every source, or of the named ones, in the order of tidegate.toml."""
+    wanted = [source for name, source in settings.sources.items() if names is None or name in names]
+    return side_by_side(lambda source: open_source(source).ping(), wanted)
 
 
 def ping_lake(settings: Settings) -> Ping:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 from tidegate.datatypes import Relation
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 
-__all__ = ["Discoverer", "Ping", "SourceTable", "measure"]
+__all__ = ["PING_SECONDS", "Discoverer", "Ping", "SourceTable", "measure", "more_time"]
+
+PING_SECONDS = 10.0
+"""A ping waits no longer, whatever `timeout` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,13 @@ class Discoverer(Protocol):
     def ping(self) -> Ping:
         """Raises nothing."""
         ...
+
+
+def more_time(seconds: float, timeout: timedelta) -> str:
+    """What to do about a source that did not answer within so many seconds."""
+    if seconds < timeout.total_seconds():
+        return f"try again later; a ping waits {seconds:g} s and no longer"
+    return "try again later, or raise 'timeout' of the source"
 
 
 def measure(name: str, kind: str, answer: Callable[[], str], failed: Callable[[Exception], TidegateError]) -> Ping:

@@ -13,18 +13,47 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tidegate.config import CatalogSource, DatabaseSource, Settings
+from tidegate.errors import FailureKind, SourceError
 from tidegate.lake.database import CatalogDatabase
 from tidegate.lake.port import Pointer
 from tidegate.names import TableName
 from tidegate.sources.catalog import CatalogDiscoverer
+from tidegate.sources.database import DatabaseDiscoverer
+from tidegate.sources.failures import as_failure
 from tidegate.sources.sqlite_catalog import SqliteCatalog
 
-__all__ = ["is_outside", "needs_driver", "readable"]
+__all__ = ["has_own_catalog", "is_outside", "missing_table", "must_be_in_lake", "needs_driver", "readable"]
 
 
 def is_outside(settings: Settings, table: TableName) -> bool:
     """Whether Spark reads the table through a catalog of its source; a table named by hand is the lake's."""
     return isinstance(settings.sources.get(table.namespace), CatalogSource | DatabaseSource)
+
+
+def has_own_catalog(settings: Settings, source: str) -> bool:
+    """Whether the project itself tells Spark where the tables of the source are."""
+    return f"spark.sql.catalog.{source}" in settings.spark.conf
+
+
+def must_be_in_lake(settings: Settings, table: TableName) -> bool:
+    """Whether it is a table of a source that Spark can read only if the lake has it."""
+    name = table.namespace
+    return name in settings.sources and not is_outside(settings, table) and not has_own_catalog(settings, name)
+
+
+def missing_table(settings: Settings, table: TableName) -> SourceError:
+    """A table that is named by hand or by Fivetran and is in no place where Spark could read it."""
+    name = table.namespace
+    return SourceError(
+        f"source '{name}': the table {table} is not in the lake",
+        source=name,
+        kind=FailureKind.NOT_FOUND,
+        where=f"[sources.{name}]",
+        remedy=(
+            f"sources of kind {settings.sources[name].kind} only say which tables there are: write the table to the "
+            f'lake under that name, or tell Spark where it is with "spark.sql.catalog.{name}" in [spark.conf]'
+        ),
+    )
 
 
 def needs_driver(settings: Settings, names: Collection[str]) -> bool:
@@ -36,17 +65,21 @@ def readable(settings: Settings, names: Collection[str]) -> Iterator[Mapping[str
     """Session settings that make the named sources known to Spark, good until the end of the block."""
     conf: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="tidegate-sources-") as folder:
-        for name in sorted(names):
-            source = settings.sources.get(name)
-            if isinstance(source, CatalogSource):
-                conf |= _catalog(source, Path(folder) / f"{name}.db")
-            elif isinstance(source, DatabaseSource):
-                conf |= _database(source)
+        for name in sorted(settings.sources.keys() & set(names)):
+            source = settings.sources[name]
+            try:
+                if isinstance(source, CatalogSource):
+                    conf |= _catalog(source, Path(folder) / f"{name}.db")
+                elif isinstance(source, DatabaseSource):
+                    conf |= _database(source)
+            except SourceError as error:
+                failure = as_failure(error, source)
+                raise failure from failure.__cause__
         yield conf
 
 
 def _catalog(source: CatalogSource, file: Path) -> dict[str, str]:
-    _pin(source.name, CatalogDiscoverer(source, SqliteCatalog(source)).pointers(), file)
+    _pin(source.name, CatalogDiscoverer(source, SqliteCatalog(source)).all_pointers(), file)
     prefix = f"spark.sql.catalog.{source.name}"
     return {
         prefix: "org.apache.iceberg.spark.SparkCatalog",
@@ -73,8 +106,11 @@ def _database(source: DatabaseSource) -> dict[str, str]:
         f"{prefix}.url": f"jdbc:{source.address}{parameters}",
         f"{prefix}.driver": "org.postgresql.Driver",
     }
-    if source.user is not None:
-        conf[f"{prefix}.user"] = source.user
-    if source.password is not None:
-        conf[f"{prefix}.password"] = source.password.reveal()
+    user, password = source.user, source.password
+    if user is None or password is None:
+        # The driver would look elsewhere than libpq, and read as someone else than was asked to compile.
+        user, password = DatabaseDiscoverer(source).credentials()
+    conf[f"{prefix}.user"] = user
+    if password is not None:
+        conf[f"{prefix}.password"] = password.reveal()
     return conf

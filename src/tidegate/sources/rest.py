@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import email.utils
 import http.client
 import json
 import random
 import ssl
+import textwrap
 import time
 import urllib.error
 import urllib.request
@@ -30,7 +30,6 @@ _MOST_BYTES = 64 * 2**20
 _CHUNK = 64 * 2**10
 _LONGEST_REASON = 200
 
-_SAME_AGAIN = "try again later, or raise 'timeout' of the source"
 _MEANINGS = {
     401: (FailureKind.AUTH_FAILED, "the key or secret is wrong", "correct api_key and api_secret of the source"),
     403: (
@@ -39,7 +38,6 @@ _MEANINGS = {
         "give the key the permission to read connections and their schemas",
     ),
     404: (FailureKind.NOT_FOUND, "there is no such thing", "correct api_url and group_id of the source"),
-    429: (FailureKind.QUOTA_EXCEEDED, "too many requests", _SAME_AGAIN),
 }
 
 
@@ -72,16 +70,17 @@ class RestClient:
     """All requests of a client share one time limit, which begins when it is made. Threads may share a client."""
 
     def __init__(
-        self, source: str, base: str, user: Secret, password: Secret, seconds: float, passing: Time | None = None
+        self, source: str, base: str, token: Secret, seconds: float, later: str, passing: Time | None = None
     ) -> None:
-        token = base64.b64encode(f"{user.reveal()}:{password.reveal()}".encode()).decode()
+        """`later`: what to do about a server that is busy or slow."""
         self._headers = {
-            "Authorization": f"Basic {token}",
+            "Authorization": f"Basic {token.reveal()}",
             "Accept": "application/json;version=2",
             "User-Agent": "tidegate",
         }
         self._source = source
         self._base = base
+        self._later = later
         self._time = passing or Time()
         self._seconds = seconds
         self._deadline = self._time.now() + seconds
@@ -149,8 +148,10 @@ class RestClient:
         status = error.code
         if status in _MEANINGS:
             kind, what, remedy = _MEANINGS[status]
+        elif status == 429:
+            kind, what, remedy = FailureKind.QUOTA_EXCEEDED, "too many requests", self._later
         elif status >= 500:
-            kind, what, remedy = FailureKind.TRANSIENT, "the server has a problem", _SAME_AGAIN
+            kind, what, remedy = FailureKind.TRANSIENT, "the server has a problem", self._later
         elif status < 400:
             kind, what = FailureKind.CONNECTION_FAILED, "the server points elsewhere"
             remedy = "correct api_url of the source: the key and secret are sent to that address only"
@@ -175,7 +176,7 @@ class RestClient:
 
     def _timed_out(self, url: str) -> _Refusal:
         message = f"no answer within {self._seconds:g} s"
-        return _Refusal(self._error(message, FailureKind.TIMEOUT, url, _SAME_AGAIN), again=self._left() > 0)
+        return _Refusal(self._error(message, FailureKind.TIMEOUT, url, self._later), again=self._left() > 0)
 
     def _unreachable(self, url: str, error: Exception) -> _Refusal:
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
@@ -221,5 +222,6 @@ def _reason(error: urllib.error.HTTPError) -> str:
         text = document["message"] if isinstance(document, dict) else ""
     except (ValueError, KeyError, OSError, http.client.HTTPException):
         return ""
-    words = "".join(c for c in str(text) if c.isprintable())[:_LONGEST_REASON]
+    # Cut between words: half a key that the server repeats would not be known as one, and be shown.
+    words = textwrap.shorten("".join(c for c in str(text) if c.isprintable()), _LONGEST_REASON, placeholder="…")
     return f": {words}" if words else ""

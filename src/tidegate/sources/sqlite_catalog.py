@@ -18,6 +18,8 @@ __all__ = ["SqliteCatalog"]
 
 _BUSY_SECONDS = 10
 _SHOWN = 5
+_KINDS = frozenset(PointerKind)
+"""What else a catalog may hold is nothing that a query of ours could read."""
 
 
 class SqliteCatalog:
@@ -57,7 +59,7 @@ class SqliteCatalog:
         return {
             CatalogTable(namespace, name): Pointer(PointerKind(kind), location)
             for catalog, namespace, name, kind, location in rows
-            if catalog == wanted and location
+            if catalog == wanted and location and kind in _KINDS
         }
 
     def _error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:

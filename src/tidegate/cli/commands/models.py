@@ -43,7 +43,7 @@ def _list_sources(invocation: Invocation, workspace: Workspace) -> int:
     found = known_tables(workspace.settings, refresh=True)
     output = invocation.output()
     output.show(discovery_document(found), lambda: discovery_lines(found, len(workspace.settings.sources)))
-    for line in discovery_notes(found):
+    for line in discovery_notes(found, invocation.debug):
         output.note(line)
     return 1 if found.failures else 0
 

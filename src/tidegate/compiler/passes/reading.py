@@ -16,6 +16,7 @@ from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
+from tidegate.sources.reading import is_outside
 
 __all__ = ["check_reading", "looked_up_zones"]
 
@@ -118,7 +119,7 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
         if found and found.model.settings.materialized is Materialized.VIEW:
             message = f"append_only cannot tell which rows of the view {work.short(name)} are new"
             yield work.error(draft, "AppendOverView", message, place, "make it ephemeral, or read what it reads")
-        elif found is None and name.namespace in work.settings.sources and name not in work.outside.heads:
+        elif found is None and _cannot_tell_new_rows(work, name):
             message = f"append_only cannot tell which rows of the source {work.short(name)} are new"
             fix = "use merge_strategy incremental with a unique_key, or filter by watermark_value"
             yield work.error(draft, "AppendOverSource", message, place, fix)
@@ -128,6 +129,12 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
         message = f"append_only takes the rows that {first} gains; rows that {other} gains later add none"
         fix = "use LEFT JOIN if that is meant, or merge_strategy incremental with a unique_key"
         yield work.warning(draft, "AppendLookup", message, place, fix)
+
+
+def _cannot_tell_new_rows(work: Workspace, table: TableName) -> bool:
+    """A source outside the lake cannot, whatever the lake has under the same name."""
+    declared = table.namespace in work.settings.sources
+    return declared and (is_outside(work.settings, table) or table not in work.outside.heads)
 
 
 def _collected(work: Workspace, draft: Draft) -> _Reads:
