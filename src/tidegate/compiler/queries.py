@@ -13,6 +13,8 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from tidegate.compiler.analysis.functions.values import WRITTEN_AS
+from tidegate.compiler.analysis.unsupported import TELLING, unsupported_syntax
+from tidegate.compiler.analysis.words import WORDS, readable
 from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
 
 __all__ = ["Query", "Reference", "SqlFault", "parse_query", "sound_query"]
@@ -22,6 +24,7 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 _SPARK = Dialect.get_or_raise("spark")
 _SPARK.ORIGINAL_NAME_META_KEY = WRITTEN_AS
+_SPARK.parser_class.COLON_IS_VARIANT_EXTRACT = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +76,60 @@ def parse_query(text: str) -> Query | SqlFault:
     first = [i for i, token in enumerate(tokens) if token.token_type is not TokenType.SEMICOLON]
     if not first:
         return SqlFault("EmptyModel", "the file holds no query", 0, "write a SELECT")
-    statement: list[Token] = []
-    for token, following in zip(tokens[first[0] :], [*tokens[first[0] + 1 :], None], strict=True):
-        if token.token_type is TokenType.SEMICOLON:
-            break
-        if token.token_type is TokenType.WINDOW and following and following.token_type is TokenType.L_PAREN:
-            # The function, of which the parser knows nothing after GROUP BY; the clause has a name here.
-            token.token_type = TokenType.VAR
-        statement.append(token)
+    begin = first[0]
+    end = next((i for i in range(begin, len(tokens)) if tokens[i].token_type is TokenType.SEMICOLON), len(tokens))
+    statement = tokens[begin:end]
     if extra := [tokens[i] for i in first if tokens[i].start > statement[-1].end]:
         message = "the file holds more than one statement; a model is one query"
         return SqlFault("MultipleStatements", message, extra[0].start)
-    try:
-        tree = _SPARK.parser().parse(statement, text)[0]
-    except ParseError as error:
-        return _syntax_error(text, error)
-    except RecursionError:
-        return SqlFault("SqlSyntax", "the query is nested too deeply", statement[0].start)
+    tree = _parsed(statement, text)
+    if isinstance(tree, SqlFault):
+        return tree
     if not isinstance(tree, exp.Query | exp.Values):
         message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
         return SqlFault("NotAQuery", message, statement[0].start)
+    tree.meta[WORDS] = statement
     path, nodes = driving_path(tree), _collect(tree)
     found, faults = _references(nodes[exp.Table], statement, path)
-    end = statement[-1].end + 1
-    return Query(text, statement[0].start, end, tree, tuple(statement), found, path, faults, nodes)
+    faults += tuple(
+        SqlFault("UnsupportedSyntax", other.message, other.offset, other.hint)
+        for other in unsupported_syntax(statement, nodes)
+    )
+    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, faults, nodes)
+
+
+def _parsed(statement: list[Token], text: str) -> Any:
+    """The tree, or why there is none."""
+    parser = _SPARK.parser()
+    try:
+        return parser.parse(readable(statement), text)[0]
+    except ParseError as error:
+        fault = _syntax_error(text, error)
+        about_arguments = any(words in str(error) for words in _ABOUT_ARGUMENTS)
+        return (_wrong_call(statement) if about_arguments else None) or fault
+    except RecursionError:
+        return SqlFault("SqlSyntax", "the query is nested too deeply", statement[0].start)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # What the parser makes of a call depends on arguments that it does not miss.
+        return _wrong_call(statement) or _not_understood(parser, statement)
+
+
+def _not_understood(parser: Any, statement: list[Token]) -> SqlFault:
+    """At the word at which the parser gave up."""
+    last = parser._prev if parser._prev and parser._prev.text else statement[0]
+    return SqlFault("SqlSyntax", f"the SQL is not understood at '{last.text}'", last.start)
+
+
+_ABOUT_ARGUMENTS = ("Required argument", "Required keyword", "number of provided arguments")
+
+
+def _wrong_call(statement: list[Token]) -> SqlFault | None:
+    """The first call with too few or too many arguments, as far as the words tell."""
+    # Nearly all queries are understood, and need none of it here.
+    from tidegate.compiler.analysis.arguments import wrong_calls
+
+    found = next(iter(wrong_calls(statement)), None)
+    return None if found is None else SqlFault("WrongArguments", found.message, found.offset)
 
 
 _WANTED = (
@@ -110,6 +143,7 @@ _WANTED = (
     exp.Offset,
     exp.QueryTransform,
     exp.Anonymous,
+    *TELLING,
 )
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.analysis.scoping import CALLED_WITHOUT_PARENTHESES
 from tidegate.compiler.analysis.typing import field_of, type_of
 from tidegate.compiler.analysis.values import UNKNOWN, Typed
+from tidegate.compiler.analysis.words import WORDS, WrittenCall, written_calls
 from tidegate.compiler.queries import Query, parse_query
 from tidegate.compiler.values import DiagnosticSeverity
-from tidegate.datatypes import STRING, DataType, parse_type
+from tidegate.datatypes import DataType, parse_type
 
 CASES = Path(__file__).parents[2] / "cases" / "types"
 TABLE = (CASES / "table.sql").read_text()
@@ -35,8 +37,8 @@ class TableScope:
         names = [part.name.lower() for part in node.parts] + fields
         if names[0] == "t":
             del names[0]
-        if names[0] == "user":
-            return Typed(STRING, False)
+        if names[0] in CALLED_WITHOUT_PARENTHESES:
+            return Typed(CALLED_WITHOUT_PARENTHESES[names[0]][1], False)
         found: Typed | None = self.columns[names[0]]
         for name in names[1:]:
             found = field_of(found, name) if found is not None else None
@@ -49,6 +51,12 @@ class TableScope:
             node = node.this
         types = [type_of(item, self).type for item in node.expressions]
         return Typed(types[0], True)
+
+    def width(self, node: Any) -> int | None:
+        return None
+
+    def written(self, node: Any) -> WrittenCall | None:
+        return written_calls(node.root().meta[WORDS]).get(node.meta.get("start", -1))
 
     def report(
         self,

@@ -9,6 +9,7 @@ import pytest
 from tests.compiler.analysis.cases import CASES, Case, analyzed, parsed, read_cases, read_tables
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Analysis, Source
+from tidegate.compiler.values import Edge, EdgeKind, Origin
 from tidegate.datatypes import ANY, BIGINT, Column, Relation
 
 FOLDER = CASES / "analysis"
@@ -55,6 +56,17 @@ def test_a_column_whose_name_is_not_certain_has_none_and_gives_no_errors() -> No
     upstream = {"shop.silver.days": analysis.relation}
     assert analyzed("select anything, d.what from silver.days d", upstream, "shop").findings == ()
     assert [c.name for c in analyzed("select * from silver.days", upstream, "shop").relation.columns] == [""]
+
+
+def test_a_word_that_may_be_a_call_comes_from_the_table_that_is_not_known() -> None:
+    analysis = analyzed("select user, id from bronze.events", {}, "shop")
+    assert columns(analysis) == ["= user ?", "= id ?"]
+    assert analysis.edges[0] == Edge("user", Origin("shop.bronze.events", "user"), EdgeKind.IDENTITY)
+    downstream = analyzed(
+        "select e.user, user as u from silver.events e", {"shop.silver.events": analysis.relation}, "shop"
+    )
+    assert columns(downstream) == ["= user ?", "= u ?"]
+    assert downstream.findings == ()
 
 
 def test_names_of_relations_do_not_count_by_case() -> None:

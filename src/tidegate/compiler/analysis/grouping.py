@@ -19,14 +19,18 @@ _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 class Grouping:
-    """What a query is grouped by. `columns`: by themselves. `inside`: those that are part of a grouped expression."""
+    """What a query is grouped by. `columns`: by themselves. `inside`: those that are part of a grouped expression.
 
-    __slots__ = ("columns", "exists", "inside")
+    `is_wrong`: something in it was told of already.
+    """
+
+    __slots__ = ("columns", "exists", "inside", "is_wrong")
 
     def __init__(self) -> None:
         self.columns: set[int] = set()
         self.inside: set[int] = set()
         self.exists = False
+        self.is_wrong = False
 
     def add(self, node: Any, scope: QueryScope) -> None:
         while type(node) in _THE_SAME:

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.analysis.functions.values import WRITTEN_AS
+from tidegate.compiler.analysis.literals import is_typed_literal
 from tidegate.compiler.analysis.scoping import QueryScope, column_parts
 from tidegate.compiler.analysis.typing import type_of
 
@@ -20,7 +22,7 @@ class _NotCertain(Exception):
 def generated_name(node: Any, scope: QueryScope) -> str:
     try:
         what = type(node)
-        if what in (exp.Cast, exp.TryCast):
+        if what in (exp.Cast, exp.TryCast) and not _is_call(node):
             inner = node.this
             while type(inner) is exp.Paren:
                 inner = inner.this
@@ -58,27 +60,77 @@ def _column(node: Any, scope: QueryScope) -> str:
     return ".".join(names[first:])
 
 
+def _is_call(node: Any) -> bool:
+    """Written as a function, whatever the parser made of it: `to_timestamp(x)` is a cast, `mod(a, b)` is a % b.
+
+    `int(x)` and its like are casts in Spark too.
+    """
+    return "start" in node.meta and str(node.meta.get(WRITTEN_AS)).lower() not in _CASTS
+
+
 def _literal(node: Any, scope: QueryScope) -> str:
     text = str(node.this)
-    if node.is_string or text.isdigit():
+    if node.is_string:
         return text
     whole, dot, part = text.partition(".")
-    if dot and whole.isdigit() and part.isdigit() and str(int(whole)) == whole:
+    if whole.isdigit() and str(int(whole)) == whole and (part.isdigit() or not dot):
         return text
     raise _NotCertain
 
 
 def _binary(operator: str, *, numeric: bool = False) -> Callable[[Any, QueryScope], str]:
     def write(node: Any, scope: QueryScope) -> str:
-        if numeric and not (_is_number(node.this, scope) and _is_number(node.expression, scope)):
+        if _is_call(node) or (numeric and not (_is_number(node.this, scope) and _is_number(node.expression, scope))):
             raise _NotCertain
         return f"({_text(node.this, scope)} {operator} {_text(node.expression, scope)})"
 
     return write
 
 
+def _compared(operator: str) -> Callable[[Any, QueryScope], str]:
+    def write(node: Any, scope: QueryScope) -> str:
+        _check_literals(scope, node.this, node.expression)
+        return f"({_text(node.this, scope)} {operator} {_text(node.expression, scope)})"
+
+    return write
+
+
+def _unequal(node: Any, scope: QueryScope) -> str:
+    _check_literals(scope, node.this, node.expression)
+    return f"(NOT ({_text(node.this, scope)} = {_text(node.expression, scope)}))"
+
+
+def _check_literals(scope: QueryScope, *compared: Any) -> None:
+    """Beside a whole number Spark shortens a decimal that is written in the query: `n > 1.5` becomes `n > 1`."""
+    kinds = [type_of(node, scope).type for node in compared]
+    if any(kind.kind == "decimal" for kind in kinds) and any(kind.is_integral or not kind.known for kind in kinds):
+        raise _NotCertain
+
+
 def _is_number(node: Any, scope: QueryScope) -> bool:
     return type_of(node, scope).type.is_numeric
+
+
+def _mod(node: Any, scope: QueryScope) -> str:
+    if not _is_call(node):
+        return _binary("%", numeric=True)(node, scope)
+    if str(node.meta.get(WRITTEN_AS)).lower() != "mod":
+        raise _NotCertain
+    return f"mod({_text(node.this, scope)}, {_text(node.expression, scope)})"
+
+
+def _neg(node: Any, scope: QueryScope) -> str:
+    inner = node.this
+    if _is_call(node):
+        raise _NotCertain
+    text = _text(inner, scope)
+    is_number = (type(inner) is exp.Literal and not inner.is_string) or _is_long(inner)
+    return f"-{text}" if is_number else f"(- {text})"
+
+
+def _is_long(node: Any) -> bool:
+    """`1L`, `1S` or `1Y`."""
+    return type(node) is exp.TryCast and is_typed_literal(node) and not node.this.is_string
 
 
 def _not(node: Any, scope: QueryScope) -> str:
@@ -99,12 +151,17 @@ def _is(node: Any, scope: QueryScope) -> str:
 def _in(node: Any, scope: QueryScope) -> str:
     if node.args.get("query") or node.args.get("unnest"):
         raise _NotCertain
+    _check_literals(scope, node.this, *node.expressions)
     values = ", ".join(_text(value, scope) for value in node.expressions)
     return f"({_text(node.this, scope)} IN ({values}))"
 
 
 def _cast(node: Any, scope: QueryScope) -> str:
     kind = type_of(node, scope).type
+    if _is_long(node) and kind.is_integral:
+        return _literal(node.this, scope)
+    if _is_call(node) or is_typed_literal(node):
+        raise _NotCertain
     if node.args.get("safe") or not kind.known or (kind.args and kind.kind != "decimal"):
         raise _NotCertain
     return f"CAST({_text(node.this, scope)} AS {kind.text.upper()})"
@@ -116,6 +173,7 @@ def _case(node: Any, scope: QueryScope) -> str:
     for branch in node.args.get("ifs") or ():
         when = _text(branch.this, scope)
         if operand is not None:
+            _check_literals(scope, operand, branch.this)
             when = f"({_text(operand, scope)} = {when})"
         parts.append(f"WHEN {when} THEN {_text(branch.args['true'], scope)}")
     if (default := node.args.get("default")) is not None:
@@ -133,9 +191,10 @@ def _if(node: Any, scope: QueryScope) -> str:
 
 def _call(name: str, node: Any, scope: QueryScope) -> str:
     """Only where the word that was written is the one: several functions of Spark share a class here."""
-    meta = node.meta
-    if not meta or "start" not in meta or meta["end"] - meta["start"] + 1 != len(name):
+    written = str(node.meta.get(WRITTEN_AS, "")).lower()
+    if written != name and written not in _SYNONYMS:
         raise _NotCertain
+    name = written
     if type(node) is exp.Count and type(node.this) is exp.Star:
         return "count(1)"
     arguments = [value for key, value in node.args.items() if key != "big_int" and value not in (None, [], False)]
@@ -165,20 +224,20 @@ _WRITERS: dict[type, Callable[[Any, QueryScope], str]] = {
     exp.Sub: _binary("-", numeric=True),
     exp.Mul: _binary("*", numeric=True),
     exp.Div: _binary("/", numeric=True),
-    exp.Mod: _binary("%", numeric=True),
-    exp.EQ: _binary("="),
-    exp.GT: _binary(">"),
-    exp.GTE: _binary(">="),
-    exp.LT: _binary("<"),
-    exp.LTE: _binary("<="),
-    exp.NullSafeEQ: _binary("<=>"),
-    exp.NEQ: lambda node, scope: f"(NOT ({_text(node.this, scope)} = {_text(node.expression, scope)}))",
+    exp.Mod: _mod,
+    exp.EQ: _compared("="),
+    exp.GT: _compared(">"),
+    exp.GTE: _compared(">="),
+    exp.LT: _compared("<"),
+    exp.LTE: _compared("<="),
+    exp.NullSafeEQ: _compared("<=>"),
+    exp.NEQ: _unequal,
     exp.And: _binary("AND"),
     exp.Or: _binary("OR"),
     exp.Not: _not,
     exp.Is: _is,
     exp.In: _in,
-    exp.Neg: lambda node, scope: f"(- {_text(node.this, scope)})",
+    exp.Neg: _neg,
     # What was written as CAST; a literal such as DATE'…' is the other class.
     exp.TryCast: _cast,
     exp.Case: _case,
@@ -199,3 +258,6 @@ _FUNCTIONS: dict[type, str] = {
     exp.Month: "month",
     exp.Coalesce: "coalesce",
 }
+_CASTS = frozenset({"bigint", "boolean", "double", "float", "int", "smallint", "string", "timestamp", "tinyint"})
+_SYNONYMS = frozenset({"lcase", "ucase"})
+"""Other words for these, which Spark writes as they are."""

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.tokens import TokenType
 
+from tidegate.compiler.analysis.apart import report_calls_read_apart
 from tidegate.compiler.analysis.attributes import KINDS, Attribute, Lineage, Unknown
 from tidegate.compiler.analysis.coercion import common_type
+from tidegate.compiler.analysis.relations import fits
 from tidegate.compiler.analysis.scoping import Cte, QueryScope, Result, Work
 from tidegate.compiler.analysis.selects import add_order, select_columns
-from tidegate.compiler.analysis.sets import combined
+from tidegate.compiler.analysis.sets import combined, counted_columns
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.analysis.typing import type_of
 from tidegate.compiler.analysis.values import Analysis, Source
+from tidegate.compiler.analysis.words import WORDS
 from tidegate.compiler.values import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation
 
-__all__ = ["analyze"]
+__all__ = ["RAISE_FAULTS", "analyze"]
+
+RAISE_FAULTS = "TIDEGATE_RAISE_FAULTS"
+"""The environment variable with which a fault of the analysis is raised instead of passed over."""
+
+_NOT_OF_PIPES = frozenset({"ColumnCount", "MisplacedAggregate", "MisplacedWindow", "NotGrouped", "UnusedCte"})
+"""What is not told of a query with |>: the parser makes other queries of its steps, which say the same only nearly."""
 
 
 def analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[str] = frozenset()) -> Analysis:
@@ -26,11 +38,23 @@ def analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[s
 
     Nothing is known of a table that is not there. `own_functions`: names of functions that Spark does not have itself.
     """
-    work = Work(sources, own_functions, _query)
     try:
-        result = work.query(tree, {}, None)
+        return _analyze(tree, sources, own_functions)
     except RecursionError:
         return Analysis(NOTHING_KNOWN)
+    except Exception:
+        # A fault here is ours, not the query's: what is not known is left to Spark, and other models are told of.
+        if os.environ.get(RAISE_FAULTS):
+            raise
+        logging.getLogger(__name__).debug("the analysis of a query failed", exc_info=True)
+        return Analysis(NOTHING_KNOWN)
+
+
+def _analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[str]) -> Analysis:
+    words = tree.meta.get(WORDS, ())
+    work = Work(sources, own_functions, _query, words)
+    result = work.query(tree, {}, None)
+    report_calls_read_apart(work)
     _report_duplicates(result, work)
     columns = tuple(Column(a.name, a.type, a.nullable) for a in result.attributes)
     edges = tuple(
@@ -40,7 +64,10 @@ def analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[s
         for origin, kind in sorted(a.lineage.items())
     )
     conditions = tuple(Origin(*origin) for origin in sorted(result.conditions))
-    findings = tuple(sorted(work.findings, key=lambda finding: (finding.offset, finding.code)))
+    told = dict.fromkeys(sorted(work.findings, key=lambda finding: (finding.offset, finding.code)))
+    if told and any(token.token_type is TokenType.PIPE_GT for token in words):
+        told = {finding: None for finding in told if finding.code not in _NOT_OF_PIPES}
+    findings = tuple(told)
     return Analysis(Relation(columns, result.unknown is None), edges, conditions, findings)
 
 
@@ -51,6 +78,7 @@ def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: W
         ctes = dict(ctes)
         for cte in clause.expressions:
             entry = _cte(cte, bool(clause.args.get("recursive")), ctes, outer, work)
+            _check_not_defined(cte, defined, work)
             ctes[cte.alias.lower()] = entry
             defined.append((cte, entry))
     if isinstance(node, exp.Select):
@@ -70,24 +98,34 @@ def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: W
     return result
 
 
+def _check_not_defined(cte: Any, defined: list[tuple[Any, Cte]], work: Work) -> None:
+    """Spark compares these names letter by letter."""
+    for other, entry in defined:
+        if other.alias == cte.alias:
+            entry.read = True
+            message = f"WITH defines '{cte.alias}' twice"
+            work.report("DuplicateCte", message, cte.args["alias"], "give one of them another name")
+            return
+
+
 def _cte(node: Any, recursive: bool, ctes: dict[str, Cte], outer: QueryScope | None, work: Work) -> Cte:
     body = node.this
     if recursive and isinstance(body, exp.SetOperation) and not body.args.get("with_"):
         return _recursive_cte(node, body, ctes, outer, work)
-    return Cte(_renamed(work.query(body, ctes, outer), node))
+    return Cte(_renamed(work.query(body, ctes, outer), node, work))
 
 
 def _recursive_cte(node: Any, body: Any, ctes: dict[str, Cte], outer: QueryScope | None, work: Work) -> Cte:
     """Its columns are those of the part that does not read it."""
     anchor = work.query(body.this, ctes, outer)
-    itself = Cte(_renamed(_nullable(anchor, work), node))
+    itself = Cte(_renamed(_nullable(anchor, work), node, work))
     following = work.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
     whole = combined(body, anchor, following, work)
     if itself.read:
         for attribute, first in zip(whole.attributes, anchor.attributes, strict=False):
             attribute.type = first.type
             attribute.nullable = True
-    return Cte(_renamed(whole, node))
+    return Cte(_renamed(whole, node, work))
 
 
 def _nullable(result: Result, work: Work) -> Result:
@@ -95,9 +133,14 @@ def _nullable(result: Result, work: Work) -> Result:
     return Result(attributes, result.nodes, result.unknown, result.conditions)
 
 
-def _renamed(result: Result, cte: Any) -> Result:
+def _renamed(result: Result, cte: Any, work: Work) -> Result:
     names = cte.args["alias"].args.get("columns")
-    if not names or len(names) > len(result.attributes):
+    if not names:
+        return result
+    if result.unknown is None and not fits(len(names), len(result.attributes), cte, work):
+        attributes = [Attribute(name.name, ANY, None, {}, next(work.fresh)) for name in names]
+        return Result(attributes, [cte] * len(attributes), Unknown(), result.conditions)
+    if len(names) > len(result.attributes):
         return result
     attributes = list(result.attributes)
     for position, name in enumerate(names):
@@ -145,6 +188,10 @@ def _values(node: Any, scope: QueryScope) -> Result:
     nodes: list[Any] = []
     for row in node.expressions:
         cells = row.expressions if type(row) is exp.Tuple else [row]
+        if attributes and len(cells) != len(attributes):
+            message = f"a row of VALUES has {counted_columns(len(cells))}, and the first has {len(attributes)}"
+            scope.report("ColumnCount", message, row, "give each row the same number of values")
+            return Result([], [], Unknown())
         for position, cell in enumerate(cells):
             lineage: Lineage = {}
             trace(cell, scope, lineage)

@@ -21,15 +21,17 @@ from tidegate.compiler.analysis.attributes import (
 from tidegate.compiler.analysis.coercion import common_type, comparable
 from tidegate.compiler.analysis.functions import generator_columns
 from tidegate.compiler.analysis.pivots import pivoted
-from tidegate.compiler.analysis.scoping import QueryScope, Result
+from tidegate.compiler.analysis.placement import check_placement
+from tidegate.compiler.analysis.scoping import QueryScope, Result, Work
+from tidegate.compiler.analysis.sets import counted_columns
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.analysis.typing import type_of
 from tidegate.compiler.analysis.values import Source
-from tidegate.datatypes import ANY
+from tidegate.datatypes import ANY, DataType
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["add_conditions", "from_clause"]
+__all__ = ["add_conditions", "check_condition", "fits", "from_clause"]
 
 Conditions = set[tuple[str, str]]
 
@@ -48,13 +50,30 @@ def from_clause(select: Any, scope: QueryScope, conditions: Conditions) -> Frame
     return frame
 
 
-def add_conditions(node: Any, scope: QueryScope, conditions: Conditions) -> bool:
-    """A condition on rows: its types are checked, its columns added. True: there is an aggregate in it."""
+def add_conditions(node: Any, scope: QueryScope, conditions: Conditions) -> DataType:
+    """What decides on rows: its columns are added; its type is checked, and given."""
     lineage: Lineage = {}
-    aggregated = trace(node, scope, lineage)
-    type_of(node, scope)
+    trace(node, scope, lineage)
     conditions.update(lineage)
-    return aggregated
+    return type_of(node, scope).type
+
+
+def check_condition(node: Any, clause: str, scope: QueryScope, conditions: Conditions) -> None:
+    """What WHERE and ON say: a boolean, of one row each time."""
+    kind = add_conditions(node, scope, conditions)
+    check_placement(node, scope, clause)
+    if kind.kind not in ("boolean", "?"):
+        scope.report("TypeMismatch", f"{clause} takes a boolean, and this is {kind}", node)
+
+
+def fits(names: int, columns: int, node: Any, work: Work) -> bool:
+    """Whether a list of names behind an alias has as many as there are columns; reports where it has not."""
+    if names == columns:
+        return True
+    given = "1 name" if names == 1 else f"{names} names"
+    message = f"'{node.alias}' has {counted_columns(columns)}, and is given {given}"
+    work.report("ColumnCount", message, node.args["alias"], "name each column, or none")
+    return False
 
 
 def _relation(node: Any, scope: QueryScope, conditions: Conditions, left: Frame | None = None) -> Frame:
@@ -115,7 +134,7 @@ def _table(node: Any, scope: QueryScope, conditions: Conditions) -> Frame:
         if identity is None:
             identity = identities[a.identity] = next(fresh)
         attributes.append(Attribute(a.name, a.type, a.nullable, a.lineage, identity, item))
-    return Frame(_with_names(attributes, node), [item])
+    return Frame(_with_names(attributes, node, item, scope), [item])
 
 
 def _source(source: Source, parts: list[str], node: Any, scope: QueryScope) -> Frame:
@@ -132,7 +151,7 @@ def _source(source: Source, parts: list[str], node: Any, scope: QueryScope) -> F
         Attribute(c.name, c.type, c.nullable, {(key, c.name): IDENTITY} if c.name else {}, next(fresh), item)
         for c in relation.columns
     ]
-    return Frame(_with_names(attributes, node), [item])
+    return Frame(_with_names(attributes, node, item, scope), [item])
 
 
 def _full_name(parts: list[str], key: str) -> tuple[str, ...]:
@@ -147,7 +166,7 @@ def _bound(result: Result, node: Any, scope: QueryScope, conditions: Conditions)
     conditions |= result.conditions
     item = _named_item(node.alias, result)
     attributes = [Attribute(a.name, a.type, a.nullable, a.lineage, a.identity, item) for a in result.attributes]
-    return Frame(_with_names(attributes, node), [item])
+    return Frame(_with_names(attributes, node, item, scope), [item])
 
 
 def _named_item(alias: str, result: Result) -> Item:
@@ -160,7 +179,7 @@ def _renamed(frame: Frame, node: Any, scope: QueryScope) -> Frame:
     is_vague = any(item.is_vague for item in frame.items)
     item = Item(alias, (alias.lower(),) if alias else (), _together(frame.unknown_items()), is_vague=is_vague)
     attributes = [Attribute(a.name, a.type, a.nullable, a.lineage, a.identity, item) for a in frame.attributes]
-    return Frame(_with_names(attributes, node), [item])
+    return Frame(_with_names(attributes, node, item, scope), [item])
 
 
 def _together(unknown: list[Item]) -> Unknown | None:
@@ -169,11 +188,16 @@ def _together(unknown: list[Item]) -> Unknown | None:
     return unknown[0].unknown if len(unknown) == 1 else Unknown()
 
 
-def _with_names(attributes: list[Attribute], node: Any) -> list[Attribute]:
+def _with_names(attributes: list[Attribute], node: Any, item: Item, scope: QueryScope) -> list[Attribute]:
     """`t(a, b)` gives the columns other names."""
     alias = node.args.get("alias")
     names = alias.args.get("columns") if alias is not None else None
-    if not names or len(names) > len(attributes):
+    if not names:
+        return attributes
+    if item.unknown is None and not fits(len(names), len(attributes), node, scope.work):
+        item.unknown = Unknown()
+        return [Attribute(name.name, ANY, None, {}, next(scope.work.fresh), item) for name in names]
+    if len(names) > len(attributes):
         return attributes
     renamed = []
     for attribute, name in zip(attributes, names, strict=False):
@@ -197,13 +221,15 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
     conditions.update(lineage)
     columns = generator_columns(call, scope)
     if columns is None:
+        if type(call) is exp.GenerateSeries:
+            type_of(call, scope)
         return _nothing_known(node)
     alias = node.alias or (call.name if type(call) is exp.Anonymous else "")
     item = Item(alias, (alias.lower(),) if alias else (), None)
     fresh = scope.work.fresh
     attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh), item) for c in columns]
     item.is_vague = any(not column.name for column in columns)
-    return Frame(_with_names(attributes, node), [item])
+    return Frame(_with_names(attributes, node, item, scope), [item])
 
 
 def _lateral(node: Any, frame: Frame, scope: QueryScope, conditions: Conditions) -> Frame:
@@ -233,7 +259,7 @@ def _join(left: Frame, join: Any, scope: QueryScope, conditions: Conditions) -> 
     both = left.copy() if existence else left
     both.take(right)
     if (on := join.args.get("on")) is not None:
-        add_conditions(on, scope.beside(both), conditions)
+        check_condition(on, "ON", scope.beside(both), conditions)
     if existence:
         return left
     if side in ("LEFT", "FULL"):

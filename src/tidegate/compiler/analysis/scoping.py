@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -11,12 +11,13 @@ from sqlglot import exp
 from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, Item
 from tidegate.compiler.analysis.mistakes import report_ambiguous, report_field, report_unknown
 from tidegate.compiler.analysis.values import UNKNOWN, Finding, Source, Typed
+from tidegate.compiler.analysis.words import WrittenCall, written_calls
 from tidegate.compiler.values import DiagnosticSeverity
 from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, array
 
-__all__ = ["Cte", "Found", "QueryScope", "Result", "Work", "column_parts", "offset_of"]
+__all__ = ["CALLED_WITHOUT_PARENTHESES", "Cte", "Found", "QueryScope", "Result", "Work", "column_parts", "offset_of"]
 
-_WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
+CALLED_WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
     "current_date": ("current_date()", DATE),
     "current_time": ("current_time(6)", ANY),
     "current_timestamp": ("current_timestamp()", TIMESTAMP),
@@ -26,6 +27,9 @@ _WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
     "user": ("current_user()", STRING),
 }
 """Names that are calls where no column has them: what Spark calls the result, and its type."""
+
+_HARDLY_COLUMNS = frozenset({"current_date", "current_time", "current_timestamp", "grouping__id"})
+"""Those of them that are taken for calls also where it is not known whether a column has the name."""
 
 _METADATA = frozenset(
     ["_metadata", "_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number"]
@@ -77,7 +81,9 @@ class Work:
         sources: Mapping[int, Source],
         own_functions: frozenset[str],
         query: Callable[[Any, Mapping[str, Cte], QueryScope | None, Work], Result],
+        words: Sequence[Any] = (),
     ) -> None:
+        self.calls: Mapping[int, WrittenCall] = written_calls(words)
         self.sources = sources
         self.own_functions = own_functions
         self.findings: list[Finding] = []
@@ -107,14 +113,14 @@ class Work:
 class Found(NamedTuple):
     """What a column's name means. `whole`: the column itself and no field of it; `by_alias`: an earlier SELECT item.
 
-    `name`: what it is called in a result, where that is not as it is written.
+    `name`: what it is called in a result, None where that is as it is written and empty where that is not certain.
     """
 
     attribute: Attribute | None
     typed: Typed
     whole: bool = True
     by_alias: bool = False
-    name: str = ""
+    name: str | None = None
 
 
 _NOT_FOUND = Found(None, UNKNOWN)
@@ -148,6 +154,13 @@ class QueryScope:
     def subquery(self, node: Any) -> Typed:
         attributes = self.result(node).attributes
         return Typed(attributes[0].type, True) if attributes else UNKNOWN
+
+    def width(self, node: Any) -> int | None:
+        result = self.result(node)
+        return len(result.attributes) if result.unknown is None else None
+
+    def written(self, node: Any) -> WrittenCall | None:
+        return self.work.calls.get(node.meta.get("start", -1))
 
     def result(self, node: Any) -> Result:
         """A subquery in an expression: it sees the columns here too."""
@@ -193,9 +206,12 @@ class QueryScope:
             if ambiguous:
                 report_ambiguous(self, names, ambiguous, node)
                 return _NOT_FOUND
-            if len(names) == 1 and (call := _WITHOUT_PARENTHESES.get(names[0].lower())) is not None:
-                return Found(None, Typed(call[1], False), name=call[0])
             here = [_Assumed(frame, item) for frame in scope.frames for item in frame.doubtful_items()]
+            if len(names) == 1 and (call := CALLED_WITHOUT_PARENTHESES.get(names[0].lower())) is not None:
+                if not here and not unknown:
+                    return Found(None, Typed(call[1], False), name=call[0])
+                if names[0].lower() in _HARDLY_COLUMNS:
+                    return Found(None, Typed(call[1]), name="")
             if scope.aliases and (earlier := scope.aliases.get(names[0].lower())):
                 return self._alias(earlier, here, parts)
             unknown += here

@@ -16,15 +16,18 @@ from tidegate.compiler.analysis.attributes import (
     Unknown,
     add_origins,
 )
+from tidegate.compiler.analysis.coercion import is_orderable
 from tidegate.compiler.analysis.functions import generator_columns, is_generator
 from tidegate.compiler.analysis.grouping import Grouping, columns_outside_aggregates, report_ungrouped
 from tidegate.compiler.analysis.labels import generated_name
-from tidegate.compiler.analysis.relations import add_conditions, from_clause
+from tidegate.compiler.analysis.placement import check_placement, report_aggregate
+from tidegate.compiler.analysis.relations import add_conditions, check_condition, from_clause
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
+from tidegate.compiler.analysis.sets import counted_columns, is_comparable_in_rows
 from tidegate.compiler.analysis.stars import expanded, is_star
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.analysis.typing import type_of
-from tidegate.datatypes import ANY, struct
+from tidegate.datatypes import ANY, VARIANT, struct
 
 __all__ = ["add_order", "select_columns"]
 
@@ -42,7 +45,7 @@ def select_columns(select: Any, around: QueryScope) -> Result:
         scope.windows = {window.this.name.lower(): window for window in windows}
         _check_windows(windows, scope)
     if (where := args.get("where")) is not None:
-        add_conditions(where.this, scope, conditions)
+        check_condition(where.this, "WHERE", scope, conditions)
     group = args.get("group")
     keys = _keys(group) if group is not None else []
     in_sets = group is not None and _in_sets(group)
@@ -64,24 +67,27 @@ def select_columns(select: Any, around: QueryScope) -> Result:
         inner = scope.beside(frame, output)
         _prefer_groups(having.this, frame, by, scope, scope.beside(output, frame))
         add_conditions(having.this, inner, conditions)
+        check_placement(having.this, inner, "HAVING", aggregates=True)
         checked.append((having.this, inner))
     if (qualify := args.get("qualify")) is not None:
         add_conditions(qualify.this, scope.beside(frame, output), conditions)
     distinct = args.get("distinct") is not None
     if distinct:
-        for attribute in items.attributes:
+        for attribute, node in zip(items.attributes, items.nodes, strict=True):
             conditions.update(attribute.lineage)
+            if not is_comparable_in_rows(attribute.type):
+                scope.report("TypeMismatch", f"DISTINCT compares rows, which {attribute.type} does not allow", node)
     inner = scope.beside(output) if distinct else scope.beside(output, frame)
-    checked += [(node, inner) for node in _ordered(select, inner, conditions)]
+    checked += [(node, inner) for node in _ordered(select, inner, result)]
     aggregated = items.aggregated or group is not None or having is not None
-    if aggregated and not items.generates:
+    if aggregated and not items.generates and not by.is_wrong:
         report_ungrouped(checked, [] if by_all else items.stars, frame, by, scope)
     return result
 
 
 def add_order(node: Any, result: Result, scope: QueryScope) -> None:
     """ORDER BY of a set operation, or of a query in parentheses: it sees the result alone."""
-    _ordered(node, scope.beside(_output(result)), result.conditions)
+    _ordered(node, scope.beside(_output(result)), result)
 
 
 def _output(result: Result) -> Frame:
@@ -129,6 +135,7 @@ class _Items:
 
     def _value(self, node: Any, inner: Any, named: bool) -> None:
         lineage: Lineage = {}
+        check_placement(inner, self.scope)
         if trace(inner, self.scope, lineage):
             self.with_aggregate.add(len(self.attributes))
         typed = type_of(inner, self.scope)
@@ -141,13 +148,15 @@ class _Items:
     def _generated(self, node: Any) -> str:
         while type(node) is exp.Paren:
             node = node.this
-        if column_parts(node):
-            return str(column_parts(node)[-1].name)
-        return generated_name(node, self.scope)
+        return self._column_name(node) if column_parts(node) else generated_name(node, self.scope)
+
+    def _column_name(self, node: Any) -> str:
+        found = self.scope.resolve(node)
+        return str(column_parts(node)[-1].name) if found.name is None else found.name
 
     def _column(self, node: Any) -> Attribute:
         found = self.scope.resolve(node)
-        name = found.name or str(column_parts(node)[-1].name)
+        name = self._column_name(node)
         attribute = found.attribute
         if attribute is None:
             return Attribute(name, found.typed.type, found.typed.nullable, {}, next(self.scope.work.fresh))
@@ -181,11 +190,18 @@ class _Items:
                 self.unknown = Unknown()
         else:
             attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh)) for c in columns]
-            if len(names) == len(attributes):
+            if names and self._fits(len(names), len(attributes), node):
                 attributes = [a.named(name) for a, name in zip(attributes, names, strict=True)]
         for attribute in attributes:
             self._append(attribute, node)
             self.scope.aliases.setdefault(attribute.folded, []).append(attribute)
+
+    def _fits(self, names: int, columns: int, node: Any) -> bool:
+        if names == columns:
+            return True
+        message = f"{names} {'name' if names == 1 else 'names'} for the {counted_columns(columns)} of a function"
+        self.scope.report("ColumnCount", message, node, "name each column: … AS (a, b)")
+        return False
 
 
 def _check_windows(windows: list[Any], scope: QueryScope) -> None:
@@ -265,9 +281,15 @@ def _group(
     for key in keys:
         chosen = _position(key, inner, positions, len(items.attributes))
         if chosen is None:
-            add_conditions(key, inner, conditions)
+            by.is_wrong |= not _is_position("GROUP BY", key, len(items.attributes), items.unknown, scope)
+            if add_conditions(key, inner, conditions) == VARIANT:
+                scope.report("TypeMismatch", "rows cannot be grouped by variant", key, "cast it to another type")
+            check_placement(key, inner, "GROUP BY", windows=True)
             by.add(key, inner)
             continue
+        if chosen in items.with_aggregate:
+            by.is_wrong = True
+            report_aggregate(key, "GROUP BY", scope)
         conditions.update(items.attributes[chosen].lineage)
         if in_sets:
             items.attributes[chosen].nullable = True
@@ -279,9 +301,22 @@ def _group(
                 attribute.nullable = None
 
 
+def _is_position(clause: str, key: Any, length: int, unknown: Unknown | None, scope: QueryScope) -> bool:
+    """Whether a number, if it is one, is that of a column of the result; reports where it is not."""
+    if unknown is not None or not _is_number(key) or 1 <= int(key.name) <= length:
+        return True
+    message = f"{clause} {key.name}: the result has {counted_columns(length)}"
+    scope.report("PositionOutOfRange", message, key, "give the number of a column, or its name")
+    return False
+
+
+def _is_number(key: Any) -> bool:
+    return type(key) is exp.Literal and not key.is_string and key.name.isdigit()
+
+
 def _position(key: Any, scope: QueryScope, positions: dict[int, int], length: int) -> int | None:
     """Which item a key is by its number or its name."""
-    if type(key) is exp.Literal and not key.is_string and key.name.isdigit():
+    if _is_number(key):
         number = int(key.name)
         return number - 1 if 1 <= number <= length else None
     if column_parts(key):
@@ -300,9 +335,12 @@ def _prefer_groups(node: Any, frame: Frame, by: Grouping, plain: QueryScope, nam
         (plain if grouped else named).resolve(column)
 
 
-def _ordered(node: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> list[Any]:
+def _ordered(node: Any, scope: QueryScope, result: Result) -> list[Any]:
     """What the rows are ordered by. With a LIMIT it decides which rows there are."""
-    args = node.args
+    args, conditions = node.args, result.conditions
+    for clause in (args.get("order"), args.get("sort")):
+        for key in clause.expressions if clause is not None else ():
+            _is_position("ORDER BY", key.this, len(result.attributes), result.unknown, scope)
     limited = args.get("limit") is not None or args.get("offset") is not None
     nodes = []
     for clause in (args.get("order"), args.get("sort"), args.get("cluster"), args.get("distribute")):
@@ -311,6 +349,9 @@ def _ordered(node: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> 
             if type(expression) in (exp.Literal, exp.Var):
                 continue
             decides: set[tuple[str, str]] = conditions if limited else set()
-            add_conditions(expression, scope, decides)
+            kind = add_conditions(expression, scope, decides)
+            if clause is not args.get("distribute") and not is_orderable(kind):
+                scope.report("TypeMismatch", f"rows cannot be ordered by {kind}", expression)
+            check_placement(expression, scope)
             nodes.append(expression)
     return nodes

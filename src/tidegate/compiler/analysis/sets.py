@@ -11,7 +11,7 @@ from tidegate.compiler.analysis.coercion import widened
 from tidegate.compiler.analysis.scoping import Result, Work
 from tidegate.datatypes import ANY, DataType
 
-__all__ = ["combined"]
+__all__ = ["combined", "counted_columns", "is_comparable_in_rows"]
 
 
 def combined(node: Any, left: Result, right: Result, work: Work) -> Result:
@@ -21,7 +21,7 @@ def combined(node: Any, left: Result, right: Result, work: Work) -> Result:
     if node.args.get("by_name"):
         return Result(left.attributes, left.nodes, left.unknown or Unknown(), conditions)
     if known and len(left.attributes) != len(right.attributes):
-        message = f"{word} of {_columns(len(left.attributes))} with {_columns(len(right.attributes))}"
+        message = f"{word} of {counted_columns(len(left.attributes))} with {counted_columns(len(right.attributes))}"
         hint = "select the same number of columns on both sides"
         work.report("SetOperationColumns", message, right.nodes[0] if right.nodes else node.expression, hint)
         return Result(left.attributes, left.nodes, None, conditions)
@@ -69,6 +69,11 @@ def _compares(node: Any) -> bool:
     return not isinstance(node, exp.Union) or bool(node.args.get("distinct"))
 
 
+def is_comparable_in_rows(kind: DataType) -> bool:
+    """Whether rows with such a column can be told apart; what is not known can."""
+    return kind.kind != "variant" and not _has_map(kind)
+
+
 def _has_map(kind: DataType) -> bool:
     if kind.kind == "struct":
         return any(_has_map(inner) for _, inner in kind.args)
@@ -92,5 +97,5 @@ def _word(node: Any) -> str:
     return type(node).__name__.upper()
 
 
-def _columns(number: int) -> str:
+def counted_columns(number: int) -> str:
     return f"{number} column" if number == 1 else f"{number} columns"

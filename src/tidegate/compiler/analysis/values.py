@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tidegate.compiler.analysis.words import WrittenCall
 from tidegate.compiler.values import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, DataType, Relation
 
@@ -64,6 +65,14 @@ class Scope(Protocol):
 
     def subquery(self, node: Any) -> Typed:
         """The value of a scalar subquery (`exp.Subquery`, `exp.Select`, a set operation): its first column."""
+        ...
+
+    def width(self, node: Any) -> int | None:
+        """How many columns a subquery has; None where that is not known."""
+        ...
+
+    def written(self, node: Any) -> WrittenCall | None:
+        """A call as the text has it; None for what is not written as one."""
         ...
 
     def report(

@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.analysis.arguments import wrong_count
+from tidegate.compiler.analysis.coercion import is_orderable
 from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
 from tidegate.compiler.analysis.expressions.nested import field_of
 from tidegate.compiler.analysis.functions import FUNCTIONS, NAMES
@@ -14,12 +16,13 @@ from tidegate.compiler.analysis.functions.classes import CLASSES
 from tidegate.compiler.analysis.functions.times import extracted, has_parts
 from tidegate.compiler.analysis.functions.values import WRITTEN_AS, Call, Function
 from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
+from tidegate.compiler.analysis.words import WrittenCall
 from tidegate.compiler.values import DiagnosticSeverity
 from tidegate.datatypes import BOOLEAN
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["CALLS", "LambdaScope", "call_of", "checked"]
+__all__ = ["CALLS", "LambdaScope", "call_of", "checked", "counted"]
 
 
 def _is_known(name: str, node: Any, scope: Scope, meant: str | None = None) -> bool:
@@ -72,6 +75,12 @@ class LambdaScope:
     def subquery(self, node: Any) -> Typed:
         return self.around.subquery(node)
 
+    def width(self, node: Any) -> int | None:
+        return self.around.width(node)
+
+    def written(self, node: Any) -> WrittenCall | None:
+        return self.around.written(node)
+
     def report(
         self,
         code: str,
@@ -100,10 +109,52 @@ def _body(node: Any, scope: Scope, given: Sequence[Typed]) -> Typed:
 def _called(node: Any, scope: Scope) -> Typed:
     name, take = CLASSES[type(node)]
     written = node.meta.get(WRITTEN_AS)
+    nodes = [argument for argument in take(node) if argument is not None]
     if written is not None and not _is_known(str(written), node, scope, name):
-        _arguments(take(node), scope)
+        _arguments(nodes, scope)
         return UNKNOWN
-    return _apply(FUNCTIONS[name], take(node), node, scope)
+    function = FUNCTIONS[name]
+    if not _is_rightly_written(node, scope) or not _has_enough(function, nodes, node, scope):
+        _arguments(nodes, scope)
+        return function.result_alone
+    return _apply(function, nodes, node, scope)
+
+
+_READ_APART = frozenset({exp.ArgMax, exp.ArgMin, exp.Ceil, exp.Floor, exp.Quantile, exp.Substring, exp.Transform})
+
+
+def _has_enough(function: Function, nodes: list[Any], node: Any, scope: Scope) -> bool:
+    """For a call that the parser reads in a way of its own: arguments that are missing are missing in the tree too."""
+    if type(node) not in _READ_APART or len(nodes) >= function.least or any(argument.is_star for argument in nodes):
+        return True
+    scope.report("WrongArguments", f"{function.name} takes {function.wanted}, not {len(nodes)}", node)
+    return False
+
+
+def _is_rightly_written(node: Any, scope: Scope) -> bool:
+    """Whether the text gives the function as many arguments as it takes: the parser may have dropped some."""
+    call = scope.written(node)
+    if call is None or (message := wrong_count(call)) is None:
+        return True
+    if any(type(child) is exp.Kwarg or child.is_star for child in node.iter_expressions()):
+        return True
+    own: frozenset[str] = getattr(scope, "own_functions", frozenset())
+    if call.name in own or call.name.lower() in own:
+        return True
+    scope.report("WrongArguments", message, node)
+    return False
+
+
+def counted(rule: Rule) -> Rule:
+    """For a class that the parser makes of calls, and of other things too."""
+
+    def check(node: Any, scope: Scope) -> Typed:
+        if _is_rightly_written(node, scope):
+            return rule(node, scope)
+        _arguments(list(node.iter_expressions()), scope)
+        return UNKNOWN
+
+    return check
 
 
 def _anonymous(node: Any, scope: Scope) -> Typed:
@@ -204,12 +255,11 @@ def _any(node: Any, scope: Scope) -> Typed:
 
 
 def _window(node: Any, scope: Scope) -> Typed:
-    for part in node.args.get("partition_by") or ():
-        type_of(part, scope)
     order = node.args.get("order")
-    if order is not None:
-        for term in order.expressions:
-            type_of(term, scope)
+    for term in (*(node.args.get("partition_by") or ()), *(order.expressions if order is not None else ())):
+        kind = type_of(term, scope).type
+        if not is_orderable(kind):
+            mismatch(term, scope, f"the rows of a window cannot be ordered by {kind}")
     return type_of(node.this, scope)
 
 
@@ -250,7 +300,7 @@ def _date_diff(node: Any, scope: Scope) -> Typed:
 def _date_format(node: Any, scope: Scope) -> Typed:
     inner = node.this
     moment = inner.this if type(inner) is exp.TimeStrToTime else inner
-    return _apply(FUNCTIONS["date_format"], [moment, node.args["format"]], node, scope)
+    return _apply(FUNCTIONS["date_format"], [moment, node.args.get("format")], node, scope)
 
 
 def _parse_json(node: Any, scope: Scope) -> Typed:
@@ -262,6 +312,8 @@ def _exists(node: Any, scope: Scope) -> Typed:
     if isinstance(node.this, exp.Query):
         scope.subquery(node.this)
         return Typed(BOOLEAN, False)
+    if not _is_rightly_written(node, scope):
+        return FUNCTIONS["exists"].result_alone
     return _apply(FUNCTIONS["exists"], [node.this, node.expression], node, scope)
 
 

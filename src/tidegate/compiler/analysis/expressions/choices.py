@@ -40,7 +40,9 @@ def _if(node: Any, scope: Scope) -> Typed:
     if condition.type.kind not in ("boolean", "?", "void"):
         mismatch(node.this, scope, f"IF takes a boolean, and this is {condition.type}")
     otherwise = node.args.get("false")
-    values = [type_of(node.args["true"], scope), type_of(otherwise, scope) if otherwise is not None else _NULL]
+    if otherwise is None:
+        scope.report("WrongArguments", "if takes 3 arguments, not 2", node, "say what it is otherwise")
+    values = [type_of(node.args.get("true"), scope), type_of(otherwise, scope)]
     return _chosen("IF", values, node, scope)
 
 

@@ -18,6 +18,9 @@ RULES: dict[type, Rule] = {}
 
 
 def type_of(node: Any, scope: Scope) -> Typed:
+    """`node` None: an argument that is missing, about which something else is said."""
+    if node is None:
+        return UNKNOWN
     rule = RULES.get(type(node))
     return rule(node, scope) if rule is not None else _unruled(node, scope)
 

@@ -167,7 +167,12 @@ def _in(node: Any, scope: Scope) -> Typed:
     query = node.args.get("query")
     if query is not None:
         found = scope.subquery(query)
-        if type(node.this) is not exp.Tuple:
+        expected = len(node.this.expressions) if type(node.this) is exp.Tuple else 1
+        if (width := scope.width(query)) is not None and width != expected:
+            columns = "1 column" if width == 1 else f"{width} columns"
+            message = f"IN compares {expected} with the {columns} of a subquery"
+            scope.report("ColumnCount", message, query, "select as many columns as are compared")
+        elif expected == 1:
             _check_in(value.type, (found.type,), node, scope)
         return Typed(BOOLEAN)
     options = [type_of(option, scope) for option in node.expressions]

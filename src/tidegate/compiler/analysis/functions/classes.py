@@ -45,7 +45,7 @@ def _inside(node: Any) -> list[Any]:
 
 def _unwrapped_cast(node: Any) -> list[Any]:
     inner = node.this
-    return [inner.this if type(inner) is exp.Cast else inner, node.args["zone"]]
+    return [inner.this if type(inner) is exp.Cast else inner, node.args.get("zone")]
 
 
 def _moved_days(node: Any) -> list[Any]:
