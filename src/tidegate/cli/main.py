@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import sys
@@ -124,9 +125,12 @@ def _report(invocation: Invocation, error: Exception, code: int) -> int:
 
 
 def main() -> None:
+    # Loading modules makes many objects that stay, and looking among them for garbage takes a tenth of a short command.
+    gc.set_threshold(50_000, 20, 20)
     code = run_cli(sys.argv[1:])
-    if code == RunCancelledError.exit_code:
-        # A thread may still wait for Spark, and an ordinary exit would wait for it.
+    if code == RunCancelledError.exit_code or "pyspark" not in sys.modules:
+        # After a cancellation a thread may still wait for Spark, and an ordinary exit would wait for it. Where there is
+        # no JVM to stop, it would only free piece by piece the memory that the process gives back whole.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -47,7 +47,7 @@ class Digests:
         parts = [draft.source, str(model.table), draft.file]
         if draft.test is None:
             # Where settings are written counts: warnings tell it.
-            places = [place for place in self._work.project.origins[model.path].values() if place.file != draft.file]
+            places = [place for place in model.origins.values() if place.file != draft.file]
             unread = self._work.short(model.table) in self._work.unread
             parts += [repr(model.contract), str(bool(model.tests)), str(unread), repr(places) if places else ""]
         return blake3(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,8 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
 """What is asked of one model or test once those that it reads are understood."""
 
 _WORTH_FORKING = 100
+_TREES = 100
+"""So many trees are kept before they are thrown away together."""
 _DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 
 
@@ -58,6 +61,7 @@ class _Understanding:
         self.work = work
         self.cache = cache
         self.digests = Digests(work)
+        self._finished = 0
 
     def understand(self, draft: Draft) -> None:
         """The draft, and before it whatever it reads. In a circle someone must begin."""
@@ -111,6 +115,10 @@ class _Understanding:
         for each in MODEL_PASSES:
             draft.diagnostics += each(self.work, draft)
         draft.forget_trees()
+        self._finished += 1
+        if self._finished % _TREES == 0:
+            # Nodes know their parents, so only a search frees a tree; of what is young, that is all there is to find.
+            gc.collect(0)
         draft.whole = self.digests.whole(draft, draft.inputs, draft.asked)
         draft.interface = self.digests.interface(draft)
         self._keep(draft)

@@ -11,7 +11,7 @@ from tidegate.contracts import ModelContract, read_contract
 from tidegate.project.directives import read_directives
 from tidegate.project.discover import ModelFiles, discover
 from tidegate.project.keys import KEYS
-from tidegate.project.model import Model, QualityTest
+from tidegate.project.model import Model, ModelSettings, QualityTest
 from tidegate.project.problems import Place, Problem
 from tidegate.project.project import Project
 from tidegate.project.quality_tests import read_quality_test
@@ -31,9 +31,8 @@ def load_project(settings: Settings) -> Project:
     models = [model for files in found.models for model in reader.models(files, base, folders)]
     macros = [MacroFile(str(path), text) for path in found.macros if (text := reader.text(path)) is not None]
     unread = frozenset(files.table for files in found.models) - frozenset(model.table for model in models)
-    return Project(
-        tuple(models), tuple(macros), tuple(reader.problems), reader.origins, unread | frozenset(found.unsupported)
-    )
+    unread |= frozenset(found.unsupported)
+    return Project(tuple(models), tuple(macros), tuple(reader.problems), unread)
 
 
 class _Reader:
@@ -43,7 +42,8 @@ class _Reader:
         self.settings = settings
         self._root = str(settings.root)
         self.problems: list[Problem] = []
-        self.origins: dict[PurePosixPath, Mapping[str, Place]] = {}
+        self._kept: list[list[Level]] = []
+        self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
     def text(self, path: PurePosixPath) -> str | None:
         try:
@@ -86,11 +86,21 @@ class _Reader:
             header = self._level(Entry(d.key, d.value, d.place) for d in directives)
             above = [folders[folder] for folder in reversed(path.parents) if folder in folders] if folders else []
             self.problems += conflicts(sidecar, header)
-            merged, origins = merge_levels([base, *above, *sidecar, header])
-            self.origins[path] = origins
-            models.append(Model(files.table, path, source, merged, tests, contract))
+            merged, origins = self._merge([base, *above, *sidecar, header])
+            models.append(Model(files.table, path, source, merged, tests, contract, origins))
         self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
+
+    def _merge(self, levels: list[Level]) -> tuple[ModelSettings, Mapping[str, Place]]:
+        """Many models say nothing of their own, and share what the folders above them say."""
+        *shared, own = levels
+        if own.values:
+            return merge_levels(levels)
+        key = tuple(id(level) for level in shared)
+        if key not in self._merged:
+            self._merged[key] = merge_levels(shared)
+            self._kept.append(shared)
+        return self._merged[key]
 
     def _quality_test(self, path: PurePosixPath) -> QualityTest | None:
         source = self.text(path)

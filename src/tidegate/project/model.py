@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from tidegate.contracts import ModelContract
 from tidegate.names import TableName
-from tidegate.problems import Severity
+from tidegate.problems import Place, Severity
 
 __all__ = ["Materialized", "Model", "ModelSettings", "QualityTest", "Severity", "Strategy"]
 
@@ -86,7 +86,10 @@ class QualityTest:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What produces one table or view. `path` is relative to the project; `source` is the file's text as it is."""
+    """What produces one table or view. `path` is relative to the project; `source` is the file's text as it is.
+
+    `origins`: where its settings were written, by their names in ModelSettings.
+    """
 
     table: TableName
     path: PurePosixPath
@@ -94,3 +97,4 @@ class Model:
     settings: ModelSettings
     tests: tuple[QualityTest, ...] = ()
     contract: ModelContract | None = None
+    origins: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
