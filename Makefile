@@ -63,7 +63,8 @@ format: $(VENV)/.package ## let ruff put the code in order
 	@$(BIN)/ruff format .
 
 docs: $(VENV)/.package ## write docs/diagnostics.md anew from what the compiler can say
-	@$(BIN)/python -m tidegate.compiler.registry > docs/diagnostics.md.new && mv docs/diagnostics.md.new docs/diagnostics.md
+	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.registry import markdown; \
+	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
 
 bench: setup ## measure against a plain PySpark script and dbt parse; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Place", "Problem", "Severity", "did_you_mean"]
+__all__ = ["Place", "Problem", "Severity", "did_you_mean", "not_toml"]
 
 
 class Severity(StrEnum):
@@ -38,3 +40,11 @@ def did_you_mean(names: tuple[str, ...]) -> str | None:
     if not names:
         return None
     return f"did you mean {' or '.join(names)}?"
+
+
+def not_toml(error: tomllib.TOMLDecodeError, text: str, file: str) -> Problem:
+    """What Python says of a broken TOML file, at the place that it names in its message."""
+    at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+    place = Place(file, int(at[1]), int(at[2])) if at else Place(file, text.count("\n") + 1)
+    reason = re.sub(r"\s*\(at .*\)$", "", str(error))
+    return Problem("UnreadableFile", f"not valid TOML: {reason[:1].lower() + reason[1:]}", place)

@@ -210,6 +210,16 @@ def test_a_source_is_asked_by_the_parts_of_its_name(tmp_path: Path) -> None:
         assert len(found.diagnostics) == count
 
 
+def test_whether_spark_is_lenient_counts(tmp_path: Path) -> None:
+    toml, sql = '[project]\nname = "shop"\n', "select 1 as id where true = date '2024-01-01'"
+    lenient = toml + '[spark.conf]\n"spark.sql.ansi.enabled" = false\n'
+    cache = CompileCache()
+    root = write_project(tmp_path, {"models/silver/a.sql": sql, "tidegate.toml": lenient})
+    assert codes(root, cache) == []
+    write_project(root, {"tidegate.toml": toml})
+    assert codes(root, cache) == ["TypeMismatch models/silver/a.sql:1"]
+
+
 def test_a_test_that_comes_later_counts(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"models/silver/e/pipeline.sql": "-- @materialized: ephemeral\nselect 1 as id"})
     cache = CompileCache()

@@ -14,7 +14,7 @@ from tidegate.cli.paint import Paint, plain
 from tidegate.cli.table import plural
 from tidegate.compiler import compile_project
 from tidegate.compiler.from_disk import sources_named
-from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity
+from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, in_order
 from tidegate.config import FILE_NAME
 from tidegate.errors import ConfigError, SelectionError
 from tidegate.project import load_project
@@ -60,12 +60,11 @@ def _took(seconds: float) -> str:
 def compile_workspace(workspace: Workspace, variables: Mapping[str, str], against: str | None = None) -> Compilation:
     started = time.perf_counter()
     compiled = workspace.compile(variables)
-    found = [*compiled.diagnostics, *_changes(workspace, compiled, variables, against)]
-    found.sort(key=_place)
+    found = in_order([*compiled.diagnostics, *_changes(workspace, compiled, variables, against)])
     return Compilation(
         workspace.settings.root,
         len(compiled.models) + len(compiled.broken),
-        tuple(found),
+        found,
         time.perf_counter() - started,
     )
 
@@ -104,8 +103,3 @@ def _past(workspace: Workspace, variables: Mapping[str, str], ref: str) -> Compi
         project = load_project(settings)
         discovery = known_tables(settings, names=sources_named(project, settings, variables))
         return compile_project(project, settings, workspace.heads(), variables, discovery)
-
-
-def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
-    span = diagnostic.span
-    return (span.file, span.line, span.col) if span else ("", 0, 0)

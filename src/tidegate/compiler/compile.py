@@ -16,15 +16,15 @@ from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.problems import report_problems
 from tidegate.compiler.passes.sources import report_sources
-from tidegate.compiler.understand import FILE_PASSES, MODEL_PASSES, understand
-from tidegate.compiler.values import Compiled, Diagnostic
+from tidegate.compiler.understand import understand
+from tidegate.compiler.values import Compiled, Diagnostic, in_order
 from tidegate.config import Settings
 from tidegate.lake.port import Heads
 from tidegate.names import TableName
 from tidegate.project import Project
 from tidegate.sources import Discovery
 
-__all__ = ["FILE_PASSES", "MODEL_PASSES", "PROJECT_PASSES", "compile_project", "without_collecting"]
+__all__ = ["PROJECT_PASSES", "compile_project", "without_collecting"]
 
 ProjectPass = Callable[[Workspace], Iterator[Diagnostic]]
 
@@ -51,7 +51,7 @@ def compile_project(
         broken = frozenset(work.models) - frozenset(models) | project.unread
         compiled = Compiled(models, waves_of(built), (), settings.project.namespace, broken)
         found |= set(lint(compiled, settings, models.around_stars()))
-        return replace(compiled, diagnostics=tuple(sorted(found, key=_order)))
+        return replace(compiled, diagnostics=in_order(found))
 
 
 @contextmanager
@@ -64,9 +64,3 @@ def without_collecting() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _order(diagnostic: Diagnostic) -> tuple[str, int, int, str, str, str, str]:
-    span = diagnostic.span
-    place = (span.file, span.line, span.col) if span else ("", 0, 0)
-    return (*place, diagnostic.code, diagnostic.message, diagnostic.model or "", diagnostic.suggestion or "")

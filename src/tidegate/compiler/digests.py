@@ -38,6 +38,7 @@ class Digests:
             sorted((name, repr(zone)) for name, zone in landing.zones.items()),
             work.settings.lake.catalog,
             sorted(work.own_functions),
+            work.is_lenient,
             sorted((name, source.kind) for name, source in work.settings.sources.items()),
         )
         self._everywhere = blake3(repr(everywhere).encode()).digest()

@@ -207,6 +207,11 @@ class Workspace:
     def own_functions(self) -> frozenset[str]:
         return frozenset(name.lower() for name in self.settings.spark.functions)
 
+    @property
+    def is_lenient(self) -> bool:
+        """Spark without ANSI casts whatever it is given."""
+        return self.settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
+
     def short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
 

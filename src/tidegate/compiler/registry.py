@@ -1,6 +1,6 @@
 """Every code that the compiler can give, with its reason and its remedy, read from diagnostics.toml.
 
-`python -m tidegate.compiler.registry` writes docs/diagnostics.md from it.
+`make docs` writes docs/diagnostics.md from it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,3 @@ def _plain(text: str) -> str:
     """`<name>` would be taken for HTML, but for what stands in backquotes."""
     parts = text.split("`")
     return "`".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(parts))
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")

@@ -14,6 +14,7 @@ from tidegate.compiler.forked import cores, in_forks
 from tidegate.compiler.passes.capabilities import check_capabilities
 from tidegate.compiler.passes.columns import type_columns
 from tidegate.compiler.passes.contracts import check_contracts
+from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.output import check_output
 from tidegate.compiler.passes.parse import parse_text
 from tidegate.compiler.passes.reading import check_reading
@@ -48,8 +49,6 @@ _DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 
 def understand(work: Workspace, cache: CompileCache) -> None:
     one = _Understanding(work, cache)
-    for draft in work.drafts:
-        draft.own = one.digests.own(draft)
     one.fork()
     for draft in work.drafts:
         one.understand(draft)
@@ -61,6 +60,11 @@ class _Understanding:
         self.work = work
         self.cache = cache
         self.digests = Digests(work)
+        self._records: dict[str, Record] = {}
+        for draft in work.drafts:
+            draft.own = self.digests.own(draft)
+            if (record := cache.records.get(draft.file)) is not None and _is_of(record, draft):
+                self._records[draft.file] = record
         self._finished = 0
 
     def understand(self, draft: Draft) -> None:
@@ -79,7 +83,7 @@ class _Understanding:
                     waiting.pop()
 
     def _begin(self, draft: Draft) -> list[Draft]:
-        record = self._record(draft)
+        record = self._records.get(draft.file)
         if record is None:
             return self._read(draft)
         draft.progress = Progress.KNOWN
@@ -89,15 +93,9 @@ class _Understanding:
         found = (self.work.models.get(table) for table in tables)
         return [draft for draft in found if draft is not None and draft.progress is Progress.UNREAD]
 
-    def _record(self, draft: Draft) -> Record | None:
-        record = self.cache.records.get(draft.file)
-        if record is None or record.own != draft.own:
-            return None
-        return record if all(os.environ.get(name) == told for name, told in record.outcome.asked) else None
-
     def _restored(self, draft: Draft) -> bool:
-        record = self._record(draft)
-        if record is None or self.digests.whole(draft, record.outcome.inputs, record.outcome.asked) != record.whole:
+        record = self._records[draft.file]
+        if self.digests.whole(draft, record.outcome.inputs, record.outcome.asked) != record.whole:
             return False
         draft.whole = record.whole
         draft.restore(record.outcome)
@@ -121,59 +119,45 @@ class _Understanding:
             gc.collect(0)
         draft.whole = self.digests.whole(draft, draft.inputs, draft.asked)
         draft.interface = self.digests.interface(draft)
-        self._keep(draft)
+        self._keep(draft, draft.outcome())
 
-    def _keep(self, draft: Draft) -> None:
+    def _keep(self, draft: Draft, outcome: Outcome) -> None:
         """What is wrong is found anew each time."""
         if not draft.failed:
-            self.cache.put(draft.file, Record(draft.own, draft.whole, draft.outcome()))
+            self.cache.put(draft.file, Record(draft.own, draft.whole, outcome))
 
     def fork(self) -> None:
         """What the cache knows nothing of, on all cores, level by level; a guess at who reads whom will do for that."""
         processes = cores()
-        fresh = [draft for draft in self.work.drafts if self._record(draft) is None] if processes > 1 else []
+        fresh = [draft for draft in self.work.drafts if draft.file not in self._records] if processes > 1 else []
         if len(fresh) < _WORTH_FORKING:
             return
         for level in _levels(self.work, fresh):
             if len(level) < _WORTH_FORKING:
                 continue
-            for place, outcome in in_forks(self._outcome, level, processes):
+            for place, (outcome, whole) in in_forks(self._outcome, level, processes):
                 draft = level[place]
-                draft.restore(outcome[0])
-                draft.whole = outcome[1]
-                self._keep(draft)
+                draft.restore(outcome)
+                draft.whole = whole
+                self._keep(draft, outcome)
 
     def _outcome(self, draft: Draft) -> tuple[Outcome, bytes]:
         self.understand(draft)
         return draft.outcome(), draft.whole
 
 
+def _is_of(record: Record, draft: Draft) -> bool:
+    """Whether the file, its settings and what it asked of the environment are as they were."""
+    return record.own == draft.own and all(os.environ.get(name) == told for name, told in record.outcome.asked)
+
+
 def _levels(work: Workspace, drafts: list[Draft]) -> list[list[Draft]]:
-    """Drafts by how far they are from one that reads no other, going by the names in their text."""
+    """Models in waves, going by the names in their texts, then the tests. Who is in a circle is in none."""
     namespace = work.settings.project.namespace
     known = {str(table).lower(): table for table in work.models}
     known |= {table.short(namespace).lower(): table for table in work.models}
-    reads: dict[int, list[Draft]] = {}
-    fresh = {id(draft) for draft in drafts}
-    for draft in drafts:
-        named = {known[word] for word in _DOTTED.findall(draft.source.lower()) if word in known}
-        reads[id(draft)] = [d for t in named if id(d := work.models[t]) in fresh and d is not draft]
-    height: dict[int, int] = {}
-    for draft in drafts:
-        waiting = [draft]
-        while waiting:
-            at = waiting[-1]
-            if id(at) in height and height[id(at)] >= 0:
-                waiting.pop()
-                continue
-            missing = [d for d in reads[id(at)] if id(d) not in height] if id(at) not in height else []
-            height.setdefault(id(at), -1)
-            if missing:
-                waiting += missing
-                continue
-            waiting.pop()
-            height[id(at)] = 1 + max((height[id(d)] for d in reads[id(at)]), default=-1)
-    levels: dict[int, list[Draft]] = {}
-    for draft in drafts:
-        levels.setdefault(max(0, height[id(draft)]), []).append(draft)
-    return [levels[number] for number in sorted(levels)]
+    models = {draft.model.table: draft for draft in drafts if work.models[draft.model.table] is draft}
+    named = {table: _DOTTED.findall(draft.source.lower()) for table, draft in models.items()}
+    edges = {table: {known[word] for word in words if word in known} - {table} for table, words in named.items()}
+    waves = [[models[table] for table in wave] for wave in waves_of(edges)]
+    return [*waves, [draft for draft in drafts if draft.test]]

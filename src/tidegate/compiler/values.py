@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -25,6 +25,7 @@ __all__ = [
     "RunValues",
     "Span",
     "TableRead",
+    "in_order",
 ]
 
 
@@ -51,6 +52,17 @@ class Diagnostic:
     model: str | None = None
     span: Span | None = None
     suggestion: str | None = None
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """By place, and the same every time."""
+
+    def key(diagnostic: Diagnostic) -> tuple[str, int, int, str, str, str, str]:
+        span = diagnostic.span
+        place = (span.file, span.line, span.col) if span else ("", 0, 0)
+        return (*place, diagnostic.code, diagnostic.message, diagnostic.model or "", diagnostic.suggestion or "")
+
+    return tuple(sorted(diagnostics, key=key))
 
 
 class EdgeKind(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Collection
 from typing import Any
@@ -11,7 +10,7 @@ from tidegate.config.lines import line_of
 from tidegate.contracts.model_contract import ColumnRule, Fact, ModelContract
 from tidegate.contracts.type_rules import TypeRule, type_rule
 from tidegate.names import nearest
-from tidegate.problems import Place, Problem, did_you_mean
+from tidegate.problems import Place, Problem, did_you_mean, not_toml
 
 __all__ = ["read_toml"]
 
@@ -23,10 +22,7 @@ def read_toml(text: str, file: str) -> tuple[ModelContract | None, tuple[Problem
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        place = Place(file, int(at[1]), int(at[2])) if at else Place(file, text.count("\n") + 1)
-        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-        return None, (Problem("UnreadableFile", f"not valid TOML: {reason[:1].lower() + reason[1:]}", place),)
+        return None, (not_toml(error, text, file),)
     reader = _Reader(text, file)
     reader.check_keys(data, _KEYS, ())
     contract = ModelContract(

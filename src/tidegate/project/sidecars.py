@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from tidegate.config.lines import line_of
-from tidegate.project.problems import Place, Problem
+from tidegate.problems import Place, Problem, not_toml
 from tidegate.project.settings import Entry
 
 __all__ = ["entries_of", "read_settings_file"]
@@ -28,10 +27,7 @@ def _read_toml(text: str, file: str) -> tuple[tuple[Entry, ...], tuple[Problem, 
     try:
         return entries_of(tomllib.loads(text), text, file), ()
     except tomllib.TOMLDecodeError as error:
-        at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        place = Place(file, int(at[1]), int(at[2])) if at else Place(file, text.count("\n") + 1)
-        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-        return (), (Problem("UnreadableFile", f"not valid TOML: {reason[:1].lower() + reason[1:]}", place),)
+        return (), (not_toml(error, text, file),)
 
 
 def _read_yaml(text: str, file: str) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:

@@ -8,14 +8,13 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import Attribute, Frame
-from tidegate.compiler.analysis.functions import function_of, is_aggregate, is_generator
+from tidegate.compiler.analysis.functions import AROUND, function_of, is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import QueryScope, column_parts
 from tidegate.compiler.analysis.stars import is_star
 
 __all__ = ["Grouping", "columns_outside_aggregates", "report_ungrouped"]
 
 _THE_SAME = (exp.Alias, exp.Paren, exp.Ordered)
-_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 class Grouping:
@@ -100,7 +99,7 @@ def columns_outside_aggregates(node: Any, scope: QueryScope) -> Iterable[tuple[A
             waiting.append((node.this, bare))
         elif type(node) is exp.Window:
             function = node.this
-            while type(function) in _AROUND:
+            while type(function) in AROUND:
                 if function.expression is not None:
                     waiting.append((function.expression, False))
                 function = function.this
@@ -108,7 +107,7 @@ def columns_outside_aggregates(node: Any, scope: QueryScope) -> Iterable[tuple[A
             waiting += [(child, False) for child in node.args.get("partition_by") or ()]
             if (order := node.args.get("order")) is not None:
                 waiting.append((order, False))
-        elif type(node) in _AROUND:
+        elif type(node) in AROUND:
             waiting.append((node.this, False))
         elif isinstance(node, exp.Query) or _may_aggregate(node, scope):
             continue

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions import FUNCTIONS, function_of, is_aggregate
+from tidegate.compiler.analysis.functions import AROUND, FUNCTIONS, function_of, is_aggregate
 from tidegate.compiler.analysis.functions.classes import CLASSES
 from tidegate.compiler.analysis.functions.values import AGGREGATE, WINDOW
 from tidegate.compiler.analysis.scoping import QueryScope
@@ -15,7 +15,6 @@ from tidegate.problems import did_you_mean
 
 __all__ = ["check_placement", "report_aggregate"]
 
-_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 _PLAIN = frozenset({exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
 _QUERIES = frozenset({exp.Select, exp.Subquery, exp.Union, exp.Intersect, exp.Except, exp.Values})
 _BY_NAME = frozenset({exp.Anonymous, exp.Any})
@@ -79,7 +78,7 @@ def _check_window(node: Any, scope: QueryScope) -> list[Any]:
     """Gives what is inside the window, where aggregates are those of the query."""
     function = node.this
     inside: list[Any] = []
-    while type(function) in _AROUND:
+    while type(function) in AROUND:
         if type(function) is exp.Filter:
             message = "Spark has no FILTER for a function with OVER"
             scope.report("UnsupportedSyntax", message, node, "put the condition inside: sum(CASE WHEN … THEN … END)")

@@ -17,14 +17,13 @@ from tidegate.compiler.analysis.attributes import (
     add_origin,
     add_origins,
 )
-from tidegate.compiler.analysis.functions import is_aggregate
+from tidegate.compiler.analysis.functions import AROUND, is_aggregate
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
 
 __all__ = ["trace"]
 
 _TRANSPARENT = frozenset({exp.Alias, exp.Aliases, exp.Paren, exp.Ordered})
 _CASTS = frozenset({exp.Cast, exp.TryCast})
-_AROUND = frozenset({exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup})
 _NO_COLUMNS = frozenset({exp.Literal, exp.Identifier, exp.DataType, exp.Var, exp.Null, exp.Boolean, exp.Hint})
 
 
@@ -108,7 +107,7 @@ def _variables(node: Any) -> set[int]:
 def _window(node: Any, scope: QueryScope, waiting: list[tuple[Any, int]], kind: int) -> None:
     """The function over the window is no aggregate of the query; what is inside it may be."""
     function = node.this
-    while type(function) in _AROUND:
+    while type(function) in AROUND:
         if type(function) is exp.Filter:
             waiting.append((function.expression, CONDITION))
         elif type(function) is exp.WithinGroup:

@@ -48,11 +48,10 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _does_not_count(work: Workspace, draft: Draft, finding: Finding) -> bool:
-    """What a test gives is counted, not written; and Spark without ANSI casts whatever it is given."""
+    """What a test gives is counted, not written."""
     if finding.code == "DuplicateColumn":
         return draft.test is not None
-    lenient = work.settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
-    return lenient and finding.code == "TypeMismatch"
+    return work.is_lenient and finding.code == "TypeMismatch"
 
 
 def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) -> dict[int, Source]:

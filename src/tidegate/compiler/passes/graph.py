@@ -17,11 +17,11 @@ Graph = Mapping[TableName, Set[TableName]]
 
 def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
     models = work.models
-    edges: dict[TableName, set[TableName]] = {}
+    edges: dict[TableName, Set[TableName]] = {}
     for table, draft in models.items():
         # A table may read its own last state; a view or an inlined query that reads itself never ends.
         keeps_rows = draft.model.settings.materialized is Materialized.TABLE
-        edges[table] = {other for other in draft.tables if other in models and not (keeps_rows and other == table)}
+        edges[table] = draft.tables.keys() - {table} if keeps_rows and table in draft.tables else draft.tables.keys()
     for path in _cycles(edges):
         draft = models[path[0]]
         message = " -> ".join(work.short(table) for table in path)

@@ -13,7 +13,19 @@ from tidegate.compiler.analysis.functions.values import AGGREGATE, GENERATOR, Fu
 from tidegate.compiler.analysis.values import Scope
 from tidegate.datatypes import Column
 
-__all__ = ["FUNCTIONS", "NAMES", "Function", "function_of", "generator_columns", "is_aggregate", "is_generator"]
+__all__ = [
+    "AROUND",
+    "FUNCTIONS",
+    "NAMES",
+    "Function",
+    "function_of",
+    "generator_columns",
+    "is_aggregate",
+    "is_generator",
+]
+
+AROUND = frozenset({exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup})
+"""What may stand around a function in a window or a group."""
 
 _AGGREGATE_CLASSES = frozenset(cls for cls, (name, _) in CLASSES.items() if FUNCTIONS[name].kind is AGGREGATE)
 _GENERATOR_CLASSES = frozenset(cls for cls, (name, _) in CLASSES.items() if FUNCTIONS[name].kind is GENERATOR)
