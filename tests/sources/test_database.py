@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -244,9 +245,10 @@ def test_a_ping_that_was_too_short_does_not_advise_a_longer_timeout(
     shop: DatabaseSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidegate.sources.database.PING_SECONDS", 1.0)
-    with silent_server() as port:
-        slow = DatabaseDiscoverer(replace(shop, port=port)).ping().failure
-        short = DatabaseDiscoverer(replace(shop, port=port, timeout=timedelta(seconds=1))).ping().failure
+    with silent_server() as port, ThreadPoolExecutor() as both:
+        patient = replace(shop, port=port)
+        sources = (patient, replace(patient, timeout=timedelta(seconds=1)))
+        slow, short = both.map(lambda source: DatabaseDiscoverer(source).ping().failure, sources)
     assert slow is not None
     assert short is not None
     assert "raise 'timeout'" not in str(slow.remedy)
