@@ -1,0 +1,70 @@
+"""What a query over changed tables becomes: the keys that the change can touch, and the query for just those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.names import TableName
+
+__all__ = ["TOUCHED", "DeltaQuery", "Image", "ImageRead", "InputTable", "Refusal"]
+
+TOUCHED = "__touched"
+"""The relation of touched keys, with the region's columns by name, without duplicates."""
+
+
+class Image(StrEnum):
+    """One side of a table between the state that was read last and now."""
+
+    THEN = "then"
+    """All rows as they were."""
+    BEFORE = "before"
+    """Rows that were changed or deleted since, as they were."""
+    AFTER = "after"
+    """Rows that were changed or inserted since, as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRead:
+    """The SQL of a DeltaQuery reads `image` of `table` under `name`. Tables as they are now go by their own names."""
+
+    name: str
+    table: TableName
+    image: Image
+
+
+@dataclass(frozen=True, slots=True)
+class InputTable:
+    """A table that a query reads. `unique`: sets of its columns of which no two rows have the same values, then or now.
+
+    `columns`: all names, in order. `changed`: some rows are not as they were. `keyed_by`: no row's values of these
+    columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER.
+    """
+
+    columns: tuple[str, ...]
+    unique: tuple[frozenset[str], ...] = ()
+    changed: bool = False
+    keyed_by: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaQuery:
+    """Rows of the table whose `region` columns are in TOUCHED are replaced by what `result` gives.
+
+    `unique`: the result has at most one row for each value of the region. `touched` reads images of changed tables and
+    gives the region's columns; `result` reads TOUCHED. `reads` are the images that either of them names.
+    """
+
+    region: tuple[str, ...]
+    unique: bool
+    touched: str
+    result: str
+    reads: tuple[ImageRead, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a query cannot be answered from changes: `construct` is what stands in the way, in the user's words."""
+
+    construct: str
+
