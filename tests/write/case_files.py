@@ -12,7 +12,8 @@
     --- drift
     name widened int -> bigint
 
-Flags of a batch: complete, rebuild, allow_deletes, run=TIME, interval=FROM/TO; a line `columns: …` in it declares other
+Flags of a batch: complete, rebuild, allow_deletes, run=TIME, interval=FROM/TO, touched=V,V (the values of the key's first
+column that the batch is about); a line `columns: …` in it declares other
 columns from there on. After it come `expect` (rows, optionally `(names)` and counts), `unchanged`, `error NAME` (lines
 that the message must hold), `warning` (likewise), `drift` (one line per change). What is not mentioned must not happen.
 """
@@ -107,6 +108,8 @@ def _flag(word: str) -> tuple[str, Any]:
         return "run_started_at", _time(value)
     if name == "interval":
         return "interval", tuple(_time(part) for part in value.split("/"))
+    if name == "touched":
+        return "touched", tuple(value.split(","))
     assert name in ("complete", "rebuild", "allow_deletes"), f"unknown flag {word}"
     return name, True
 

@@ -10,7 +10,7 @@ import pytest
 
 from tidegate import errors
 from tidegate.names import TableName
-from tidegate.write import WriteOutcome, WriteRequest, write
+from tidegate.write import Touched, WriteOutcome, WriteRequest, write
 
 from .case_files import Block, Case, Step, read_case, split_row
 from .conftest import Branch
@@ -36,6 +36,8 @@ def test_case(path: Path, branch: Branch) -> None:
 def _run(branch: Branch, case: Case, table: TableName, step: Step, dropped: Mapping[str, str]) -> Mapping[str, str]:
     before = branch.lake.pointer(table)
     flags = {"run_started_at": _FIRST_RUN, "complete": False, **step.flags}
+    if values := flags.pop("touched", None):
+        flags["touched"] = _touched(branch, case, step, values)
     result = branch.session.sql(step.query)
     request = WriteRequest(branch.session, branch.lake, table, result, case.settings, dropped_columns=dropped, **flags)
     if error := step.outcome.get("error"):
@@ -55,6 +57,14 @@ def _run(branch: Branch, case: Case, table: TableName, step: Step, dropped: Mapp
     assert not [name for name in branch.lake.heads() if name.name.startswith(f"{table.name}__")]
     assert not branch.session.catalog.tableExists("__tidegate_result")
     return outcome.dropped_columns if outcome else dropped
+
+
+def _touched(branch: Branch, case: Case, step: Step, values: tuple[str, ...]) -> Touched:
+    key = (case.settings.unique_key or case.settings.group_key)[0]
+    kind = dict(step.columns)[key]
+    rows = ", ".join(f"(CAST({'NULL' if value == 'NULL' else repr(value)} AS {kind}))" for value in values)
+    branch.session.sql(f"SELECT * FROM VALUES {rows} AS t({key})").createOrReplaceTempView("__touched")
+    return Touched("__touched", (key,))
 
 
 def _contains(texts: tuple[str, ...] | list[str], block: Block | None) -> None:

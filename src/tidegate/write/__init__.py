@@ -10,14 +10,14 @@ from tidegate.write.columns import Columns, result_columns
 from tidegate.write.full_refresh import write_full_refresh
 from tidegate.write.groups import write_groups
 from tidegate.write.incremental import write_incremental
-from tidegate.write.request import DriftChange, WriteOutcome, WriteRequest
+from tidegate.write.request import DriftChange, Touched, WriteOutcome, WriteRequest
 from tidegate.write.scd2 import write_scd2
 from tidegate.write.snapshot import write_snapshot
 from tidegate.write.staging import result_view
 from tidegate.write.time_interval import write_time_interval
 from tidegate.write.views import write_view
 
-__all__ = ["DriftChange", "WriteOutcome", "WriteRequest", "write", "write_view"]
+__all__ = ["DriftChange", "Touched", "WriteOutcome", "WriteRequest", "write", "write_view"]
 
 _WRITERS: Mapping[Strategy, Callable[[WriteRequest, Columns], WriteOutcome]] = {
     Strategy.FULL_REFRESH: write_full_refresh,

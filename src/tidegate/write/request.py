@@ -14,7 +14,18 @@ from tidegate.project.model import ModelSettings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DriftChange", "WriteOutcome", "WriteRequest"]
+__all__ = ["DriftChange", "Touched", "WriteOutcome", "WriteRequest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The result is of these keys only: what it lacks of them is gone, and of others it says nothing.
+
+    `view` names a relation of the session with the columns `region`, without duplicates.
+    """
+
+    view: str
+    region: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,7 @@ class WriteRequest:
     interval: tuple[datetime, datetime] | None = None
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
     dropped_column_grace: timedelta = timedelta(days=7)
+    touched: Touched | None = None
 
 
 @dataclass(frozen=True, slots=True)

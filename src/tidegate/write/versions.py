@@ -137,11 +137,15 @@ def _attrs(history: History) -> str:
 def _versions(history: History) -> str:
     kept = [*history.keys, *([history.watermark] if history.watermark else [])]
     columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in kept))
-    only = f" WHERE EXISTS (SELECT 1 FROM batch __b WHERE {null_safe_join('__b', '__v', history.keys.names)})"
+    only = ""
+    if touched := history.request.touched:
+        only = f" WHERE EXISTS (SELECT 1 FROM {touched.view} __k WHERE {null_safe_join('__k', '__v', touched.region)})"
+    elif not history.request.complete:
+        only = f" WHERE EXISTS (SELECT 1 FROM batch __b WHERE {null_safe_join('__b', '__v', history.keys.names)})"
     return (
         f"SELECT {columns}, __v.{history.valid_from}, __v.{history.valid_to}, __v.{history.current},"
         f" {_attrs(history)} AS {_ATTRS}"
-        f" FROM {history.request.table.quoted} __v{'' if history.request.complete else only}"
+        f" FROM {history.request.table.quoted} __v{only}"
     )
 
 
