@@ -32,8 +32,9 @@ SHOP = {
 
 
 def compiled(root: Path, cache: CompileCache | None = None, lake: Heads | None = None) -> Compiled:
-    options = load_settings(root, env={})
-    return compile_project(load_project(options), options, lake or {}, {}, known_tables(options), cache)
+    options, cache = load_settings(root, env={}), cache or CompileCache()
+    project = load_project(options, cache.texts)
+    return compile_project(project, options, lake or {}, {}, known_tables(options), cache)
 
 
 def codes(root: Path, cache: CompileCache | None = None, lake: Heads | None = None) -> list[str]:
@@ -53,17 +54,17 @@ def kept(result: Compiled) -> object:
 
 
 def recompiled(root: Path, cache: CompileCache) -> set[str]:
-    """The files whose record a compilation replaced."""
-    before = dict(cache.records)
+    """The files whose outcome a compilation replaced."""
+    before = dict(cache.outcomes)
     compiled(root, cache)
-    return {file for file, record in cache.records.items() if before.get(file) is not record}
+    return {file for file, found in cache.outcomes.items() if before.get(file) is not found}
 
 
 def test_what_is_unchanged_is_not_compiled_again(tmp_path: Path) -> None:
     write_project(tmp_path, SHOP)
     cache = CompileCache()
     first = compiled(tmp_path, cache)
-    assert set(cache.records) == set(SHOP)
+    assert set(cache.outcomes) == set(SHOP)
     assert recompiled(tmp_path, cache) == set()
     assert kept(compiled(tmp_path, cache)) == kept(first)
 
@@ -88,7 +89,7 @@ def test_a_file_that_is_gone_is_forgotten(tmp_path: Path) -> None:
     compiled(tmp_path, cache)
     (tmp_path / "models/gold/e.sql").unlink()
     compiled(tmp_path, cache)
-    assert "models/gold/e.sql" not in cache.records
+    assert "models/gold/e.sql" not in cache.outcomes
 
 
 def test_errors_are_told_each_time(tmp_path: Path) -> None:
@@ -123,9 +124,9 @@ def test_it_is_kept_in_a_file_of_the_user(tmp_path: Path, monkeypatch: pytest.Mo
     compiled(root, cache)
     cache.save()
     again = CompileCache.open(root)
-    assert set(again.records) == set(SHOP)
+    assert set(again.outcomes) == set(SHOP)
     assert recompiled(root, again) == set()
-    assert CompileCache.open(tmp_path / "other").records == {}
+    assert CompileCache.open(tmp_path / "other").outcomes == {}
 
 
 def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +138,7 @@ def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, monkeypatch: pytest.Mo
     assert cache.file is not None
     for content in (b"", b"nonsense", cache.file.read_bytes()[:-20]):
         cache.file.write_bytes(content)
-        assert CompileCache.open(root).records == {}
+        assert CompileCache.open(root).outcomes == {}
 
 
 def test_a_small_change_is_kept_beside_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +158,7 @@ def test_a_small_change_is_kept_beside_the_rest(tmp_path: Path, monkeypatch: pyt
     assert cache.file is not None
     assert cache.file.read_bytes() == whole
     again = CompileCache.open(root)
-    assert len(again.records) == 79
+    assert len(again.outcomes) == 79
     assert recompiled(root, again) == set()
     cache.file.with_suffix(".changes").write_bytes(b"nonsense")
     assert recompiled(root, CompileCache.open(root)) == {"models/bronze/m7.sql"}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.compiler import Diagnostic, compile_project
+from tidegate.compiler.cache import CompileCache
 from tidegate.config import load_settings
 from tidegate.project import load_project
 from tidegate.sources import known_tables
@@ -57,15 +58,25 @@ def shown(diagnostic: Diagnostic) -> str:
     return f"{diagnostic.severity} {diagnostic.code} {span.file}:{span.line}" if span else diagnostic.message
 
 
-def compile_at(root: Path) -> tuple[Diagnostic, ...]:
+def compile_at(root: Path, cache: CompileCache | None = None) -> tuple[Diagnostic, ...]:
     settings = load_settings(root, env={})
     sources = known_tables(settings, refresh=False)
-    return compile_project(load_project(settings), settings, (), {}, sources).diagnostics
+    return compile_project(load_project(settings), settings, (), {}, sources, cache).diagnostics
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(CASES / "clean", tmp_path / "paperboat"))
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The clean project, always in the same place."""
+    root = tmp_path_factory.getbasetemp() / "paperboat"
+    shutil.copytree(CASES / "clean", root)
+    yield root
+    shutil.rmtree(root)
+
+
+@pytest.fixture(scope="module")
+def cache() -> CompileCache:
+    """What is unchanged from one test to the next is not compiled again."""
+    return CompileCache()
 
 
 def test_the_clean_project_gives_no_diagnostics(project: Path) -> None:
@@ -86,9 +97,9 @@ def test_all_mistakes_are_found_in_one_run_each_at_its_line_and_nothing_else(pro
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.title)
-def test_one_mistake_alone_gives_one_diagnostic(mistake: Mistake, project: Path) -> None:
+def test_one_mistake_alone_gives_one_diagnostic(mistake: Mistake, project: Path, cache: CompileCache) -> None:
     mistake.plant(project)
-    assert list(map(shown, compile_at(project))) == [mistake.told]
+    assert list(map(shown, compile_at(project, cache))) == [mistake.told]
 
 
 def test_the_list_has_thirty_mistakes_or_more_each_in_a_file_of_its_own() -> None:

@@ -187,14 +187,6 @@ def silent_server() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def test_a_server_that_says_nothing_is_given_up(shop: DatabaseSource) -> None:
-    with silent_server() as port:
-        source = replace(shop, port=port, timeout=timedelta(seconds=1))
-        with pytest.raises(SourceError) as caught:
-            DatabaseDiscoverer(source).discover()
-    assert caught.value.kind is FailureKind.TIMEOUT
-
-
 def test_a_statement_that_takes_too_long_is_given_up(shop: DatabaseSource, postgres: Postgres) -> None:
     address = f"host=127.0.0.1 port={postgres.port} user=postgres dbname=shop"
     with psycopg.connect(address) as holder:
@@ -241,14 +233,17 @@ def test_what_the_settings_say_is_handed_on_without_asking(shop: DatabaseSource,
         pass
 
 
-def test_a_ping_that_was_too_short_does_not_advise_a_longer_timeout(
-    shop: DatabaseSource, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_says_nothing_is_given_up(shop: DatabaseSource, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ping that was too short for the source's own time-out does not advise a longer one."""
     monkeypatch.setattr("tidegate.sources.database.PING_SECONDS", 1.0)
-    with silent_server() as port, ThreadPoolExecutor() as both:
+    with silent_server() as port, ThreadPoolExecutor() as together:
         patient = replace(shop, port=port)
-        sources = (patient, replace(patient, timeout=timedelta(seconds=1)))
-        slow, short = both.map(lambda source: DatabaseDiscoverer(source).ping().failure, sources)
+        hasty = replace(patient, timeout=timedelta(seconds=1))
+        asked = together.submit(DatabaseDiscoverer(hasty).discover)
+        slow, short = together.map(lambda source: DatabaseDiscoverer(source).ping().failure, (patient, hasty))
+        failure = asked.exception()
+    assert isinstance(failure, SourceError)
+    assert failure.kind is FailureKind.TIMEOUT
     assert slow is not None
     assert short is not None
     assert "raise 'timeout'" not in str(slow.remedy)

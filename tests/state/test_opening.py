@@ -48,10 +48,31 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     assert mode == ("wal",)
 
 
+_OPENED_BY_FOUR = """
+import os, sys, traceback
+from tidegate.state import open_state
+
+def opened():
+    process = os.fork()
+    if process:
+        return process
+    try:
+        open_state(sys.argv[1]).close()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+started = [opened() for _ in range(4)]
+print(*(os.waitpid(process, 0)[1] for process in started))
+"""
+
+
 def test_many_processes_may_open_a_new_database_at_once(tmp_path: Path) -> None:
-    program = f"from tidegate.state import open_state; open_state('sqlite:///{tmp_path}/state.db').close()"
-    started = [subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(4)]
-    assert [(process.communicate()[1], process.returncode) for process in started] == [(b"", 0)] * 4
+    done = subprocess.run(
+        [sys.executable, "-c", _OPENED_BY_FOUR, f"sqlite:///{tmp_path}/state.db"], capture_output=True
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (b"0 0 0 0\n", b"", 0)
     with open_reader(f"sqlite:///{tmp_path}/state.db") as reader:
         assert reader.runs() == ()
 

@@ -24,7 +24,7 @@ class CompiledModels(Mapping[TableName, CompiledModel]):
         self._drafts = {
             table: draft
             for table, draft in sorted(work.models.items())
-            if not draft.failed and not any(found.failed for found in ephemeral_through(work, draft))
+            if not draft.failed and not (work.ephemeral and any(d.failed for d in ephemeral_through(work, draft)))
         }
         self._assembled: dict[TableName, CompiledModel] = {}
 
@@ -56,11 +56,11 @@ class CompiledModels(Mapping[TableName, CompiledModel]):
 def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
     inlined = ephemeral_through(work, draft)
-    names = draft.names.union(*(found.names for found in inlined))
+    names = draft.content.names.union(*(found.content.names for found in inlined))
     return CompiledModel(
         model=draft.model,
         depends_on=tuple(sorted(reads - {table})),
-        sources=tuple(sorted(draft.sources.union(*(found.sources for found in inlined)))),
+        sources=tuple(sorted(draft.content.sources.union(*(found.content.sources for found in inlined)))),
         zones=tuple(sorted(zones_through(work, draft))),
         fingerprint=_fingerprint(draft, {str(found.model.table): _fingerprint(found) for found in inlined}),
         deterministic=all(_is_deterministic(work.models[other]) for other in _queried_with(work, draft)),
@@ -81,7 +81,7 @@ def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
 
 
 def _is_deterministic(draft: Draft) -> bool:
-    return "run_started_at" not in draft.names and all(facts.deterministic for _, facts in draft.facts)
+    return "run_started_at" not in draft.content.names and all(facts.deterministic for _, facts in draft.facts)
 
 
 def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:

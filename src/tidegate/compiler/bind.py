@@ -34,14 +34,14 @@ _DATE_WORD = re.compile(r"@(start_date|end_date)\b", re.IGNORECASE)
 def bind(compiled: Compiled, settings: Settings, project: Project, table: TableName, values: RunValues) -> BoundQuery:
     found = compiled.models[table]
     model, known = found.model, frozenset({table, *found.depends_on, *found.sources})
-    return _Binder(compiled, settings, project, values, known).bind(model, model.source, model.path.as_posix())
+    return _Binder(compiled, settings, project, values, known).bind(model, model.source, model.file)
 
 
 def bind_test(
     compiled: Compiled, settings: Settings, project: Project, test: QualityTest, table: TableName, values: RunValues
 ) -> BoundQuery:
     model = compiled.models[table].model
-    return _Binder(compiled, settings, project, values).bind(model, test.source, test.path.as_posix())
+    return _Binder(compiled, settings, project, values).bind(model, test.source, test.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Binder:
 
     def _inlined(self, reference: Reference, table: TableName) -> Edit:
         model = self.compiled.models[table].model
-        inner = self.bind(model, model.source, model.path.as_posix(), inline=True)
+        inner = self.bind(model, model.source, model.file, inline=True)
         reads = tuple(
             replace(read, start=read.start + 1, end=read.end + 1, driving=read.driving and reference.driving)
             for read in inner.reads

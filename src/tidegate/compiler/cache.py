@@ -1,4 +1,5 @@
-"""What earlier compilations found, by file: what is unchanged, and reads nothing that changed, is not done again."""
+"""What earlier compilations read and found, by file: what is unchanged, and reads nothing that changed, is not done
+again."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import sqlglot
@@ -19,29 +20,27 @@ from blake3 import blake3
 from tidegate import __version__
 from tidegate.compiler.drafts import Outcome
 from tidegate.config.cache import cache_folder
+from tidegate.project.texts import Texts
 
-__all__ = ["CompileCache", "Record"]
+__all__ = ["CompileCache"]
 
-
-class Record(NamedTuple):
-    """`own`: a digest of the file and its settings; `whole`: that and all it reads. `outcome` has no errors."""
-
-    own: bytes
-    whole: bytes
-    outcome: Outcome
+_Changes = dict[str, Any]
+"""What is kept of a file now; None where nothing is any more."""
 
 
 @dataclass(slots=True)
 class CompileCache:
     """In memory, and in a file where one is named. A cache that cannot be read or written is an empty one.
 
-    The file lies in the user's own folder, not in the project's: whoever writes it decides what is compiled.
+    `outcomes` have no errors. The file lies in the user's own folder, not in the project's: whoever writes it decides
+    what is compiled.
     """
 
     file: Path | None = None
-    records: dict[str, Record] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    texts: Texts = field(default_factory=Texts)
     _base: str = ""
-    _changes: dict[str, Record | None] = field(default_factory=dict)
+    _changed: set[str] = field(default_factory=set)
 
     @classmethod
     def open(cls, root: Path) -> CompileCache:
@@ -52,35 +51,40 @@ class CompileCache:
             # There is no home.
             return cls()
         try:
-            version, base, records = pickle.loads(file.read_bytes())
+            version, base, outcomes, texts = pickle.loads(file.read_bytes())
         except Exception:
             # Whatever a damaged or older file holds, it is only a cache.
             return cls(file)
         if version != _version():
             return cls(file)
-        cache = cls(file, records, base)
+        cache = cls(file, outcomes, Texts(texts), base)
         cache._read_changes()
         return cache
 
-    def put(self, name: str, record: Record) -> None:
-        self.records[name] = self._changes[name] = record
+    def put(self, name: str, outcome: Outcome) -> None:
+        self.outcomes[name] = outcome
+        self._changed.add(name)
 
     def keep_only(self, names: Collection[str]) -> None:
-        for name in self.records.keys() - names:
-            del self.records[name]
-            self._changes[name] = None
+        for name in self.outcomes.keys() - names:
+            del self.outcomes[name]
+            self._changed.add(name)
 
     def save(self) -> None:
         """The few records that changed go to a file of their own; the whole is written when they are many."""
-        if self.file is None or not self._changes:
+        changed, read = self._changed, self.texts.changed
+        if self.file is None or not (changed or read):
             return
         with contextlib.suppress(OSError):
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            if self._base and len(self._changes) <= len(self.records) // 20:
-                _write(self._changes_file, (self._base, self._changes))
+            if self._base and len(changed | read) <= len(self.outcomes) // 20:
+                outcomes = {name: self.outcomes.get(name) for name in changed}
+                texts = {name: self.texts.known.get(name) for name in read}
+                _write(self._changes_file, (self._base, outcomes, texts))
                 return
-            self._base, self._changes = uuid4().hex, {}
-            _write(self.file, (_version(), self._base, self.records))
+            self._base = uuid4().hex
+            self._changed, self.texts.changed = set(), set()
+            _write(self.file, (_version(), self._base, self.outcomes, self.texts.known))
 
     @property
     def _changes_file(self) -> Path:
@@ -89,17 +93,19 @@ class CompileCache:
 
     def _read_changes(self) -> None:
         try:
-            base, changes = pickle.loads(self._changes_file.read_bytes())
+            base, outcomes, texts = pickle.loads(self._changes_file.read_bytes())
         except Exception:
             return
-        if base != self._base:
-            return
-        self._changes = changes
-        for name, record in changes.items():
-            if record is None:
-                self.records.pop(name, None)
-            else:
-                self.records[name] = record
+        if base == self._base:
+            self._changed, self.texts.changed = set(outcomes), set(texts)
+            _apply(outcomes, self.outcomes)
+            _apply(texts, self.texts.known)
+
+
+def _apply(changes: _Changes, kept: dict[str, Any]) -> None:
+    kept.update(changes)
+    for name in [name for name, value in changes.items() if value is None]:
+        del kept[name]
 
 
 def _write(file: Path, content: object) -> None:

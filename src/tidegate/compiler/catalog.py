@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 
 from tidegate.names import TableName, nearest
 
 __all__ = ["TableIndex"]
+
+_Folded = tuple[str, str, str]
 
 
 class TableIndex:
@@ -23,36 +26,45 @@ class TableIndex:
         silent: Collection[str] = (),
     ) -> None:
         self.namespace = namespace
+        self.models: dict[tuple[str, ...], TableName] = {table: table for table in models}
         self._silent = frozenset(silent)
-        self.models = frozenset(models)
-        self._exact = frozenset(lake) - self.models
-        self._models = {_folded(table): table for table in sorted(self.models, reverse=True)}
-        self._by_name = {_folded(table): table for table in sorted(lake, reverse=True)} | self._models
+        self._lake = frozenset(lake)
 
     def find(self, parts: Sequence[str]) -> TableName | None:
         """None where the project and the lake know no such table."""
         if len(parts) not in (2, 3):
             return None
-        table = TableName(self.namespace, *parts) if len(parts) == 2 else TableName(*parts)
-        if table in self.models:
-            return table
-        if (model := self._models.get(_folded(table))) is not None:
+        names = (self.namespace, *parts) if len(parts) == 2 else tuple(parts)
+        if (model := self.models.get(names)) is not None:
             return model
-        if table in self._exact or table.namespace in self._silent:
+        table = TableName(*names)
+        folded = _folded(table)
+        if (model := self._folded_models.get(folded)) is not None:
+            return model
+        if table in self._lake or table.namespace in self._silent:
             return table
-        return self._by_name.get(_folded(table))
+        return self._folded_lake.get(folded)
+
+    @cached_property
+    def _folded_models(self) -> dict[_Folded, TableName]:
+        return {_folded(table): table for table in sorted(self.models.values(), reverse=True)}
+
+    @cached_property
+    def _folded_lake(self) -> dict[_Folded, TableName]:
+        return {_folded(table): table for table in sorted(self._lake, reverse=True)}
 
     def near(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Names that a name which means nothing was perhaps meant to be."""
-        shorts = sorted(table.short(self.namespace) for table in self._by_name.values())
+        known = {**self._folded_lake, **self._folded_models}.values()
+        shorts = sorted(table.short(self.namespace) for table in known)
         if len(parts) == 1:
             same = tuple(s for s in shorts if s.rpartition(".")[2].lower() == parts[0].lower())
             likely = set(nearest(parts[0], (s.rpartition(".")[2] for s in shorts)))
             return (same or tuple(s for s in shorts if s.rpartition(".")[2] in likely))[:3]
         written = ".".join(parts)
         same_name = tuple(s for s in shorts if s.rpartition(".")[2].lower() == parts[-1].lower())
-        return nearest(written, [*shorts, *map(str, self._by_name.values())]) or same_name[:3]
+        return nearest(written, [*shorts, *map(str, known)]) or same_name[:3]
 
 
-def _folded(table: TableName) -> tuple[str, str, str]:
+def _folded(table: TableName) -> _Folded:
     return table.namespace.lower(), table.layer.lower(), table.name.lower()

@@ -47,7 +47,7 @@ def not_compared(tables: Iterable[TableName], compiled: Compiled, against: str) 
         state = "here" if table in compiled.broken else f"at '{against}'"
         message = f"{short} has errors {state}, so what changed in it is not told"
         found = compiled.models.get(table)
-        span = Span(found.model.path.as_posix(), 1) if found else None
+        span = Span(found.model.file, 1) if found else None
         yield Diagnostic(DiagnosticSeverity.INFO, "NotCompared", message, short, span)
 
 
@@ -71,8 +71,8 @@ def _span(change: InterfaceChange, compiled: Compiled) -> Span | None:
     model = found.model
     offset = offset_in_source(model.source, change.column) if change.column else _directive(model, change.kind)
     if offset is None:
-        return Span(model.path.as_posix(), 1)
-    return Span(model.path.as_posix(), *line_and_column(model.source, offset))
+        return Span(model.file, 1)
+    return Span(model.file, *line_and_column(model.source, offset))
 
 
 def _directive(model: Model, kind: ChangeKind) -> int | None:

@@ -42,7 +42,7 @@ def compile_project(
     """All diagnostics of all passes together."""
     work = Workspace.of(project, settings, Outside.of(lake, discovery or Discovery()), cli_vars)
     with without_collecting():
-        understand(work, cache or CompileCache())
+        work.circular = understand(work, CompileCache() if cache is None else cache)
         found = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
         found |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
         models = CompiledModels(work)
@@ -63,4 +63,7 @@ def without_collecting() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            # What there is now counts as old from here on, and is not looked through as soon as anything is made.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any
 
 from blake3 import blake3
 
-from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.drafts import Draft, Outcome, Workspace
 from tidegate.compiler.landings import zone_names
 from tidegate.compiler.tables import visible_columns
 from tidegate.datatypes import Relation
@@ -27,7 +25,7 @@ class Digests:
 
     def __init__(self, work: Workspace) -> None:
         self._work = work
-        self._settings: dict[Any, bytes] = {}
+        self._settings: dict[int, bytes] = {}
         self._zones = frozenset(zone_names(work.settings))
         landing = work.settings.landing
         everywhere = (
@@ -48,22 +46,22 @@ class Digests:
         parts = [draft.source, str(model.table), draft.file]
         if draft.test is None:
             # Where settings are written counts: warnings tell it.
-            places = [place for place in model.origins.values() if place.file != draft.file]
-            unread = self._work.short(model.table) in self._work.unread
-            parts += [repr(model.contract), str(bool(model.tests)), str(unread), repr(places) if places else ""]
-        return blake3(
-            self._everywhere + self._of_settings(model.settings) + "\0".join(parts).encode(errors="surrogateescape")
-        ).digest()
+            places = [place for place in model.origins.values() if place.file != draft.file] if model.origins else ()
+            unread = self._work.unread and self._work.short(model.table) in self._work.unread
+            parts.append(f"{model.contract}\0{bool(model.tests)}\0{bool(unread)}\0{places or ''}")
+        written = "\0".join(parts).encode(errors="surrogateescape")
+        return blake3(self._of_settings(model.settings) + written).digest()
 
-    def whole(
-        self, draft: Draft, inputs: Iterable[tuple[str, ...]], asked: Collection[tuple[str, str | None]]
-    ) -> bytes:
-        """`inputs`: the names that the query reads, as written; what they mean is asked anew."""
-        seen = [draft.own, repr(sorted(asked)).encode() if asked else b""]
+    def whole(self, draft: Draft, outcome: Draft | Outcome) -> bytes:
+        """Of what the draft reads according to `outcome`; what those names mean is asked anew."""
+        seen = [draft.own]
+        if outcome.asked:
+            seen.append(repr(outcome.asked).encode())
         if draft.model.contract is not None:
             seen.append(self._work.outside.version(draft.model.table).encode())
-        seen += [self._seen(draft, name) for name in inputs]
-        return blake3(b"".join(b"%d:%b" % (len(part), part) for part in seen)).digest()
+        seen += [self._seen(draft, name) for name in outcome.inputs]
+        # Nothing that is joined here holds a NUL but digests, which are all of one length.
+        return blake3(b"\0".join(seen)).digest() if len(seen) > 1 else draft.own
 
     def interface(self, draft: Draft) -> bytes:
         settings = draft.model.settings
@@ -92,10 +90,12 @@ class Digests:
         return f"{table}\0{published}\0".encode() + upstream.interface
 
     def _of_settings(self, settings: ModelSettings) -> bytes:
-        key = (_values_of(settings), tuple(settings.columns.items()))
-        if key not in self._settings:
-            self._settings[key] = blake3(repr(key).encode()).digest()
-        return self._settings[key]
+        """Together with what counts everywhere. Many models share one value, which lives as long as they do."""
+        digest = self._settings.get(id(settings))
+        if digest is None:
+            key = (_values_of(settings), tuple(settings.columns.items()))
+            digest = self._settings[id(settings)] = blake3(self._everywhere + repr(key).encode()).digest()
+        return digest
 
 
 def _text(relation: Relation) -> str:

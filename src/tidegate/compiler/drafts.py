@@ -53,9 +53,13 @@ class Rendering:
 class Content:
     """What was understood of a query. `relation`: its columns as far as they are known, None where nothing was.
 
-    `renderings` are those that differ.
+    `names`: what its template looks up. `places`: where it first names each model that it reads; `sources`: the tables
+    that it reads and no model makes. `renderings` are those that differ.
     """
 
+    names: frozenset[str] = frozenset()
+    places: dict[TableName, Place | tuple[bool, int]] = field(default_factory=dict)
+    sources: set[TableName] = field(default_factory=set)
     renderings: list[Rendering] = field(default_factory=list)
     landing_reads: list[LandingRead] = field(default_factory=list)
     relation: Relation | None = None
@@ -64,22 +68,21 @@ class Content:
 
 
 class Outcome(NamedTuple):
-    """A draft that was understood, to be kept or handed to another process. `content` is a pickled `Content`.
+    """A draft that was understood, to be kept or handed to another process. The fields are those of `Draft`.
 
-    `interface`: a digest of what those who read the model's table can see of it.
+    `content` is a pickled `Content`: of ten thousand models few are looked into.
     """
 
+    own: bytes
+    whole: bytes
+    interface: bytes
     failed: bool
     open: bool
-    names: frozenset[str]
-    asked: frozenset[tuple[str, str | None]]
-    tables: Mapping[TableName, Place | tuple[bool, int]]
-    inputs: tuple[tuple[str, ...], ...]
-    sources: frozenset[TableName]
-    landings: frozenset[str]
-    diagnostics: tuple[Diagnostic, ...]
     star: bool
-    interface: bytes
+    asked: tuple[tuple[str, str | None], ...]
+    tables: tuple[TableName, ...]
+    inputs: tuple[tuple[str, ...], ...]
+    diagnostics: tuple[Diagnostic, ...]
     content: bytes
 
 
@@ -87,40 +90,36 @@ class Outcome(NamedTuple):
 class Draft:
     """A model, or (`test` set) one of its quality tests. `failed`: an error was found, so it will not be built.
 
-    `names`: what its template looks up; `asked`: what of the environment, with the answer. `tables`: the models it
-    reads, with where; `inputs`: every name that it reads, as written, a zone with an empty part before it. `open`: it
-    may have other columns than those that are known. `star`: it takes whatever columns a table has. `own`, `whole`,
-    `interface`: see `Record` and `Outcome`.
+    `asked`: what its template asked of the environment, with the answer. `tables`: the models it reads; `inputs`: every
+    name that it reads, as written, a zone with an empty part before it. `open`: it may have other columns than those
+    that are known. `star`: it takes whatever columns a table has. Digests: `own` is of the file and its settings,
+    `whole` of that and all it reads, `interface` of what those who read the model's table can see of it.
     """
 
     model: Model
     test: QualityTest | None = None
-    names: frozenset[str] = frozenset()
-    asked: set[tuple[str, str | None]] = field(default_factory=set)
-    failed: bool = False
-    open: bool = True
-    tables: dict[TableName, Place | tuple[bool, int]] = field(default_factory=dict)
-    inputs: dict[tuple[str, ...], None] = field(default_factory=dict)
-    sources: set[TableName] = field(default_factory=set)
-    landings: set[str] = field(default_factory=set)
     progress: Progress = Progress.UNREAD
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    star: bool = False
     own: bytes = b""
     whole: bytes = b""
     interface: bytes = b""
-    file: str = ""
-    _content: Content = field(default_factory=Content)
-    _stored: bytes = b""
-
-    def __post_init__(self) -> None:
-        self.file = (self.test.path if self.test else self.model.path).as_posix()
+    failed: bool = False
+    open: bool = True
+    star: bool = False
+    asked: tuple[tuple[str, str | None], ...] = ()
+    tables: tuple[TableName, ...] = ()
+    inputs: tuple[tuple[str, ...], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    _content: Content | bytes = b""
 
     @property
     def content(self) -> Content:
-        if self._stored:
-            self._content, self._stored = pickle.loads(self._stored), b""
+        if isinstance(self._content, bytes):
+            self._content = pickle.loads(self._content) if self._content else Content()
         return self._content
+
+    @property
+    def file(self) -> str:
+        return self.test.file if self.test else self.model.file
 
     @property
     def source(self) -> str:
@@ -131,6 +130,11 @@ class Draft:
         return self.test is None and self.model.settings.materialized is Materialized.TABLE
 
     @property
+    def landings(self) -> frozenset[str]:
+        """The zones that it reads."""
+        return frozenset(name[1] for name in self.inputs if not name[0])
+
+    @property
     def relation(self) -> Relation | None:
         return self.content.relation
 
@@ -139,34 +143,52 @@ class Draft:
         """Each rendering that was understood."""
         return ((rendering, rendering.facts) for rendering in self.content.renderings if rendering.facts is not None)
 
+    def add_input(self, name: tuple[str, ...]) -> None:
+        if name not in self.inputs:
+            self.inputs += (name,)
+
+    def add_table(self, table: TableName, place: Place | tuple[bool, int]) -> None:
+        if table not in self.content.places:
+            self.content.places[table] = place
+            self.tables += (table,)
+
     def forget_trees(self) -> None:
         """The texts and trees of ten thousand queries would fill the memory."""
         for rendering in self.content.renderings:
             rendering.text = rendering.query = None
 
     def outcome(self) -> Outcome:
+        content = (
+            self._content if isinstance(self._content, bytes) else pickle.dumps(self._content, pickle.HIGHEST_PROTOCOL)
+        )
         return Outcome(
-            failed=self.failed,
-            open=self.open,
-            names=self.names,
-            asked=frozenset(self.asked),
-            tables=dict(self.tables),
-            inputs=tuple(self.inputs),
-            sources=frozenset(self.sources),
-            landings=frozenset(self.landings),
-            diagnostics=tuple(self.diagnostics),
-            star=self.star,
-            interface=self.interface,
-            content=self._stored or pickle.dumps(self._content, pickle.HIGHEST_PROTOCOL),
+            self.own,
+            self.whole,
+            self.interface,
+            self.failed,
+            self.open,
+            self.star,
+            self.asked,
+            self.tables,
+            self.inputs,
+            self.diagnostics,
+            content,
         )
 
     def restore(self, outcome: Outcome) -> None:
-        self.failed, self.open, self.interface = outcome.failed, outcome.open, outcome.interface
-        self.names, self.asked = outcome.names, set(outcome.asked)
-        self.tables, self.inputs = dict(outcome.tables), dict.fromkeys(outcome.inputs)
-        self.sources, self.landings = set(outcome.sources), set(outcome.landings)
-        self.diagnostics, self._stored = list(outcome.diagnostics), outcome.content
-        self.star = outcome.star
+        (
+            self.own,
+            self.whole,
+            self.interface,
+            self.failed,
+            self.open,
+            self.star,
+            self.asked,
+            self.tables,
+            self.inputs,
+            self.diagnostics,
+            self._content,
+        ) = outcome
         self.progress = Progress.UNDERSTOOD
 
 
@@ -185,6 +207,8 @@ class Workspace:
     unread: frozenset[str]
     """Models, by their short names, with a setting that could not be understood."""
     ephemeral: frozenset[TableName]
+    circular: bool = True
+    """Whether models may read each other in a circle."""
 
     @classmethod
     def of(cls, project: Project, settings: Settings, outside: Outside, cli_vars: Mapping[str, object]) -> Workspace:
@@ -233,7 +257,7 @@ class Workspace:
 
     def place_of_table(self, draft: Draft, table: TableName) -> Place:
         """Where the draft first names the table."""
-        named = draft.tables[table]
+        named = draft.content.places[table]
         return named if isinstance(named, Place) else self.place(draft, *named)
 
     def error(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:

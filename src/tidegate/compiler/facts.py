@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from blake3 import blake3
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from tidegate.compiler.aliases import Anonymous, without_aliases
 from tidegate.compiler.determinism import calls_unknown_function, first_change
 from tidegate.compiler.queries import Query, Reference
 from tidegate.compiler.scopes import cte_of, driving_path, offset_of
@@ -50,8 +52,9 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class QueryFacts:
-    """`words`: a digest of the query as written, formatting aside. `dates`: uses of @start_date and @end_date.
+    """`words`: a digest of the query, formatting and `aliases` aside; `written`: with them, where there are any.
 
+    `dates`: uses of @start_date and @end_date.
     `changing`: what makes it give other rows another time, and where; `unknown_function`: it calls one that may.
     `both_ways`: a CTE, with its offset, that drives the query and is looked up by it as well. `star`: the result takes
     whatever columns its input has.
@@ -60,6 +63,8 @@ class QueryFacts:
     references: tuple[Reference, ...]
     landings: tuple[LandingCall, ...]
     words: str
+    written: str
+    aliases: frozenset[str]
     changing: tuple[str, int] | None
     unknown_function: bool
     dates: tuple[tuple[int, str], ...]
@@ -75,11 +80,15 @@ class QueryFacts:
 
 
 def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
-    words, upper = _words(query)
+    kinds = [token.token_type for token in query.tokens]
+    words, upper = _words(query, kinds)
+    anonymous = without_aliases(query, words, kinds) or Anonymous(words, frozenset())
     return QueryFacts(
         references=tuple(replace(reference, node=None) for reference in query.references),
         landings=landings,
-        words=str(blake3("\0".join(words).encode()).hexdigest()),
+        words=_digest(anonymous.words),
+        written=_digest(words) if anonymous.names else "",
+        aliases=anonymous.names,
         changing=first_change(query, upper),
         unknown_function=calls_unknown_function(query),
         dates=_dates(query),
@@ -91,7 +100,11 @@ def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
     )
 
 
-def _words(query: Query) -> tuple[list[str], list[str]]:
+def _digest(words: Sequence[str]) -> str:
+    return str(blake3("\0".join(words).encode()).hexdigest())
+
+
+def _words(query: Query, kinds: list[TokenType]) -> tuple[list[str], list[str]]:
     """The words as far as they count, and all in upper case.
 
     Cut from the text rather than generated from the tree, so that none is lost on the way.
@@ -99,7 +112,6 @@ def _words(query: Query) -> tuple[list[str], list[str]]:
     text, tokens = query.text, query.tokens
     words = [text[token.start : token.end + 1] for token in tokens]
     upper = [word.upper() for word in words]
-    kinds = [token.token_type for token in tokens]
     for i, kind in enumerate(kinds):
         if kind not in _AS_WRITTEN or (kind is TokenType.VAR and kinds[i + 1 : i + 2] == [TokenType.L_PAREN]):
             words[i] = upper[i]

@@ -16,7 +16,7 @@ from tidegate.project.model import ModelSettings
 
 __all__ = ["fingerprint"]
 
-_VERSION = 2
+_VERSION = 3
 _NOT_THE_RESULT = {
     "description",
     "owner",
@@ -25,6 +25,7 @@ _NOT_THE_RESULT = {
     "depends_on",
     "archive_landing_zones",
     "skip",
+    "deltas",
     "lookback",
     "freshness",
 }

@@ -57,7 +57,7 @@ def compile_from_disk(
         cache = _caches.get(settings.root)
         if cache is None:
             cache = _caches[settings.root] = CompileCache.open(settings.root)
-        project = load_project(settings)
+        project = load_project(settings, cache.texts)
         compile_with = partial(compile_project, project, settings, lake, cli_vars, cache=cache)
         discovery = known_tables(settings, names=sources_named(project, settings, cli_vars))
         compiled = compile_with(discovery)

@@ -24,12 +24,11 @@ def ephemeral_through(work: Workspace, draft: Draft) -> list[Draft]:
 
 def tables_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
     """The models with a table or view that the query reads."""
-    inlined = ephemeral_through(work, draft)
-    if not inlined:
-        return frozenset(draft.tables)
-    named = set(draft.tables).union(*(found.tables for found in inlined))
-    return frozenset(named - work.ephemeral)
+    named = frozenset(draft.tables)
+    if work.ephemeral.isdisjoint(named):
+        return named
+    return named.union(*(found.tables for found in ephemeral_through(work, draft))) - work.ephemeral
 
 
 def zones_through(work: Workspace, draft: Draft) -> frozenset[str]:
-    return frozenset(draft.landings.union(*(found.landings for found in ephemeral_through(work, draft))))
+    return draft.landings.union(*(found.landings for found in ephemeral_through(work, draft)))

@@ -134,6 +134,8 @@ def _wrong_call(statement: list[Token]) -> SqlFault | None:
 
 _WANTED = (
     exp.Table,
+    exp.TableAlias,
+    exp.Column,
     exp.CTE,
     exp.Join,
     exp.Cast,

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from tidegate.compiler.cache import CompileCache, Record
+from tidegate.compiler.cache import CompileCache
 from tidegate.compiler.digests import Digests
 from tidegate.compiler.drafts import Draft, Outcome, Progress, Workspace
 from tidegate.compiler.forked import cores, in_forks
@@ -47,24 +47,30 @@ _TREES = 100
 _DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 
 
-def understand(work: Workspace, cache: CompileCache) -> None:
+def understand(work: Workspace, cache: CompileCache) -> bool:
+    """Whether models may read each other in a circle; where it is False, none do."""
     one = _Understanding(work, cache)
     one.fork()
     for draft in work.drafts:
         one.understand(draft)
     cache.keep_only({draft.file for draft in work.drafts})
+    return one.circular
 
 
 class _Understanding:
+    """`circular`: something was met on the way to what it reads."""
+
     def __init__(self, work: Workspace, cache: CompileCache) -> None:
         self.work = work
         self.cache = cache
+        self.circular = False
         self.digests = Digests(work)
-        self._records: dict[str, Record] = {}
+        self._known: dict[str, Outcome] = {}
         for draft in work.drafts:
             draft.own = self.digests.own(draft)
-            if (record := cache.records.get(draft.file)) is not None and _is_of(record, draft):
-                self._records[draft.file] = record
+            outcome = cache.outcomes.get(draft.file)
+            if outcome is not None and outcome.own == draft.own and _are_as_told(outcome.asked):
+                self._known[draft.file] = outcome
         self._finished = 0
 
     def understand(self, draft: Draft) -> None:
@@ -73,82 +79,89 @@ class _Understanding:
         while waiting:
             at = waiting[-1]
             match at.progress:
+                case Progress.UNDERSTOOD:
+                    waiting.pop()
                 case Progress.UNREAD:
                     waiting += self._begin(at)
                 case Progress.KNOWN if not self._restored(at):
                     waiting += self._read(at)
                 case Progress.READ:
                     self._finish(at)
-                case _:
-                    waiting.pop()
 
     def _begin(self, draft: Draft) -> list[Draft]:
-        record = self._records.get(draft.file)
-        if record is None:
+        outcome = self._known.get(draft.file)
+        if outcome is None:
             return self._read(draft)
         draft.progress = Progress.KNOWN
-        return self._unread(record.outcome.tables)
+        return self._unread(outcome.tables)
 
     def _unread(self, tables: Iterable[TableName]) -> list[Draft]:
-        found = (self.work.models.get(table) for table in tables)
-        return [draft for draft in found if draft is not None and draft.progress is Progress.UNREAD]
+        unread = []
+        for table in tables:
+            draft = self.work.models.get(table)
+            if draft is None or draft.progress is Progress.UNDERSTOOD:
+                continue
+            if draft.progress is Progress.UNREAD:
+                unread.append(draft)
+            else:
+                self.circular = True
+        return unread
 
     def _restored(self, draft: Draft) -> bool:
-        record = self._records[draft.file]
-        if self.digests.whole(draft, record.outcome.inputs, record.outcome.asked) != record.whole:
+        outcome = self._known[draft.file]
+        if self.digests.whole(draft, outcome) != outcome.whole:
             return False
-        draft.whole = record.whole
-        draft.restore(record.outcome)
+        draft.restore(outcome)
         return True
 
     def _read(self, draft: Draft) -> list[Draft]:
         """Gives those that it reads and that are to be understood before it."""
         for each in FILE_PASSES:
-            draft.diagnostics += each(self.work, draft)
+            draft.diagnostics += tuple(each(self.work, draft))
         draft.progress = Progress.READ
         return self._unread(draft.tables)
 
     def _finish(self, draft: Draft) -> None:
         draft.progress = Progress.UNDERSTOOD
         for each in MODEL_PASSES:
-            draft.diagnostics += each(self.work, draft)
+            draft.diagnostics += tuple(each(self.work, draft))
         draft.forget_trees()
         self._finished += 1
         if self._finished % _TREES == 0:
             # Nodes know their parents, so only a search frees a tree; of what is young, that is all there is to find.
             gc.collect(0)
-        draft.whole = self.digests.whole(draft, draft.inputs, draft.asked)
+        draft.whole = self.digests.whole(draft, draft)
         draft.interface = self.digests.interface(draft)
         self._keep(draft, draft.outcome())
 
     def _keep(self, draft: Draft, outcome: Outcome) -> None:
         """What is wrong is found anew each time."""
         if not draft.failed:
-            self.cache.put(draft.file, Record(draft.own, draft.whole, outcome))
+            self.cache.put(draft.file, outcome)
 
     def fork(self) -> None:
         """What the cache knows nothing of, on all cores, level by level; a guess at who reads whom will do for that."""
         processes = cores()
-        fresh = [draft for draft in self.work.drafts if draft.file not in self._records] if processes > 1 else []
+        fresh = [draft for draft in self.work.drafts if draft.file not in self._known] if processes > 1 else []
         if len(fresh) < _WORTH_FORKING:
             return
+        # What another process met on its way is not known here.
+        self.circular = True
         for level in _levels(self.work, fresh):
             if len(level) < _WORTH_FORKING:
                 continue
-            for place, (outcome, whole) in in_forks(self._outcome, level, processes):
-                draft = level[place]
-                draft.restore(outcome)
-                draft.whole = whole
-                self._keep(draft, outcome)
+            for place, outcome in in_forks(self._outcome, level, processes):
+                level[place].restore(outcome)
+                self._keep(level[place], outcome)
 
-    def _outcome(self, draft: Draft) -> tuple[Outcome, bytes]:
+    def _outcome(self, draft: Draft) -> Outcome:
         self.understand(draft)
-        return draft.outcome(), draft.whole
+        return draft.outcome()
 
 
-def _is_of(record: Record, draft: Draft) -> bool:
-    """Whether the file, its settings and what it asked of the environment are as they were."""
-    return record.own == draft.own and all(os.environ.get(name) == told for name, told in record.outcome.asked)
+def _are_as_told(asked: Iterable[tuple[str, str | None]]) -> bool:
+    """Whether the environment still gives the same answers."""
+    return all(os.environ.get(name) == told for name, told in asked)
 
 
 def _levels(work: Workspace, drafts: list[Draft]) -> list[list[Draft]]:

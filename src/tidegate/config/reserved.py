@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["is_plain_name", "why_not_a_name"]
 
@@ -13,6 +14,7 @@ def is_plain_name(name: str) -> bool:
     return _PLAIN.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=256)
 def why_not_a_name(name: str) -> str | None:
     """Why `name` cannot be a namespace or a layer; None where it can."""
     if not is_plain_name(name):

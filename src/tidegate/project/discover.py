@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import NamedTuple
 
 from tidegate.config.reserved import is_plain_name, why_not_a_name
 from tidegate.names import TableName, nearest
@@ -16,6 +17,8 @@ __all__ = ["Discovered", "ModelFiles", "discover"]
 
 _ROOTS = ("models", "pipelines")
 _SETTINGS = (".toml", ".yaml", ".yml")
+_FORMS = {".sql": "pipeline", ".py": "pipeline", **dict.fromkeys(_SETTINGS, "config")}
+"""The kinds of files that belong to a model, and what such a file is called in the model's own folder."""
 _CONTRACTS = (".contract.toml", ".odcs.yml", ".odcs.yaml")
 _FOLDER_CONTRACTS = ("contract.toml", "contract.odcs.yml", "contract.odcs.yaml")
 _LAYOUT = "a model is models/<layer>/<name>.sql, models/<namespace>/<layer>/<name>.sql or …/<name>/pipeline.sql"
@@ -24,68 +27,72 @@ Home = tuple[str, ...]
 """Where a model lives: the root and the parts of its name, as in ("models", "silver", "orders")."""
 
 
-@dataclass(slots=True)
-class ModelFiles:
+class ModelFiles(NamedTuple):
     """The files of one model, relative to the project. `sources` has two where both forms are used."""
 
     table: TableName
-    sources: list[PurePosixPath] = field(default_factory=list)
-    sidecars: list[PurePosixPath] = field(default_factory=list)
-    tests: list[PurePosixPath] = field(default_factory=list)
-    contracts: list[PurePosixPath] = field(default_factory=list)
+    sources: tuple[str, ...]
+    sidecars: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    contracts: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Discovered:
     models: list[ModelFiles] = field(default_factory=list)
-    defaults: list[PurePosixPath] = field(default_factory=list)
-    macros: list[PurePosixPath] = field(default_factory=list)
+    defaults: list[str] = field(default_factory=list)
+    macros: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     unsupported: list[TableName] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Files:
-    sql: list[PurePosixPath] = field(default_factory=list)
-    python: list[PurePosixPath] = field(default_factory=list)
-    sidecars: list[PurePosixPath] = field(default_factory=list)
-    tests: list[PurePosixPath] = field(default_factory=list)
-    contracts: list[PurePosixPath] = field(default_factory=list)
+    sql: tuple[str, ...] = ()
+    python: tuple[str, ...] = ()
+    sidecars: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    contracts: tuple[str, ...] = ()
 
 
 def discover(root: Path, namespace: str) -> Discovered:
     found = Discovered()
     homes: dict[Home, _Files] = {}
-    for path in (path for name in _ROOTS for path in _walk(root, root / name, found.problems)):
-        _place(path, homes, found)
-    macros = _walk(root, root / "macros", found.problems)
-    found.macros = [path for path in macros if path.suffix.lower() == ".sql"]
+    for name in _ROOTS:
+        for folder, names in _walk(root, name, found.problems):
+            _place(folder, names, homes, found)
+    for folder, names in _walk(root, "macros", found.problems):
+        found.macros += [f"{folder}/{name}" for name in names if name.lower().endswith(".sql")]
     for home, files in sorted(homes.items(), key=lambda found: found[0]):
         _settle(home, files, namespace, homes, found)
     return found
 
 
-def _walk(root: Path, folder: Path, problems: list[Problem]) -> Iterator[PurePosixPath]:
+def _walk(root: Path, top: str, problems: list[Problem]) -> Iterator[tuple[str, list[str]]]:
+    """Each folder, relative to the project, with the names of its files."""
+    outside = os.path.join(root, "")
+
     def report(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
-            place = Place(Path(error.filename).relative_to(root).as_posix())
+            place = Place(error.filename.removeprefix(outside))
             problems.append(Problem("UnreadableFile", f"the folder cannot be read: {error.strerror}", place))
 
     # Links are followed, each folder once: two that point at each other would have no end.
     seen: set[str] = set()
-    for parent, folders, files in os.walk(folder, onerror=report, followlinks=True):
+    for parent, folders, files in os.walk(outside + top, onerror=report, followlinks=True):
         real = os.path.realpath(parent)
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "__"))) if real not in seen else []
-        inside = PurePosixPath(Path(parent).relative_to(root).as_posix())
-        for name in sorted(files) if real not in seen else ():
-            if name.startswith((".", "__")):
-                continue
-            if not _is_text(name):
-                place = Place((inside / name).as_posix().encode(errors="replace").decode())
-                problems.append(Problem("UnreadableFile", "the file's name is not UTF-8", place))
-                continue
-            yield inside / name
+        if real in seen:
+            folders.clear()
+            continue
         seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        inside = parent.removeprefix(outside)
+        names = sorted(name for name in files if not name.startswith((".", "__")))
+        for name in [name for name in names if not _is_text(name)]:
+            names.remove(name)
+            place = Place(f"{inside}/{name}".encode(errors="replace").decode())
+            problems.append(Problem("UnreadableFile", "the file's name is not UTF-8", place))
+        yield inside, names
 
 
 def _is_text(name: str) -> bool:
@@ -96,39 +103,46 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _place(path: PurePosixPath, homes: dict[Home, _Files], found: Discovered) -> None:
-    """Give the file to the model whose home it lies in."""
-    kind, folder = path.suffix.lower(), path.parts[:-1]
-    if path.name == "_defaults.toml":
-        found.defaults.append(path)
-    elif "tests" in folder[1:]:
-        at = folder.index("tests", 1)
-        if kind == ".sql" and folder[at:] == ("tests", "quality") and 3 <= at <= 4:
-            homes.setdefault(folder[:at], _Files()).tests.append(path)
-        elif kind == ".sql":
-            message = "no model owns this test: quality tests are in tests/quality/ inside the model's own folder"
-            found.problems.append(Problem("MisplacedFile", message, Place(str(path))))
-    elif kind in {".sql", ".py", *_SETTINGS}:
-        of_contract = _contract_home(path) if kind in _SETTINGS else None
-        is_folder_form = path.stem == ("config" if kind in _SETTINGS else "pipeline") and len(folder) >= 3
-        home = of_contract or (folder if is_folder_form else (*folder, path.stem))
-        if not 3 <= len(home) <= 4:
-            found.problems.append(Problem("MisplacedFile", _LAYOUT, Place(str(path))))
-            return
-        files = homes.setdefault(home, _Files())
-        if of_contract:
-            files.contracts.append(path)
-            return
-        {".sql": files.sql, ".py": files.python}.get(kind, files.sidecars).append(path)
+def _place(folder: str, names: list[str], homes: dict[Home, _Files], found: Discovered) -> None:
+    """Give each file of the folder to the model whose home it lies in."""
+    parts = tuple(folder.split("/"))
+    at = parts.index("tests", 1) if "tests" in parts[1:] else 0
+    for name in names:
+        path = f"{folder}/{name}"
+        stem, _, ending = name.rpartition(".")
+        kind = f".{ending.lower()}"
+        if name == "_defaults.toml":
+            found.defaults.append(path)
+        elif at:
+            if kind == ".sql" and parts[at:] == ("tests", "quality") and 3 <= at <= 4:
+                homes.setdefault(parts[:at], _Files()).tests += (path,)
+            elif kind == ".sql":
+                message = "no model owns this test: quality tests are in tests/quality/ inside the model's own folder"
+                found.problems.append(Problem("MisplacedFile", message, Place(path)))
+        elif kind in _FORMS:
+            of_contract = _contract_home(parts, name) if kind in _SETTINGS else None
+            is_folder_form = stem == _FORMS[kind] and len(parts) >= 3
+            home = of_contract or (parts if is_folder_form else (*parts, stem))
+            if not 3 <= len(home) <= 4:
+                found.problems.append(Problem("MisplacedFile", _LAYOUT, Place(path)))
+                continue
+            files = homes.setdefault(home, _Files())
+            if kind == ".sql":
+                files.sql += (path,)
+            elif kind == ".py":
+                files.python += (path,)
+            elif of_contract:
+                files.contracts += (path,)
+            else:
+                files.sidecars += (path,)
 
 
-def _contract_home(path: PurePosixPath) -> Home | None:
+def _contract_home(folder: Home, name: str) -> Home | None:
     """Whose contract the file is; None where it is none."""
-    folder, name = path.parent.parts, path.name.lower()
-    if name in _FOLDER_CONTRACTS and len(folder) >= 3:
+    if name.lower() in _FOLDER_CONTRACTS and len(folder) >= 3:
         return folder
-    ending = next((ending for ending in _CONTRACTS if name.endswith(ending)), None)
-    return (*folder, path.name[: -len(ending)]) if ending else None
+    ending = next((ending for ending in _CONTRACTS if name.lower().endswith(ending)), None)
+    return (*folder, name[: -len(ending)]) if ending else None
 
 
 def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files], found: Discovered) -> None:
@@ -139,35 +153,36 @@ def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files]
         found.problems += _without_sql(files, short, [_short(other) for other, its in homes.items() if its.sql])
         return
     for path in files.python:
-        message = f"{files.sql[0].name} is used and {path.name} is left aside: a model has one source"
-        found.problems.append(Problem("IgnoredFile", message, Place(str(path)), Severity.WARN, model=short))
+        used, other = os.path.basename(files.sql[0]), os.path.basename(path)
+        message = f"{used} is used and {other} is left aside: a model has one source"
+        found.problems.append(Problem("IgnoredFile", message, Place(path), Severity.WARN, model=short))
     if len(files.sidecars) > 1:
-        message = f"the model has two settings files: {' and '.join(str(path) for path in files.sidecars)}"
-        place = Place(str(files.sidecars[1]))
+        message = f"the model has two settings files: {' and '.join(files.sidecars)}"
+        place = Place(files.sidecars[1])
         found.problems.append(Problem("AmbiguousSettings", message, place, suggestion="keep one", model=short))
     if len(files.contracts) > 1:
-        message = f"the model has two contracts: {' and '.join(str(path) for path in files.contracts)}"
-        place = Place(str(files.contracts[1]))
+        message = f"the model has two contracts: {' and '.join(files.contracts)}"
+        place = Place(files.contracts[1])
         found.problems.append(Problem("AmbiguousContract", message, place, suggestion="keep one", model=short))
     for what, name in (("namespace", table.namespace), ("layer", table.layer)):
         if reason := why_not_a_name(name):
             message = f"'{name}' cannot be a {what}: {reason}"
-            found.problems.append(Problem("ReservedName", message, Place(str(files.sql[0])), model=short))
+            found.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
     if not is_plain_name(table.name):
         message = f"'{table.name}' cannot be a table's name: it may hold letters, digits, '_' and '-' only"
-        found.problems.append(Problem("ReservedName", message, Place(str(files.sql[0])), model=short))
+        found.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
     found.models.append(ModelFiles(table, files.sql, files.sidecars, files.tests, files.contracts))
 
 
 def _without_sql(files: _Files, short: str, others: list[str]) -> Iterator[Problem]:
     for path in files.python:
         message = "Python models are not supported by this version"
-        yield Problem("UnsupportedModel", message, Place(str(path)), suggestion="write the model in SQL", model=short)
+        yield Problem("UnsupportedModel", message, Place(path), suggestion="write the model in SQL", model=short)
     if files.python:
         return
     for path in [*files.sidecars, *files.contracts, *files.tests]:
         message = f"there is no model '{short}' that this file could belong to"
-        yield Problem("OrphanFile", message, Place(str(path)), suggestion=did_you_mean(nearest(short, others)))
+        yield Problem("OrphanFile", message, Place(path), suggestion=did_you_mean(nearest(short, others)))
 
 
 def _short(home: Home) -> str:

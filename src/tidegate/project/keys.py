@@ -198,7 +198,7 @@ KEYS: Mapping[str, Key] = {
     "on_empty": Key(_one_of("replace", "keep", "fail"), "on_empty"),
     "on_duplicate": Key(_one_of("latest", "fail"), "on_duplicate"),
     "null_keys": Key(_one_of("fail", "match"), "null_keys"),
-    "deltas": Key(_one_of("auto", "never"), unless="auto"),
+    "deltas": Key(_one_of("auto", "always", "never"), "deltas"),
     "deletes": Key(_one_of("propagate", "ignore"), "deletes"),
     "skip": Key(_one_of("auto", "never"), "skip"),
     "archive_landing_zones": Key(_boolean, "archive_landing_zones"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
+from itertools import accumulate
 
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
@@ -18,18 +19,22 @@ from tidegate.project.quality_tests import read_quality_test
 from tidegate.project.settings import Entry, Level, conflicts, merge_levels, read_level
 from tidegate.project.sidecars import entries_of, read_settings_file
 from tidegate.project.templates import MacroFile
+from tidegate.project.texts import Texts
 
 __all__ = ["load_project"]
 
 
-def load_project(settings: Settings) -> Project:
-    reader = _Reader(settings)
+def load_project(settings: Settings, texts: Texts | None = None) -> Project:
+    """`texts`: what is known of the files already; what is read now is added to it, and what is gone is taken out."""
+    texts = Texts() if texts is None else texts
+    reader = _Reader(settings, texts)
     found = discover(settings.root, settings.project.namespace)
     reader.problems += found.problems
     base = reader.project_defaults()
-    folders = {path.parent: reader.settings_file(path) for path in found.defaults}
+    folders = {os.path.dirname(path): reader.settings_file(path) for path in found.defaults}
     models = [model for files in found.models for model in reader.models(files, base, folders)]
-    macros = [MacroFile(str(path), text) for path in found.macros if (text := reader.text(path)) is not None]
+    macros = [MacroFile(path, text) for path in found.macros if (text := reader.text(path)) is not None]
+    texts.keep_only(reader.read)
     unread = frozenset(files.table for files in found.models) - frozenset(model.table for model in models)
     unread |= frozenset(found.unsupported)
     return Project(tuple(models), tuple(macros), tuple(reader.problems), unread)
@@ -38,22 +43,24 @@ def load_project(settings: Settings) -> Project:
 class _Reader:
     """Reads files of one project and keeps what was wrong with them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, texts: Texts) -> None:
         self.settings = settings
+        self._texts = texts
         self._root = str(settings.root)
+        self.read: set[str] = set()
         self.problems: list[Problem] = []
-        self._kept: list[list[Level]] = []
+        self._kept: list[tuple[Level, ...]] = []
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
-    def text(self, path: PurePosixPath) -> str | None:
+    def text(self, path: str) -> str | None:
+        self.read.add(path)
         try:
-            with open(f"{self._root}/{path}", "rb", buffering=0) as stream:
-                return stream.read().decode().removeprefix("\ufeff")
+            return self._texts.read(self._root, path)
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
-            message, place = "the file is not UTF-8 text", Place(str(path), line)
+            message, place = "the file is not UTF-8 text", Place(path, line)
         except OSError as error:
-            message, place = f"the file cannot be read: {error.strerror or error}", Place(str(path))
+            message, place = f"the file cannot be read: {error.strerror or error}", Place(path)
         self.problems.append(Problem("UnreadableFile", message, place))
         return None
 
@@ -63,46 +70,47 @@ class _Reader:
         name = file.relative_to(self.settings.root).as_posix() if file.is_relative_to(self.settings.root) else str(file)
         return self._level(entries_of(self.settings.defaults, text, name, ("defaults",)))
 
-    def settings_file(self, path: PurePosixPath) -> Level:
+    def settings_file(self, path: str) -> Level:
         text = self.text(path)
         if text is None:
             return Level({})
-        entries, problems = read_settings_file(text, str(path))
+        entries, problems = read_settings_file(text, path)
         self.problems += problems
         return self._level(entries)
 
-    def models(self, files: ModelFiles, base: Level, folders: Mapping[PurePosixPath, Level]) -> list[Model]:
-        short = files.table.short(self.settings.project.namespace)
+    def models(self, files: ModelFiles, base: Level, folders: Mapping[str, Level]) -> list[Model]:
         models, before = [], len(self.problems)
-        tests = tuple(test for path in files.tests if (test := self._quality_test(path)) is not None)
+        tests = tuple([test for path in files.tests if (test := self._quality_test(path)) is not None])
         sidecar = [self.settings_file(path) for path in files.sidecars[:1]]
-        contract = next((self._contract(path, files.table.name) for path in files.contracts), None)
+        contract = self._contract(files.contracts[0], files.table.name) if files.contracts else None
         for path in files.sources:
             source = self.text(path)
             if source is None:
                 continue
-            directives, problems = read_directives(source, str(path), KEYS)
-            self.problems += problems
-            header = self._level(Entry(d.key, d.value, d.place) for d in directives)
-            above = [folders[folder] for folder in reversed(path.parents) if folder in folders] if folders else []
-            self.problems += conflicts(sidecar, header)
-            merged, origins = self._merge([base, *above, *sidecar, header])
+            above = [folders[folder] for folder in _above(path) if folder in folders] if folders else []
+            directives, problems = read_directives(source, path, KEYS)
+            if directives or problems:
+                self.problems += problems
+                header = self._level(Entry(d.key, d.value, d.place) for d in directives)
+                self.problems += conflicts(sidecar, header)
+                merged, origins = merge_levels([base, *above, *sidecar, header])
+            else:
+                merged, origins = self._shared(base, *above, *sidecar)
             models.append(Model(files.table, path, source, merged, tests, contract, origins))
-        self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
+        if len(self.problems) > before:
+            short = files.table.short(self.settings.project.namespace)
+            self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
 
-    def _merge(self, levels: list[Level]) -> tuple[ModelSettings, Mapping[str, Place]]:
+    def _shared(self, *levels: Level) -> tuple[ModelSettings, Mapping[str, Place]]:
         """Many models say nothing of their own, and share what the folders above them say."""
-        *shared, own = levels
-        if own.values:
-            return merge_levels(levels)
-        key = tuple(id(level) for level in shared)
+        key = tuple(map(id, levels))
         if key not in self._merged:
-            self._merged[key] = merge_levels(shared)
-            self._kept.append(shared)
+            self._merged[key] = merge_levels(levels)
+            self._kept.append(levels)
         return self._merged[key]
 
-    def _quality_test(self, path: PurePosixPath) -> QualityTest | None:
+    def _quality_test(self, path: str) -> QualityTest | None:
         source = self.text(path)
         if source is None:
             return None
@@ -110,11 +118,11 @@ class _Reader:
         self.problems += problems
         return test
 
-    def _contract(self, path: PurePosixPath, table: str) -> ModelContract | None:
+    def _contract(self, path: str, table: str) -> ModelContract | None:
         text = self.text(path)
         if text is None:
             return None
-        contract, problems = read_contract(text, str(path), table)
+        contract, problems = read_contract(text, path, table)
         self.problems += problems
         return contract
 
@@ -122,3 +130,8 @@ class _Reader:
         level = read_level(entries)
         self.problems += level.problems
         return level
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a file lies in, the outermost first."""
+    return accumulate(path.split("/")[:-1], "{}/{}".format)

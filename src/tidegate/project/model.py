@@ -54,6 +54,7 @@ class ModelSettings:
     on_empty: str = "replace"
     on_duplicate: str | None = None
     null_keys: str = "fail"
+    deltas: str = "auto"
     deletes: str | None = None
     skip: str = "auto"
     archive_landing_zones: bool = False
@@ -72,10 +73,10 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class QualityTest:
-    """A SQL test: it passes when its query returns no rows. `path` is relative to the project."""
+    """A SQL test: it passes when its query returns no rows. `file` is relative to the project."""
 
     name: str
-    path: PurePosixPath
+    file: str
     source: str
     severity: Severity = Severity.ERROR
     description: str = ""
@@ -83,18 +84,26 @@ class QualityTest:
     remediation: str = ""
     tags: tuple[str, ...] = ()
 
+    @property
+    def path(self) -> PurePosixPath:
+        return PurePosixPath(self.file)
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What produces one table or view. `path` is relative to the project; `source` is the file's text as it is.
+    """What produces one table or view. `file` is relative to the project; `source` is its text as it is.
 
     `origins`: where its settings were written, by their names in ModelSettings.
     """
 
     table: TableName
-    path: PurePosixPath
+    file: str
     source: str
     settings: ModelSettings
     tests: tuple[QualityTest, ...] = ()
     contract: ModelContract | None = None
     origins: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def path(self) -> PurePosixPath:
+        return PurePosixPath(self.file)

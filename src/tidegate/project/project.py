@@ -23,4 +23,4 @@ class Project:
 
     def origin(self, model: Model, *settings: str) -> Place:
         """Where the first of `settings` that was written stands; else the model's first line."""
-        return next((model.origins[name] for name in settings if name in model.origins), Place(model.path.as_posix()))
+        return next((model.origins[name] for name in settings if name in model.origins), Place(model.file))

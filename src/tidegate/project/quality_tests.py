@@ -16,9 +16,9 @@ __all__ = ["read_quality_test"]
 _KEYS = ("severity", "description", "timeout", "tags", "remediation")
 
 
-def read_quality_test(path: PurePosixPath, source: str) -> tuple[QualityTest, tuple[Problem, ...]]:
-    """The test and what is wrong with its annotations. `path` is relative to the project."""
-    directives, form = read_directives(source, path.as_posix(), _KEYS)
+def read_quality_test(file: str, source: str) -> tuple[QualityTest, tuple[Problem, ...]]:
+    """The test and what is wrong with its annotations. `file` is relative to the project."""
+    directives, form = read_directives(source, file, _KEYS)
     problems = list(form)
     found: dict[str, Directive] = {}
     for directive in directives:
@@ -29,7 +29,7 @@ def read_quality_test(path: PurePosixPath, source: str) -> tuple[QualityTest, tu
     def text(key: str) -> str:
         return found[key].value if key in found else ""
 
-    test = QualityTest(name=path.stem, path=path, source=source)
+    test = QualityTest(PurePosixPath(file).stem, file, source)
     severity, timeout, tags = test.severity, test.timeout, test.tags
     if "severity" in found:
         try:
@@ -46,5 +46,5 @@ def read_quality_test(path: PurePosixPath, source: str) -> tuple[QualityTest, tu
         tags = split_list(text("tags")) if "tags" in found else ()
     except ValueError as error:
         problems.append(Problem("InvalidSetting", f"tags: {error}", found["tags"].place))
-    test = QualityTest(test.name, path, source, severity, text("description"), timeout, text("remediation"), tags)
+    test = QualityTest(test.name, file, source, severity, text("description"), timeout, text("remediation"), tags)
     return test, tuple(problems)

@@ -68,7 +68,8 @@ def _analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[
     if told and any(token.token_type is TokenType.PIPE_GT for token in words):
         told = {finding: None for finding in told if finding.code not in _NOT_OF_PIPES}
     findings = tuple(told)
-    return Analysis(Relation(columns, result.unknown is None), edges, conditions, findings)
+    relation = Relation(columns, result.unknown is None)
+    return Analysis(relation, edges, conditions, findings, frozenset(work.taken_apart))
 
 
 def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:

@@ -88,6 +88,7 @@ class Work:
         self.own_functions = own_functions
         self.findings: list[Finding] = []
         self.columns: dict[int, Found] = {}
+        self.taken_apart: set[str] = set()
         self.fresh: Iterator[int] = count()
         self._query = query
         self._results: dict[int, Result] = {}
@@ -198,6 +199,8 @@ class QueryScope:
             for frame in scope.frames:
                 found, used = frame.find(names, self.work.fresh)
                 if len(found) == 1:
+                    if used == 1 and len(names) > 1:
+                        self.work.taken_apart.add(names[0].lower())
                     # A table nearer by, of which not all is known, may have that column too.
                     certain = used > 1 or not unknown
                     return self._field(found[0], parts, used) if certain else _NOT_FOUND

@@ -37,12 +37,16 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """`conditions`: columns that decide which rows there are (WHERE, HAVING, QUALIFY, ON, GROUP BY, DISTINCT)."""
+    """`conditions`: columns that decide which rows there are (WHERE, HAVING, QUALIFY, ON, GROUP BY, DISTINCT).
+
+    `taken_apart`: the columns, in lower case, of which a dotted name takes a field.
+    """
 
     relation: Relation
     edges: tuple[Edge, ...] = ()
     conditions: tuple[Origin, ...] = ()
     findings: tuple[Finding, ...] = ()
+    taken_apart: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Analysis, Finding, Source
@@ -39,6 +40,9 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
                 draft.failed = True
             yield work.told(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
         analyses.append(analysis)
+        if rendering.facts is not None and not analysis.taken_apart.isdisjoint(rendering.facts.aliases):
+            # `a.b` may be a field of column `a` where a table is called `a` as well.
+            rendering.facts = replace(rendering.facts, words=rendering.facts.written)
     if analyses:
         draft.content.relation = analyses[0].relation
         draft.content.edges = tuple(dict.fromkeys(edge for analysis in analyses for edge in analysis.edges))

@@ -16,12 +16,15 @@ Graph = Mapping[TableName, Set[TableName]]
 
 
 def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
+    if not work.circular:
+        return
     models = work.models
-    edges: dict[TableName, Set[TableName]] = {}
+    edges: dict[TableName, set[TableName]] = {}
     for table, draft in models.items():
-        # A table may read its own last state; a view or an inlined query that reads itself never ends.
-        keeps_rows = draft.model.settings.materialized is Materialized.TABLE
-        edges[table] = draft.tables.keys() - {table} if keeps_rows and table in draft.tables else draft.tables.keys()
+        edges[table] = set(draft.tables)
+        if draft.model.settings.materialized is Materialized.TABLE:
+            # A table may read its own last state; a view or an inlined query that reads itself never ends.
+            edges[table].discard(table)
     for path in _cycles(edges):
         draft = models[path[0]]
         message = " -> ".join(work.short(table) for table in path)

@@ -92,7 +92,7 @@ def _freshness(compiled: Compiled, severity: DiagnosticSeverity) -> Iterator[Dia
         short = [reader.short(compiled.namespace) for reader in sorted(readers[table])]
         why = f"is read by {_listed(short)}" if short else "is in gold"
         message = f"the table {why} and has times in '{column}', but says nowhere how fresh it must be"
-        span = Span(model.model.path.as_posix(), 1)
+        span = Span(model.model.file, 1)
         fix = "add -- @freshness: 24h to the top of the file"
         yield Diagnostic(severity, "FreshnessCoverage", message, table.short(compiled.namespace), span, fix)
 
@@ -105,7 +105,7 @@ def _time_column(model: CompiledModel) -> str | None:
 
 
 def _star(model: CompiledModel) -> Span:
-    source, file = model.model.source, model.model.path.as_posix()
+    source, file = model.model.source, model.model.file
     offset = offset_of_star(source)
     if offset is None:
         return Span(file, 1)

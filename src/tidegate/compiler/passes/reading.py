@@ -16,7 +16,6 @@ from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
-from tidegate.sources.reading import is_outside
 
 __all__ = ["check_reading", "looked_up_zones"]
 
@@ -42,7 +41,7 @@ def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         return
     reads, strategy = _collected(work, draft), draft.model.settings.strategy
     yield from _intervals(work, draft, reads)
-    if draft.names & WATERMARK_NAMES or strategy is Strategy.FULL_REFRESH:
+    if draft.content.names & WATERMARK_NAMES or strategy is Strategy.FULL_REFRESH:
         return
     piecewise = strategy is Strategy.APPEND_ONLY or any(isinstance(name, str) for name in reads.driving)
     wrong = [*_outer_joins(work, draft, reads), *_both_ways(work, draft, reads)] if piecewise else []
@@ -133,8 +132,11 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
 
 def _cannot_tell_new_rows(work: Workspace, table: TableName) -> bool:
     """A source outside the lake cannot, whatever the lake has under the same name."""
-    declared = table.namespace in work.settings.sources
-    return declared and (is_outside(work.settings, table) or table not in work.outside.heads)
+    if table.namespace not in work.settings.sources:
+        return False
+    from tidegate.sources.reading import is_outside
+
+    return is_outside(work.settings, table) or table not in work.outside.heads
 
 
 def _collected(work: Workspace, draft: Draft) -> _Reads:

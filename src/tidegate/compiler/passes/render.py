@@ -12,13 +12,13 @@ __all__ = ["render_template"]
 
 
 def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
-    draft.names = work.templates.names_used(draft.source)
+    draft.content.names = work.templates.names_used(draft.source)
     for later in (False, True) if draft.test is None else (False,):
         result = work.templates.render(draft.source, draft.file, work.context(draft, later))
         if isinstance(result, Fault):
             yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
             return
-        draft.asked |= set(result.asked)
+        draft.asked = tuple(dict.fromkeys((*draft.asked, *result.asked)))
         first = draft.content.renderings[0] if draft.content.renderings else None
         if first is None or (first.text, first.landings) != (result.text, result.landings):
             draft.content.renderings.append(Rendering(later, result.landings, result.text))

@@ -31,8 +31,7 @@ def resolve_names(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 def _resolve_zone(
     work: Workspace, draft: Draft, rendering: Rendering, reference: Reference, call: LandingCall
 ) -> Iterator[Diagnostic]:
-    draft.inputs["", call.zone] = None
-    draft.landings.add(call.zone)
+    draft.add_input(("", call.zone))
     draft.content.landing_reads.append(landing_read(call, work.settings))
     if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
         place = work.place(draft, rendering.later, reference.start)
@@ -43,20 +42,20 @@ def _resolve_zone(
 
 
 def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
-    draft.inputs[reference.parts] = None
+    draft.add_input(reference.parts)
     table = work.tables.find(reference.parts)
     if table is None:
         yield _unknown(work, draft, rendering, reference)
     elif table in work.tables.models:
-        draft.tables.setdefault(table, (rendering.later, reference.start))
+        draft.add_table(table, (rendering.later, reference.start))
     else:
-        draft.sources.add(table)
+        draft.content.sources.add(table)
 
 
 def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """`depends_on` orders what no query shows."""
     for name in draft.model.settings.depends_on if draft.test is None else ():
-        draft.inputs[tuple(name.split("."))] = None
+        draft.add_input(tuple(name.split(".")))
         place = work.project.origin(draft.model, "depends_on")
         table = work.tables.find(name.split("."))
         if table is None:
@@ -65,7 +64,7 @@ def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
                 draft, "UnknownDependency", f"depends_on names an unknown table '{name}'", place, suggestion
             )
         elif table in work.tables.models:
-            draft.tables.setdefault(table, place)
+            draft.add_table(table, place)
 
 
 def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Diagnostic:

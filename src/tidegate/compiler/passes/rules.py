@@ -9,7 +9,6 @@ from tidegate.compiler.inlining import ephemeral_through, zones_through
 from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
-from tidegate.sources.reading import is_outside
 
 __all__ = ["check_query", "check_settings"]
 
@@ -50,7 +49,7 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         at = work.project.origin(draft.model, "partitioned_by")
         yield work.error(draft, "SnapshotPartitioning", message, at, "remove partitioned_by")
     if settings.materialized is Materialized.VIEW:
-        used = sorted(WATERMARK_NAMES & draft.names)
+        used = sorted(WATERMARK_NAMES & draft.content.names)
         if used:
             message = f"a view keeps no rows, so {used[0]} has no meaning in it"
             at = work.project.origin(draft.model, "materialized")
@@ -80,8 +79,10 @@ def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """Whoever reads a view has the lake at hand and nothing else."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
+    from tidegate.sources.reading import is_outside
+
     for part in (draft, *ephemeral_through(work, draft)):
-        for table in sorted(part.sources):
+        for table in sorted(part.content.sources):
             if is_outside(work.settings, table):
                 message = f"a view cannot read {table}: source '{table.namespace}' is outside the lake"
                 at = work.project.origin(draft.model, "materialized")

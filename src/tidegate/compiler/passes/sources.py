@@ -30,7 +30,9 @@ def _taken_names(work: Workspace) -> Iterator[Diagnostic]:
 
 def _not_asked(work: Workspace) -> Iterator[Diagnostic]:
     """Only those that something reads: a source that nobody uses may be down."""
-    used = {table.namespace for draft in work.drafts for table in draft.sources}
+    if not (work.outside.failures or work.outside.warnings):
+        return
+    used = {table.namespace for draft in work.drafts for table in draft.content.sources}
     for failure in work.outside.failures:
         if failure.source in used:
             span = _span(work, failure.source)

@@ -1,0 +1,58 @@
+"""The texts of a project's files; one that was read before is not opened again while its file lies untouched."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+__all__ = ["Text", "Texts"]
+
+_SETTLED_NS = 2_000_000_000
+"""A file system may count time in steps of two seconds; a second change within one step leaves no mark."""
+
+Marks = tuple[int, int, int, int]
+"""Size, inode and the times of the last change of content and of anything: whoever writes a file leaves others."""
+
+
+class Text(NamedTuple):
+    """`marks`: the file's when it was read; None where it was too fresh to tell a later change by them."""
+
+    text: str
+    marks: Marks | None
+
+
+@dataclass(slots=True)
+class Texts:
+    """`known`: what was read, by path; `changed`: the paths of which something else is known than before."""
+
+    known: dict[str, Text] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    now: Callable[[], int] = time.time_ns
+
+    def read(self, root: str, path: str) -> str:
+        """The text of `path`, which is relative to `root`. Raises OSError and UnicodeDecodeError."""
+        before = self.known.get(path)
+        if before is not None and before.marks == _marks(os.stat(f"{root}/{path}")):
+            return before.text
+        now = self.now()
+        with open(f"{root}/{path}", "rb", buffering=0) as stream:
+            marks = _marks(os.fstat(stream.fileno()))
+            text = stream.read().decode().removeprefix("\ufeff")
+        settled = max(marks[2:]) + _SETTLED_NS < now
+        found = Text(text, marks if settled else None)
+        if found != before:
+            self.known[path] = found
+            self.changed.add(path)
+        return text
+
+    def keep_only(self, paths: Collection[str]) -> None:
+        for path in self.known.keys() - paths:
+            del self.known[path]
+            self.changed.add(path)
+
+
+def _marks(status: os.stat_result) -> Marks:
+    return status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
