@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlglot
 
 from tests.cli.calling import Call
+from tests.planner.histories import History
 from tidegate.compiler import compile_project
 from tidegate.config import load_settings
 from tidegate.lake import PROGRESS_PROPERTY, BranchView, Pointer, PointerKind, Progress, TableInput, open_catalog
 from tidegate.names import TableName
 from tidegate.project import load_project
+from tidegate.state import ModelRunRecord, RunRecord, open_state
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -31,11 +41,11 @@ def test_each_step_has_its_wave_its_kind_and_its_reason(shop: Path, tidegate: Ca
     told = tidegate("plan")
     assert (told.code, told.err) == (0, "")
     assert told.out.splitlines() == [
-        "wave  model          strategy      how       why",
-        "----  -------------  ------------  --------  ---------",
-        "   1  silver.notes   full_refresh  backfill  first run",
-        "   1  silver.orders  incremental   backfill  first run",
-        "   2  gold.revenue   full_refresh  backfill  first run",
+        "wave  model          strategy      how       rows  size  time                    why",
+        "----  -------------  ------------  --------  ----  ----  ----------------------  ---------",
+        "   1  silver.notes   full_refresh  backfill     0  0 B   400ms (200ms to 800ms)  first run",
+        "   1  silver.orders  incremental   backfill     0  0 B   400ms (200ms to 800ms)  first run",
+        "   2  gold.revenue   full_refresh  backfill     -  -     -                       first run",
         "",
         "3 of 3 models would run",
     ]
@@ -51,7 +61,10 @@ def test_the_document_has_the_steps_in_order(shop: Path, tidegate: Call) -> None
         "reason": "first run",
         "strategy": "full_refresh",
         "tentative": False,
-        "inputs": [{"table": "silver.orders", "from_snapshot": None, "to_snapshot": None}],
+        "inputs": [{"table": "silver.orders", "from_snapshot": None, "to_snapshot": None, "changed_rows": None}],
+        "estimated_rows": None,
+        "estimated_bytes": None,
+        "estimated_seconds": None,
     }
 
 
@@ -80,7 +93,7 @@ def test_a_project_with_errors_has_no_plan(shop: Path, tidegate: Call) -> None:
 
 
 def test_warnings_are_mentioned_and_an_empty_project_says_what_to_do(shop: Path, tidegate: Call) -> None:
-    (shop / "models" / "silver" / "notes.sql").write_text("-- @deltas: never\nSELECT 1 AS id\n")
+    (shop / "models" / "silver" / "notes.sql").write_text("-- @max_retries: 3\nSELECT 1 AS id\n")
     assert "The project has 1 warning: `tidegate compile` shows them." in tidegate("plan").err
     for path in (shop / "models").rglob("*.sql"):
         path.unlink()
@@ -94,27 +107,41 @@ def test_times_that_make_no_sense_are_refused(shop: Path, tidegate: Call) -> Non
 
 
 def write_table(folder: Path, snapshots: tuple[int, ...], progress: Progress) -> Pointer:
-    """The metadata file of a table with these snapshots, each an append, as runs would have left it."""
-    summary = {"operation": "append", "added-records": "1", "total-records": "1"}
+    """The metadata file of a table with these snapshots, each an append of a row, as runs would have left it."""
     data = {
         "format-version": 3,
         "table-uuid": folder.name,
         "location": f"file:{folder}",
         "last-updated-ms": 1,
-        "last-sequence-number": 1,
+        "last-sequence-number": len(snapshots),
         "current-schema-id": 0,
-        "schemas": [{"schema-id": 0, "fields": [{"id": 1, "name": "id", "required": False, "type": "int"}]}],
+        "schemas": [{"schema-id": 0, "fields": [{"id": 1, "name": "amount", "required": False, "type": "int"}]}],
         "default-spec-id": 0,
         "partition-specs": [{"spec-id": 0, "fields": []}],
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
         "properties": {PROGRESS_PROPERTY: progress.to_json()},
         "current-snapshot-id": snapshots[-1],
-        "next-row-id": 1,
+        "next-row-id": len(snapshots),
         "refs": {"main": {"snapshot-id": snapshots[-1], "type": "branch"}},
         "snapshots": [
-            {"snapshot-id": id, "sequence-number": n, "timestamp-ms": n, "manifest-list": "", "summary": summary}
-            for n, id in enumerate(snapshots, 1)
+            {
+                "snapshot-id": id,
+                **({"parent-snapshot-id": snapshots[n - 1]} if n else {}),
+                "sequence-number": n + 1,
+                "timestamp-ms": n + 1,
+                "manifest-list": "",
+                "first-row-id": n,
+                "added-rows": 1,
+                "summary": {
+                    "operation": "append",
+                    "added-records": "1",
+                    "added-files-size": "40",
+                    "total-records": str(n + 1),
+                    "total-files-size": str(40 * (n + 1)),
+                },
+            }
+            for n, id in enumerate(snapshots)
         ],
     }
     path = folder / "metadata" / f"{snapshots[-1]}.metadata.json"
@@ -147,16 +174,28 @@ def publish(project: Path, run_id: str, built: Mapping[str, tuple[int, ...]]) ->
 def test_what_is_unchanged_would_not_run(shop: Path, tidegate: Call) -> None:
     publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
     told = tidegate("plan").out.splitlines()
-    assert [line.split()[-2:] for line in told[2:5]] == [["skip", "unchanged"]] * 3
+    assert [line.split()[3:] for line in told[2:5]] == [["skip", "-", "-", "-", "unchanged"]] * 3
     assert told[-1] == "Nothing would run: 3 models up to date."
+
+
+def test_nothing_heavy_is_imported_to_plan_what_is_unchanged(shop: Path) -> None:
+    publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
+    heavy = ["pyspark", "pyarrow", "pyiceberg", "sqlalchemy", "tidegate.planner.deltas.rewrite"]
+    call = "import sys; from tidegate.cli.main import run_cli; assert run_cli(['plan']) == 0; "
+    check = f"{call}print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", check], cwd=shop, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+    assert "Nothing would run" in done.stdout
 
 
 def test_a_change_reaches_what_reads_it_with_the_snapshots_it_is_about(shop: Path, tidegate: Call) -> None:
     publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
     publish(shop, "run-2", {"silver.orders": (12, 14)})
     *_, last = tidegate("plan", "--json").document["steps"]
-    assert (last["run_type"], last["reason"], last["tentative"]) == ("full", "silver.orders changed", False)
-    assert last["inputs"] == [{"table": "silver.orders", "from_snapshot": 12, "to_snapshot": 14}]
+    reason = "silver.orders gained 1 row; no delta: an aggregate without GROUP BY"
+    assert (last["run_type"], last["reason"], last["tentative"]) == ("full", reason, False)
+    read = {"table": "silver.orders", "from_snapshot": 12, "to_snapshot": 14, "changed_rows": 1}
+    assert (last["inputs"], last["estimated_rows"], last["estimated_bytes"]) == ([read], 2, 80)
     (shop / "models/silver/orders.sql").write_text("-- @kind: merge\n-- @unique_key: id\nSELECT 2 AS id, 5 AS amount\n")
     publish(shop, "run-3", {"gold.revenue": (15,)})
     steps = tidegate("plan", "--json").document["steps"]
@@ -164,6 +203,65 @@ def test_a_change_reaches_what_reads_it_with_the_snapshots_it_is_about(shop: Pat
     assert (steps[2]["reason"], steps[2]["tentative"]) == ("if silver.orders changes", True)
     assert steps[2]["inputs"][0]["to_snapshot"] is None
     assert tidegate("plan").out.endswith("2 of 3 models would run, 1 of them only if what they read changes\n")
+
+
+@pytest.fixture
+def large(project: Path) -> Path:
+    """Twenty million orders, of which a few changed since gold.spending was built from them."""
+    models = project / "models"
+    for layer, name, text in (
+        ("silver", "orders", "SELECT 1 AS id, 1 AS customer, 'x' AS status, 1 AS amount"),
+        ("gold", "spending", "SELECT customer, sum(amount) AS amount FROM silver.orders GROUP BY customer"),
+    ):
+        (models / layer).mkdir(parents=True)
+        (models / layer / f"{name}.sql").write_text(text + "\n")
+    settings = load_settings(project)
+    compiled, catalog = compile_project(load_project(settings), settings, (), {}), open_catalog(settings)
+    orders, spending = TableName("shop", "silver", "orders"), TableName("shop", "gold", "spending")
+
+    def progress(table: TableName, **more: Any) -> str:
+        return Progress("run-1", compiled.models[table].fingerprint, "full", "full_refresh", **more).to_json()
+
+    upstream = History(project / "orders", progress=progress(orders))
+    upstream.play("append +20000000\nread\nmerge +10 ~990")
+    assert upstream.was_read
+    read = {str(orders): upstream.was_read.table_input({"customer", "amount"})}
+    known = progress(spending, tables=read, full_ms=30_000, full_rows=20_000_000)
+    target = History(project / "spending", progress=known)
+    target.play("append +1000000")
+    catalog.create_branch("run-1")
+    for table, history in ((orders, upstream), (spending, target)):
+        catalog.create_namespace("run-1", table)
+        catalog.restore("run-1", table, history.pointer())
+    catalog.publish("run-1", [orders, spending])
+    return project
+
+
+def test_what_a_step_would_read_is_told_with_its_time(large: Path, tidegate: Call) -> None:
+    *_, step = tidegate("plan", "--json").document["steps"]
+    assert (step["run_type"], step["reason"]) == ("incremental", "silver.orders changed: about 1,000 rows")
+    assert step["inputs"] == [{"table": "silver.orders", "from_snapshot": 1, "to_snapshot": 2, "changed_rows": 1000}]
+    assert step["estimated_rows"] == 20_000_010 + 1000 + 990
+    assert step["estimated_seconds"]["low"] < step["estimated_seconds"]["probable"] < 10
+    assert "sql" not in step
+    with open_state(load_settings(large).state.url) as store:
+        for n, (kind, ms) in enumerate([("full", 31_000), ("incremental", 2000), ("incremental", 3000)]):
+            store.start_run(RunRecord(f"run-{n}", "shop", "run", "b", "run", NOW))
+            record = ModelRunRecord(f"run-{n}", "gold.spending", "completed", "full_refresh", kind, "", NOW)
+            store.add_model_run(replace(record, duration_ms=ms))
+    line = tidegate("plan").out.splitlines()[3]
+    assert "incremental  20002000  " in line
+    assert "3.0s (2.0s to 3.0s)  silver.orders changed: about 1,000 rows" in line
+
+
+def test_the_sql_that_reads_only_changes_can_be_shown(large: Path, tidegate: Call) -> None:
+    told = tidegate("plan", "--explain", "gold.spending").out
+    assert "-- gold.spending: incremental, silver.orders changed: about 1,000 rows\nWITH " in told
+    assert "WHERE _last_updated_sequence_number > 1" in told
+    assert "VERSION AS OF 1" in told
+    *_, step = tidegate("plan", "--explain", "--json").document["steps"]
+    assert step["sql"].startswith("WITH ")
+    assert sqlglot.parse_one(step["sql"], dialect="spark")
 
 
 def test_a_full_refresh_names_the_tables_whose_history_it_would_lose(shop: Path, tidegate: Call) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tidegate.errors import LakeError
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, local_path, read_metadata
 from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
-from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
+from tidegate.lake.progress import PROGRESS_PROPERTY, PROGRESS_VERSION, Progress
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 
@@ -101,6 +101,32 @@ def test_progress_is_read_from_the_properties(write_table: Write) -> None:
     assert table(write_table(properties={})).progress is None
     with pytest.raises(LakeError, match="cannot be understood"):
         assert table(write_table(properties={PROGRESS_PROPERTY: "nonsense"})).progress
+
+
+def test_progress_of_the_first_version_counts_every_column(write_table: Write) -> None:
+    seen = {"uuid": "u", "snapshot_id": 1, "sequence_number": 1, "next_row_id": 5, "columns": "c"}
+    old = {
+        "run_id": "run-1", "fingerprint": "f", "run_type": "full", "strategy": "full_refresh", "keeps_history": False,
+        "tables": {"a.b.c": seen}, "zones": {}, "watermark": None, "intervals": [], "dropped_columns": {},
+        "rows": 3, "duration_ms": 5, "version": 1,
+    }  # fmt: skip
+    found = table(write_table(properties={PROGRESS_PROPERTY: json.dumps(old)})).progress
+    assert found is not None
+    assert (found.tables["a.b.c"].used, found.unique, found.version) == (None, (), PROGRESS_VERSION)
+    assert Progress.from_json(found.to_json()) == found
+    assert Progress.from_json(json.dumps(old | {"version": 3})) is None
+
+
+def test_columns_that_are_read_are_recorded_with_id_and_type(write_table: Write) -> None:
+    point = {"type": "struct", "fields": [{"id": 3, "name": "x", "type": "int"}]}
+    fields = [{"id": 1, "name": "Id", "type": "long"}, {"id": 2, "name": "at", "type": point}]
+    found = table(write_table(schemas=[{"schema-id": 0, "fields": fields}]))
+    used = found.table_input({"id", "AT"}).used
+    assert used is not None
+    assert (used["Id"], used["at"][:2]) == ("1 long", "2 ")
+    assert found.table_input(()).used == {}
+    assert found.table_input({"_row_id"}).used is None
+    assert found.table_input().used is None
 
 
 def test_a_compressed_view_is_read(tmp_path: Path) -> None:

@@ -4,20 +4,42 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tidegate.compiler.values import CompiledModel
+from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.consumed import Consumed
+from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
-from tidegate.planner.decide import Decision, decide, keeps_history, result_is_complete
+from tidegate.planner.decide import Asked, Decision, RunType, decide, keeps_history, result_is_complete
 from tidegate.planner.inputs import Inputs, ZoneState
+from tidegate.planner.kinds import unique_after
 from tidegate.project.landing import NewFiles, ZoneFile
 from tidegate.project.model import Materialized, Model, ModelSettings, Strategy
 
 ORDERS = "shop.bronze.orders"
+OWN = TableMetadata(
+    location="",
+    table_location="",
+    uuid="m",
+    format_version=3,
+    fields=(),
+    schema_id=0,
+    schemas={},
+    partition_fields=(),
+    sort_fields=(),
+    properties={},
+    current_snapshot_id=None,
+    snapshots={},
+    refs={},
+    next_row_id=0,
+    last_sequence_number=0,
+    files=(),
+)
 SEEN = TableInput(uuid="u", snapshot_id=1, sequence_number=1, next_row_id=10, columns="c")
 PROGRESS = Progress(run_id="r", fingerprint="f", run_type="full", strategy="full_refresh", tables={ORDERS: SEEN})
 FILE = ZoneFile("a.csv", 1, 1)
@@ -41,37 +63,58 @@ def model(strategy: Strategy = Strategy.FULL_REFRESH, **changes: object) -> Comp
     return replace(compiled, **{k: v for k, v in changes.items() if k in known})
 
 
-def inputs(now: TableInput = SEEN, **changes: object) -> Inputs:
-    return replace(Inputs({ORDERS: now}, namespace="shop"), **changes)
+def inputs(found: TableChange | Untraceable | None = None, **changes: object) -> Inputs:
+    changed = {} if found is None else {ORDERS: found}
+    return replace(Inputs({ORDERS: SEEN}, namespace="shop", changed=changed), **changes)
+
+
+def decided(compiled: CompiledModel, now: Inputs, **asked: object) -> Decision:
+    return decide(compiled, OWN, PROGRESS, now, Asked(**asked))  # type: ignore[arg-type]
 
 
 def words(decision: Decision) -> str:
     return f"{decision.run_type}: {decision.reason}"
 
 
-CHANGED = replace(SEEN, snapshot_id=2)
+CHANGED = TableChange(1, 2, 1, 10, 10, 11, 2, 1, insert_only=False, may_delete=False)
+WORDS = "bronze.orders changed: about 2 rows"
+RESHAPED = Untraceable("has other columns")
+SETTINGS: dict[str, tuple[object, ...]] = {
+    "deterministic": (True, False),
+    "manual": (False, True),
+    "fingerprint": ("f", "g"),
+    "skip": ("auto", "never"),
+    "watermark_column": (None, "t"),
+}
 
 
 @pytest.mark.parametrize(
     ("compiled", "now", "expected"),
     [
         (model(), inputs(), "skip: unchanged"),
-        (model(), inputs(CHANGED), "full: bronze.orders changed"),
-        (model(), inputs(replace(SEEN, columns="d")), "full: columns of bronze.orders changed"),
-        (model(), inputs(replace(SEEN, uuid="v")), "full: bronze.orders was recreated"),
-        (model(), Inputs({ORDERS: SEEN, "shop.a.b": SEEN}, namespace="shop"), "full: new input a.b"),
+        (model(), inputs(RESHAPED), "full: bronze.orders has other columns"),
         (model(fingerprint="g"), inputs(), "backfill: definition changed"),
         (model(deterministic=False), inputs(), "full: the query is not deterministic"),
         (model(skip="never"), inputs(), "full: skip: never"),
         (
             model(),
-            inputs(lost=frozenset({ORDERS})),
+            inputs(Untraceable("changed", expired=True)),
             "backfill: the snapshot of bronze.orders that was read last no longer exists",
         ),
-        (model(Strategy.INCREMENTAL), inputs(CHANGED), "full: bronze.orders changed"),
-        (model(Strategy.INCREMENTAL, watermark_column="t"), inputs(CHANGED), "incremental: bronze.orders changed"),
-        (model(Strategy.INCREMENTAL, manual=True), inputs(CHANGED), "incremental: bronze.orders changed"),
-        (model(Strategy.APPEND_ONLY), inputs(CHANGED), "incremental: bronze.orders changed"),
+        (model(manual=True), inputs(CHANGED), f"full: {WORDS}; the query decides itself what it reads"),
+        (model(zones=("z",)), inputs(CHANGED), f"full: {WORDS}; z is read whole"),
+        (model(reads_itself=True), inputs(CHANGED), f"full: {WORDS}; the query reads its own table"),
+        (
+            model(Strategy.INCREMENTAL, watermark_column="t"),
+            inputs(RESHAPED),
+            "incremental: bronze.orders has other columns",
+        ),
+        (model(Strategy.INCREMENTAL, manual=True), inputs(CHANGED), f"incremental: {WORDS}"),
+        (
+            model(Strategy.APPEND_ONLY),
+            inputs(CHANGED),
+            f"incremental: {WORDS}; rows updated or deleted in bronze.orders are not taken",
+        ),
         (model(Strategy.APPEND_ONLY, deterministic=False), inputs(), "skip: nothing new to append"),
         (
             model(Strategy.APPEND_ONLY, fingerprint="g"),
@@ -80,10 +123,11 @@ CHANGED = replace(SEEN, snapshot_id=2)
         ),
         (model(Strategy.SNAPSHOT, fingerprint="g"), inputs(), "incremental: definition changed: applies to what comes"),
         (model(Strategy.SCD2, fingerprint="g"), inputs(), "backfill: definition changed"),
+        (model(), inputs(silent=frozenset({"erp.a.b"})), "full: erp.a.b does not say whether it changed"),
         (model(materialized=Materialized.VIEW), inputs(CHANGED), "skip: unchanged"),
         (
             model(materialized=Materialized.VIEW),
-            inputs(replace(SEEN, columns="d")),
+            inputs(RESHAPED, tables={ORDERS: replace(SEEN, columns="d")}),
             "full: columns of bronze.orders changed",
         ),
         (model(materialized=Materialized.VIEW, fingerprint="g"), inputs(), "backfill: definition changed"),
@@ -91,13 +135,13 @@ CHANGED = replace(SEEN, snapshot_id=2)
     ],
 )
 def test_decision_and_its_reason(compiled: CompiledModel, now: Inputs, expected: str) -> None:
-    assert words(decide(compiled, True, PROGRESS, now)) == expected
+    assert words(decided(compiled, replace(now, metadata={ORDERS: OWN}))) == expected
 
 
 def test_first_run_and_full_refresh_are_backfills() -> None:
-    assert words(decide(model(), False, None, inputs())) == "backfill: first run"
-    assert words(decide(model(), True, None, inputs())) == "backfill: first run"
-    forced = decide(model(Strategy.APPEND_ONLY), True, PROGRESS, inputs(), full_refresh=True)
+    assert words(decide(model(), None, None, inputs())) == "backfill: first run"
+    assert words(decide(model(), OWN, None, inputs())) == "backfill: first run"
+    forced = decided(model(Strategy.APPEND_ONLY), inputs(), full_refresh=True)
     assert words(forced) == "backfill: --full-refresh"
     assert forced.rebuild
 
@@ -108,24 +152,22 @@ def test_new_and_replaced_files_are_counted() -> None:
         return inputs(zones={"orders": state})
 
     compiled = model(Strategy.APPEND_ONLY, zones=("orders",))
-    assert words(decide(compiled, True, PROGRESS, zone((FILE,), ()))) == "incremental: 1 new file in orders"
-    both = words(decide(compiled, True, PROGRESS, zone((FILE, FILE), (FILE,))))
+    assert words(decided(compiled, zone((FILE,), ()))) == "incremental: 1 new file in orders"
+    both = words(decided(compiled, zone((FILE, FILE), (FILE,))))
     assert both == "incremental: 2 new files in orders; 1 replaced file in orders"
-    assert words(decide(compiled, True, PROGRESS, zone((), ()))) == "skip: unchanged"
+    assert words(decided(compiled, zone((), ()))) == "skip: unchanged"
 
 
 def test_missing_and_asked_intervals() -> None:
     compiled = model(Strategy.TIME_INTERVAL)
-    assert words(decide(compiled, True, PROGRESS, inputs(), intervals=(DAY,))) == "incremental: 1 interval missing"
-    asked = decide(compiled, True, PROGRESS, inputs(), intervals=(DAY, DAY), intervals_asked=True)
+    assert words(decided(compiled, inputs(), intervals=(DAY,))) == "incremental: 1 interval missing"
+    asked = decided(compiled, inputs(), intervals=(DAY, DAY), intervals_asked=True)
     assert words(asked) == "incremental: 2 intervals asked for"
 
 
 def test_what_is_rebuilt_when_its_definition_changes() -> None:
     """A table whose rows can be had again is made anew; one that keeps history never is."""
-    rebuilt = {
-        strategy: decide(model(strategy, fingerprint="g"), True, PROGRESS, inputs()).rebuild for strategy in Strategy
-    }
+    rebuilt = {strategy: decided(model(strategy, fingerprint="g"), inputs()).rebuild for strategy in Strategy}
     kept = {Strategy.APPEND_ONLY, Strategy.SCD2, Strategy.SNAPSHOT}
     assert {strategy for strategy, anew in rebuilt.items() if not anew} - {Strategy.TIME_INTERVAL} == kept
     for compiled in (
@@ -134,7 +176,7 @@ def test_what_is_rebuilt_when_its_definition_changes() -> None:
         model(Strategy.INCREMENTAL, fingerprint="g", manual=True),
     ):
         assert keeps_history(compiled)
-        assert not decide(compiled, True, PROGRESS, inputs()).rebuild
+        assert not decided(compiled, inputs()).rebuild
 
 
 @pytest.mark.parametrize(
@@ -152,3 +194,40 @@ def test_what_is_rebuilt_when_its_definition_changes() -> None:
 )
 def test_only_a_managed_result_says_what_is_gone(compiled: CompiledModel, complete: bool) -> None:
     assert result_is_complete(compiled) is complete
+
+
+def test_a_run_without_its_delta_says_why() -> None:
+    delta = Decision(RunType.INCREMENTAL, "bronze.orders changed", complete=True, changes={})
+    assert words(delta.from_all_rows("more is touched", model())) == "full: bronze.orders changed; more is touched"
+    upsert = model(Strategy.INCREMENTAL, watermark_column="t")
+    assert delta.from_all_rows("more is touched", upsert).run_type is RunType.INCREMENTAL
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("found", [None, CHANGED, RESHAPED, Untraceable("changed", expired=True)])
+def test_no_decision_is_without_a_reason(strategy: Strategy, exists: bool, found: TableChange | Untraceable) -> None:
+    now = inputs(found, metadata={ORDERS: OWN})
+    own, progress = (OWN, PROGRESS) if exists else (None, None)
+    for values in product(*SETTINGS.values()):
+        given = dict(zip(SETTINGS, values, strict=True))
+        for asked in (Asked(), Asked(full_refresh=True), Asked(intervals=(DAY,)), Asked(always_deltas=True)):
+            assert decide(model(strategy, **given), own, progress, now, asked).reason.strip()
+
+
+@pytest.mark.parametrize(
+    ("strategy", "anew", "before", "after"),
+    [
+        (Strategy.INCREMENTAL, True, (), ("id",)),
+        (Strategy.INCREMENTAL, False, ("id",), ("id",)),
+        (Strategy.INCREMENTAL, False, (), ()),
+        (Strategy.INCREMENTAL, False, ("id", "day"), ()),
+        (Strategy.INCREMENTAL, True, ("id", "day"), ("id",)),
+        (Strategy.DELETE_INSERT, True, (), ()),
+        (Strategy.FULL_REFRESH, True, ("id",), ()),
+    ],
+)
+def test_a_key_is_unique_from_the_moment_the_table_was_made(
+    strategy: Strategy, anew: bool, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    assert unique_after(model(strategy, unique_key=("id",)), anew, before) == after

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.compiler.projects import write_project
-from tests.lake.conftest import write_table as write_table
 
+from tests.compiler.projects import build, write_project
+from tests.lake.conftest import write_table as write_table
+from tests.planner.histories import History
 from tidegate.compiler import compile_project
 from tidegate.config import Settings, load_settings
 from tidegate.datatypes import BIGINT, Column, Relation
 from tidegate.lake import EmbeddedCatalog, Pointer
+from tidegate.lake.changes import change_since
+from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.inputs import Inputs, read_inputs
+from tidegate.planner.delta_rule import input_tables
+from tidegate.planner.inputs import Inputs, read_inputs, recorded_inputs
 from tidegate.project import load_project
 from tidegate.sources import Discovery, SourceTable
 
@@ -61,3 +66,57 @@ def test_a_table_named_by_hand_is_the_lakes_and_says_what_it_has(
     found = inputs_over(tmp_path, MANUAL, write_table((1, None, "append", {"added-records": "1"})))
     assert found.silent == frozenset()
     assert found.tables[str(ORDERS)].snapshot_id == 1
+
+
+def test_columns_that_are_read_are_recorded_unless_the_next_query_may_read_others(tmp_path: Path) -> None:
+    metadata = History(tmp_path / "orders").play("append +1")
+    orders, name = TableName("shop", "bronze", "orders"), "shop.bronze.orders"
+    inputs = Inputs({name: metadata.table_input()}, metadata={name: metadata})
+    model = build(tmp_path, {"models/a/m.sql": "select 1 as id\n"}).compiled.models[TableName("shop", "a", "m")]
+
+    def recorded(inputs: Inputs, used: frozenset[str] | None, manual: bool = False) -> Mapping[str, str] | None:
+        return recorded_inputs(replace(model, manual=manual), inputs, {orders: used})[name].used
+
+    assert recorded(inputs, frozenset({"id", "STATUS"})) == {"id": "1 int", "status": "3 string"}
+    assert recorded(inputs, None) is None
+    assert recorded(inputs, frozenset({"id"}), manual=True) is None
+    view = TableInput("v", None, 0, 0, "d")
+    assert recorded(replace(inputs, tables={**inputs.tables, "shop.a.view": view}), frozenset({"id"})) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "keyed_by"),
+    [
+        ("append +1\nread\nmerge ~1 +1 key=id", {"id"}),
+        ("append +1\nread\nmerge ~1 -1 key=id", None),
+        ("append +1\nread\nmerge ~1", None),
+        ("append +1\nread\nappend +1", {"id", "customer", "status", "amount"}),
+    ],
+)
+def test_keys_are_kept_where_none_went_and_no_row_has_another(
+    tmp_path: Path, lines: str, keyed_by: set[str] | None
+) -> None:
+    history = History(tmp_path / "orders")
+    metadata = history.play(lines)
+    assert history.was_read
+    changed = {"shop.a.t": change_since(metadata, history.was_read.table_input())}
+    (table,) = input_tables(Inputs(metadata={"shop.a.t": metadata}, changed=changed)).values()
+    assert (table.changed, table.keyed_by) == (True, keyed_by)
+    assert table.columns == ("id", "customer", "status", "amount")
+
+
+def test_a_key_is_unique_only_if_no_row_came_from_elsewhere(tmp_path: Path) -> None:
+    progress = Progress("r", "f", "full", "incremental", unique=("ID",)).to_json()
+
+    def unique(history: History) -> tuple[frozenset[str], ...]:
+        (table,) = input_tables(Inputs(metadata={"shop.a.t": history.metadata()})).values()
+        return table.unique
+
+    history = History(tmp_path / "orders", progress=progress)
+    history.play("append +1\nmerge ~1\ndelete -1\ncompact")
+    del history.snapshots[2]["summary"]["tidegate.run-id"]
+    assert unique(history) == (frozenset({"id"}),)
+    del history.snapshots[0]["summary"]["tidegate.run-id"]
+    assert unique(history) == ()
+    history.progress = None
+    assert unique(history) == ()

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compiler.projects import build
 
+from tests.compiler.projects import build
 from tidegate.compiler import Compiled
 from tidegate.errors import SelectionError
 from tidegate.planner.selection import select

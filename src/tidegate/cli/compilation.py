@@ -18,7 +18,6 @@ from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, i
 from tidegate.config import FILE_NAME
 from tidegate.errors import ConfigError, SelectionError
 from tidegate.project import load_project
-from tidegate.project.git_ref import at_git_ref, settings_of_past
 from tidegate.sources import known_tables
 
 __all__ = ["PUBLISHED", "Compilation", "compile_workspace"]
@@ -94,6 +93,8 @@ def _changes(
 
 def _past(workspace: Workspace, variables: Mapping[str, str], ref: str) -> Compiled:
     """The project as it was, over the lake and the sources of today."""
+    from tidegate.project.git_ref import at_git_ref, settings_of_past
+
     with at_git_ref(workspace.settings.root, ref) as folder:
         try:
             settings = settings_of_past(folder, workspace.settings)

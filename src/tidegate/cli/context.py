@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidegate.compiler.values import Compiled, CompiledModel
     from tidegate.config import Settings
     from tidegate.lake import BranchCatalog, BranchInfo, Change, Heads, TableMetadata, ViewMetadata
+    from tidegate.project import Project
     from tidegate.state import StateReader
 
 __all__ = ["Invocation", "Workspace", "common_options", "open_workspace", "pass_invocation"]
@@ -144,9 +145,13 @@ class Workspace:
 
     def compile(self, variables: Mapping[str, str] | None = None) -> Compiled:
         """With its errors, if there are some, as diagnostics."""
+        return self.compile_project(variables)[1]
+
+    def compile_project(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled]:
+        """What was read from disk, too: binding a query to a run's values needs its templates."""
         from tidegate.compiler import compile_from_disk
 
-        return compile_from_disk(self.settings, self.heads(), variables or {})[1]
+        return compile_from_disk(self.settings, self.heads(), variables or {})[:2]
 
     def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
         table = self._parse(name)

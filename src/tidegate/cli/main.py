@@ -43,6 +43,7 @@ COMMANDS = {
     "lineage": CommandEntry("commands.lineage", "lineage", "Show where columns come from, or what is made of them."),
     "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
     "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
+    "diff": CommandEntry("commands.diff", "diff", "Show which rows a run or a branch inserted, updated and deleted."),
     "history": CommandEntry("commands.history", "history", "List past runs, newest first."),
     "logs": CommandEntry("commands.history", "logs", "Show everything that one run did, in order."),
     "branches": CommandEntry("commands.lake", "branches", "List the branches of the lake and what they changed."),

@@ -7,23 +7,58 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
-from pyiceberg.manifest import ManifestFile, read_manifest_list
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.io import InputFile, InputStream
+from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    read_manifest_list,
+)
+from pyiceberg.manifest import DataFile as ManifestDataFile
 
 from tidegate.errors import LakeError
 from tidegate.lake.metadata import Snapshot, local_path
 
-__all__ = ["DataFile", "data_files", "list_manifests"]
+__all__ = ["DataFile", "NewFiles", "data_files", "list_manifests", "new_files"]
+
+# PyIceberg reads manifests as those of format 2, which do not say which file a deletion vector is about.
+_ENTRIES = MANIFEST_ENTRY_SCHEMAS[3]
+_REFERENCED = [field.name for field in DATA_FILE_TYPE[3].fields].index("referenced_data_file")
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A live file of a snapshot. `deletes`: it holds deletes of rows, as a deletion vector or otherwise."""
+    """A live file of a snapshot. `deletes`: it holds deletes of rows, as a deletion vector or otherwise.
+
+    `sequence_number` is that of the commit which wrote its rows. `deletes_from`: the one file whose rows it deletes.
+    """
 
     location: str
     size: int
     partition: str
     deletes: bool
+    format: str = "PARQUET"
+    encrypted: bool = False
+    sequence_number: int = 0
+    deletes_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewFiles:
+    """Files that a snapshot has and an earlier one had not. `masked`: locations of those that lost rows since.
+
+    `all_told`: each delete that came says which file it is about, so nothing else is masked.
+    """
+
+    files: tuple[DataFile, ...]
+    masked: frozenset[str]
+    all_told: bool
 
 
 def list_manifests(snapshot: Snapshot) -> tuple[ManifestFile, ...]:
@@ -35,15 +70,50 @@ def list_manifests(snapshot: Snapshot) -> tuple[ManifestFile, ...]:
 
 def data_files(manifest: ManifestFile) -> Iterator[DataFile]:
     """The manifest's files but for entries that only say which one was removed."""
+    types: dict[int, Any] = {-1: ManifestEntry, 2: ManifestDataFile}
+    enums: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
     try:
-        for entry in manifest.fetch_manifest_entry(_LocalFiles(), discard_deleted=True):
-            file = entry.data_file
-            partition = f"{manifest.partition_spec_id}:{file.partition}"
-            yield DataFile(file.file_path, file.file_size_in_bytes, partition, file.content.value != 0)
+        with AvroFile(_LocalInput(manifest.manifest_path), _ENTRIES, read_types=types, read_enums=enums) as entries:
+            for entry in entries:
+                if entry.status is not ManifestEntryStatus.DELETED:
+                    yield _data_file(manifest, entry)
     except LakeError:
         raise
     except Exception as error:
         raise _unreadable(manifest.manifest_path, error) from error
+
+
+def new_files(snapshot: Snapshot, sequence_number: int) -> NewFiles:
+    """What came after the commit of that number; only the manifests written since are opened."""
+    files, masked, all_told = [], set(), True
+    for manifest in list_manifests(snapshot):
+        if manifest.sequence_number <= sequence_number:
+            continue
+        for file in data_files(manifest):
+            if file.sequence_number <= sequence_number:
+                continue
+            if manifest.content is ManifestContent.DATA:
+                files.append(file)
+            elif file.deletes_from is not None:
+                masked.add(file.deletes_from)
+            else:
+                all_told = False
+    return NewFiles(tuple(files), frozenset(masked & {file.location for file in files}), all_told)
+
+
+def _data_file(manifest: ManifestFile, entry: ManifestEntry) -> DataFile:
+    file = entry.data_file
+    number = entry.sequence_number
+    return DataFile(
+        location=file.file_path,
+        size=file.file_size_in_bytes,
+        partition=f"{manifest.partition_spec_id}:{file.partition}",
+        deletes=file.content is not DataFileContent.DATA,
+        format=file.file_format.value,
+        encrypted=file.key_metadata is not None,
+        sequence_number=manifest.sequence_number if number is None else number,
+        deletes_from=file[_REFERENCED],
+    )
 
 
 def _unreadable(location: str, error: Exception) -> LakeError:
@@ -69,14 +139,3 @@ class _LocalInput(InputFile):  # type: ignore[misc]
 
     def open(self, seekable: bool = True) -> InputStream:
         return self._path.open("rb")
-
-
-class _LocalFiles(FileIO):  # type: ignore[misc]
-    def new_input(self, location: str) -> InputFile:
-        return _LocalInput(location)
-
-    def new_output(self, location: str) -> OutputFile:
-        raise NotImplementedError("manifests are only read here")
-
-    def delete(self, location: Any) -> None:
-        raise NotImplementedError("manifests are only read here")

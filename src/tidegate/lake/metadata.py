@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,12 @@ class Field:
     type: Any
     required: bool
 
+    @property
+    def identity(self) -> str:
+        """Equal while the field holds the same values, whatever its name and comments."""
+        kind = self.type if isinstance(self.type, str) else _digest(_bare(self.type))
+        return f"{self.id} {kind}"
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -66,6 +72,11 @@ class Snapshot:
     @property
     def next_row_id(self) -> int:
         return (self.first_row_id or 0) + (self.added_rows or 0)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all, by the commits' own count: exact with deletion vectors (format 3)."""
+        return max(0, self.count("total-records") - self.count("total-position-deletes"))
 
     def count(self, key: str) -> int:
         value = self.summary.get(key, "0")
@@ -138,11 +149,14 @@ class TableMetadata:
         """Rows now, by the commits' own count: exact for format 3, else deleted rows may still be counted."""
         if self.current is None:
             return 0
-        deleted = self.current.count("total-position-deletes") if self.format_version >= 3 else 0
-        return max(0, self.current.count("total-records") - deleted)
+        return self.current.rows if self.format_version >= 3 else self.current.count("total-records")
 
-    def table_input(self) -> TableInput:
-        """The table as a reader consumes it now. Compaction does not change this value."""
+    @property
+    def total_bytes(self) -> int:
+        return self.current.count("total-files-size") if self.current else 0
+
+    def table_input(self, used: Collection[str] | None = None) -> TableInput:
+        """The table as a reader of the columns `used` (None: all) consumes it now. Compaction does not change this."""
         change = self.last_change
         return TableInput(
             uuid=self.uuid,
@@ -150,7 +164,14 @@ class TableMetadata:
             sequence_number=change.sequence_number if change else 0,
             next_row_id=change.next_row_id if change else 0,
             columns=self.columns_digest,
+            used=None if used is None else self._used(used),
         )
+
+    def _used(self, names: Collection[str]) -> Mapping[str, str] | None:
+        """None where a name is no column's own, such as one of Iceberg's hidden columns: then any may matter."""
+        wanted = {name.lower() for name in names}
+        found = {field.name: field.identity for field in self.fields if field.name.lower() in wanted}
+        return found if len(found) == len(wanted) else None
 
     def only_replaced_since(self, base: TableMetadata) -> bool:
         """Whether the table has gained nothing but compaction (or expiry) since `base`."""

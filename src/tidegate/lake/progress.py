@@ -10,7 +10,8 @@ from typing import Any
 __all__ = ["PROGRESS_PROPERTY", "PROGRESS_VERSION", "Progress", "TableInput", "ZoneInput"]
 
 PROGRESS_PROPERTY = "tidegate.progress"
-PROGRESS_VERSION = 1
+PROGRESS_VERSION = 2
+_READABLE = (1, PROGRESS_VERSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class TableInput:
     """A lake table as it was read. `snapshot_id` is the last one that changed rows (None: no snapshot yet).
 
     `columns` is a digest of the field ids, names and types. For a view, `uuid` and `columns` describe the view itself.
+    `used`: the columns that were read, with their field ids and types; None: all of them.
     """
 
     uuid: str
@@ -25,6 +27,7 @@ class TableInput:
     sequence_number: int
     next_row_id: int
     columns: str
+    used: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,14 @@ class ZoneInput:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
+    """`snapshot_id`: the table's own, the last that changed its rows: a later one was made by something else.
+
+    `full_ms`: what the last build from all rows took, and `full_rows` how many rows its inputs had then.
+
+    `deltas`: how often the table was brought up to date from changes alone since then, or since it was verified.
+    `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
+    """
+
     run_id: str
     fingerprint: str
     run_type: str
@@ -49,6 +60,11 @@ class Progress:
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
     rows: int = 0
     duration_ms: int = 0
+    snapshot_id: int | None = None
+    full_ms: int = 0
+    full_rows: int = 0
+    deltas: int = 0
+    unique: tuple[str, ...] = ()
     version: int = PROGRESS_VERSION
 
     def to_json(self) -> str:
@@ -59,11 +75,12 @@ class Progress:
         """None where the text is not a progress record of a version this program knows."""
         try:
             data: dict[str, Any] = json.loads(text)
-            if data.get("version") != PROGRESS_VERSION:
+            if data.get("version") not in _READABLE:
                 return None
             data["tables"] = {name: TableInput(**value) for name, value in data["tables"].items()}
             data["zones"] = {name: ZoneInput(**value) for name, value in data["zones"].items()}
             data["intervals"] = tuple((start, end) for start, end in data["intervals"])
-            return cls(**data)
+            data["unique"] = tuple(data.get("unique", ()))
+            return cls(**data | {"version": PROGRESS_VERSION})
         except (ValueError, TypeError, KeyError, AttributeError):
             return None

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.values import BoundQuery, CompiledModel
+from tidegate.lake.changes import TableChange
+from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
+from tidegate.names import TableName
+from tidegate.planner.delta_rule import delta_query, obstacle
+from tidegate.planner.deltas.values import DeltaQuery, Refusal
+from tidegate.planner.estimate import Estimate, estimate_all, estimate_delta, estimate_new, in_seconds
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval
+from tidegate.planner.kinds import is_upsert, keeps_history, result_is_complete
 from tidegate.project.model import Materialized, Strategy
 
-__all__ = ["Decision", "RunType", "decide", "keeps_history", "result_is_complete"]
+__all__ = ["Asked", "Decision", "RunType", "decide", "keeps_history", "result_is_complete"]
 
 
 class RunType(StrEnum):
@@ -25,7 +32,11 @@ class RunType(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Decision:
     """`rebuild`: the table is made anew. `complete`: keys that the result lacks are gone. `all_files`: landing zones
-    are read whole, not only what is new. `inserted_since`: an append takes only the rows that these tables gained."""
+    are read whole, not only what is new. `inserted_since`: an append takes only the rows that these tables gained.
+
+    `delta`: only what this touches is computed, from these `changes`. Where it is `complete`, the rows of the touched
+    regions are replaced by the result; else the result is written as the strategy writes any, and nothing goes.
+    """
 
     run_type: RunType
     reason: str
@@ -34,94 +45,154 @@ class Decision:
     all_files: bool = False
     inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
     intervals: tuple[Interval, ...] = ()
+    delta: DeltaQuery | None = None
+    changes: Mapping[TableName, TableChange] = field(default_factory=dict)
+    estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
+
+    def from_all_rows(self, why: str, model: CompiledModel) -> Decision:
+        """The same run without its delta, as when more turns out to be touched than was expected."""
+        kind = RunType.INCREMENTAL if is_upsert(model) else RunType.FULL
+        reason = f"{self.reason}; {why}" if why else self.reason
+        return replace(self, run_type=kind, reason=reason, delta=None, changes={}, estimate=Estimate())
 
 
-def keeps_history(model: CompiledModel) -> bool:
-    """What the table holds cannot be had again from its inputs, so only `--full-refresh` makes it anew."""
-    strategy = model.model.settings.strategy
-    if model.model.settings.materialized is not Materialized.TABLE:
-        return False
-    if model.reads_itself:
-        return True
-    return strategy is not Strategy.FULL_REFRESH and (
-        strategy in (Strategy.APPEND_ONLY, Strategy.SCD2, Strategy.SNAPSHOT)
-        or model.manual
-        or bool(model.zones)
-        or _is_upsert(model)
-    )
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the caller wants. `always_deltas`: also where a build from all rows would be cheaper."""
 
-
-def result_is_complete(model: CompiledModel) -> bool:
-    """The query's result is the whole truth about the table: what it lacks is to be deleted."""
-    settings = model.model.settings
-    if model.manual or model.zones or settings.deletes == "ignore":
-        return False
-    if settings.strategy in (Strategy.APPEND_ONLY, Strategy.SNAPSHOT, Strategy.TIME_INTERVAL):
-        return False
-    return not _is_upsert(model)
-
-
-def _is_upsert(model: CompiledModel) -> bool:
-    settings = model.model.settings
-    return (
-        settings.strategy is Strategy.INCREMENTAL
-        and settings.watermark_column is not None
-        and settings.deletes != "propagate"
-    )
+    full_refresh: bool = False
+    intervals: tuple[Interval, ...] = ()
+    intervals_asked: bool = False
+    always_deltas: bool = False
 
 
 def decide(
     model: CompiledModel,
-    exists: bool,
+    own: TableMetadata | ViewMetadata | None,
     progress: Progress | None,
     inputs: Inputs,
-    full_refresh: bool = False,
-    intervals: tuple[Interval, ...] = (),
-    intervals_asked: bool = False,
+    asked: Asked = Asked(),  # noqa: B008 - frozen
+    bound: Callable[[], BoundQuery] | None = None,
 ) -> Decision:
-    """The first rule that matches. `inputs` holds what the model would read now, compared with `progress`."""
+    """The first rule that matches.
+
+    `own`: the table or view as it is, `progress`: what it remembers; `inputs`: what the model would read now, compared
+    with that. `bound`: its query, asked for only where reading changes may be enough; without it all rows are read.
+    """
+    table = own if isinstance(own, TableMetadata) else None
+    decision = _decide(model, own is not None, progress, inputs, asked)
+    if decision is None:
+        decision = _decide_changed_inputs(model, table, progress, inputs, asked, bound)
+    return decision if decision.estimate.bytes is not None else _estimated(decision, table, progress, inputs)
+
+
+def _decide(
+    model: CompiledModel, exists: bool, progress: Progress | None, inputs: Inputs, asked: Asked
+) -> Decision | None:
+    """None: the inputs changed."""
     settings = model.model.settings
-    complete = result_is_complete(model)
+    complete, intervals = result_is_complete(model), asked.intervals
     if not exists or progress is None:
         return Decision(RunType.BACKFILL, "first run", complete=complete, all_files=True, intervals=intervals)
-    if full_refresh:
+    if asked.full_refresh:
         return Decision(RunType.BACKFILL, "--full-refresh", True, complete, all_files=True, intervals=intervals)
     if settings.materialized is Materialized.VIEW:
         return _decide_view(model, progress, inputs)
     if settings.strategy is Strategy.TIME_INTERVAL:
-        return _decide_intervals(model, progress, intervals, intervals_asked)
+        return _decide_intervals(model, progress, intervals, asked.intervals_asked)
     if progress.fingerprint != model.fingerprint:
         return _decide_changed_definition(model, progress, inputs, complete)
-    if (expired := inputs.expired(progress)) and not keeps_history(model):
-        reason = f"the snapshot of {expired} that was read last no longer exists"
+    if inputs.expired and not keeps_history(model):
+        reason = f"the snapshot of {inputs.expired} that was read last no longer exists"
         return Decision(RunType.BACKFILL, reason, True, complete, all_files=True)
-    changes = inputs.changes(progress)
-    if not changes and settings.skip != "never":
+    if not inputs.changes() and settings.skip != "never":
         if model.deterministic:
-            return Decision(RunType.SKIP, "unchanged")
+            return Decision(RunType.SKIP, _unchanged(inputs))
         if settings.strategy is Strategy.APPEND_ONLY and inputs.any:
             return Decision(RunType.SKIP, "nothing new to append")
-    reason = "; ".join(changes) or ("skip: never" if settings.skip == "never" else "the query is not deterministic")
-    return _decide_changed_inputs(model, progress, inputs, complete, reason)
+    return None
+
+
+def _unchanged(inputs: Inputs) -> str:
+    if not inputs.unread:
+        return "unchanged"
+    return f"unchanged: {', '.join(map(inputs.short, sorted(inputs.unread)))} changed in columns that are not read"
 
 
 def _decide_changed_inputs(
-    model: CompiledModel, progress: Progress, inputs: Inputs, complete: bool, reason: str
+    model: CompiledModel,
+    own: TableMetadata | None,
+    progress: Progress | None,
+    inputs: Inputs,
+    asked: Asked,
+    bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
-    strategy = model.model.settings.strategy
-    if strategy is Strategy.FULL_REFRESH:
-        return Decision(RunType.FULL, reason, all_files=True)
-    if strategy is Strategy.APPEND_ONLY:
-        since = {} if model.manual else {name: seen for name, seen in progress.tables.items() if name in inputs.tables}
-        return Decision(RunType.INCREMENTAL, reason, inserted_since=since)
-    incremental = model.manual or bool(model.zones) or _is_upsert(model)
-    return Decision(RunType.INCREMENTAL if incremental else RunType.FULL, reason, complete=complete)
+    settings = model.model.settings
+    never = "skip: never" if settings.skip == "never" else "the query is not deterministic"
+    reason = "; ".join(inputs.changes()) or never
+    if settings.strategy is Strategy.APPEND_ONLY:
+        return _append(model, progress, inputs, reason)
+    if settings.strategy is not Strategy.FULL_REFRESH and (model.manual or model.zones):
+        return Decision(RunType.INCREMENTAL, reason, complete=result_is_complete(model))
+    whole = _from_all_rows(model, reason)
+    if not inputs.changed:
+        return whole
+    why = obstacle(model, inputs)
+    if why is None and _changed_by_others(own, progress):
+        why = "its own rows were changed by something else"
+    if why is not None:
+        return _from_all_rows(model, f"{reason}; {why}" if why else reason)
+    if bound is None:
+        return whole
+    delta = delta_query(model, inputs, bound)
+    if isinstance(delta, Refusal):
+        why = delta.construct if delta.construct.startswith("no key") else f"no delta: {delta.construct}"
+        return _from_all_rows(model, f"{reason}; {why}")
+    changes = {
+        TableName.parse(name, ""): found for name, found in inputs.changed.items() if isinstance(found, TableChange)
+    }
+    small = estimate_delta(inputs, changes, delta, own, progress)
+    large = estimate_all(inputs, own, progress)
+    always = asked.always_deltas or settings.deltas == "always"
+    if not always and small.seconds and large.seconds and large.seconds <= small.seconds:
+        told = f"about {in_seconds(large.seconds)} against {in_seconds(small.seconds)}"
+        return _from_all_rows(model, f"{reason}; cheaper than delta ({told})", large)
+    complete = result_is_complete(model) or settings.strategy is Strategy.FULL_REFRESH
+    return Decision(RunType.INCREMENTAL, reason, complete=complete, delta=delta, changes=changes, estimate=small)
+
+
+def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estimate()) -> Decision:  # noqa: B008 - frozen
+    if model.model.settings.strategy is Strategy.FULL_REFRESH:
+        return Decision(RunType.FULL, reason, all_files=True, estimate=estimate)
+    kind = RunType.INCREMENTAL if is_upsert(model) else RunType.FULL
+    return Decision(kind, reason, complete=result_is_complete(model), estimate=estimate)
+
+
+def _changed_by_others(own: TableMetadata | None, progress: Progress | None) -> bool:
+    """Then what the table holds is not what the model made of the inputs that it remembers."""
+    if own is None or progress is None or progress.snapshot_id is None:
+        return False
+    return own.last_change is None or own.last_change.id != progress.snapshot_id
+
+
+def _append(model: CompiledModel, progress: Progress | None, inputs: Inputs, reason: str) -> Decision:
+    if model.manual or progress is None:
+        return Decision(RunType.INCREMENTAL, reason)
+    since = {name: seen for name, seen in progress.tables.items() if name in inputs.tables}
+    updated = [
+        inputs.short(name)
+        for name, found in sorted(inputs.changed.items())
+        if isinstance(found, TableChange) and not found.insert_only
+    ]
+    if updated:
+        reason += f"; rows updated or deleted in {', '.join(updated)} are not taken"
+    return Decision(RunType.INCREMENTAL, reason, inserted_since=since)
 
 
 def _decide_changed_definition(model: CompiledModel, progress: Progress, inputs: Inputs, complete: bool) -> Decision:
     strategy = model.model.settings.strategy
     if strategy is Strategy.APPEND_ONLY:
-        return _decide_changed_inputs(model, progress, inputs, complete, "definition changed: applies to new rows")
+        return _append(model, progress, inputs, "definition changed: applies to new rows")
     if strategy is Strategy.SNAPSHOT or model.manual:
         reason = "definition changed: applies to what comes"
         return Decision(RunType.INCREMENTAL, reason, complete=complete, all_files=not model.manual)
@@ -134,7 +205,7 @@ def _decide_changed_definition(model: CompiledModel, progress: Progress, inputs:
 def _decide_view(model: CompiledModel, progress: Progress, inputs: Inputs) -> Decision:
     if progress.fingerprint != model.fingerprint:
         return Decision(RunType.BACKFILL, "definition changed", rebuild=True)
-    changes = inputs.changes(progress)
+    changes = inputs.changes()
     if model.model.tests and changes:
         return Decision(RunType.FULL, f"{'; '.join(changes)}, to be tested", rebuild=True)
     reshaped = [
@@ -159,3 +230,12 @@ def _decide_intervals(
     return Decision(
         RunType.INCREMENTAL, what + (" asked for" if asked else " missing"), all_files=True, intervals=intervals
     )
+
+
+def _estimated(decision: Decision, own: TableMetadata | None, progress: Progress | None, inputs: Inputs) -> Decision:
+    if decision.run_type is RunType.SKIP:
+        return replace(decision, estimate=Estimate(0, 0, 0.0))
+    if decision.inserted_since or (inputs.zones and not decision.all_files and not decision.intervals):
+        changes = {name: found for name, found in inputs.changed.items() if isinstance(found, TableChange)}
+        return replace(decision, estimate=estimate_new(inputs, changes))
+    return replace(decision, estimate=estimate_all(inputs, own, progress))

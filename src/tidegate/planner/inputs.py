@@ -1,12 +1,13 @@
-"""What a model would read now: heads of lake tables and the files in its landing zones."""
+"""What a model would read now: lake tables and what became of them since it ran, and the files in its landing zones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
+from tidegate.lake.changes import TableChange, Untraceable, change_since, other_columns
 from tidegate.lake.consumed import Consumed, read_consumed
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
@@ -15,7 +16,7 @@ from tidegate.names import TableName
 from tidegate.project.landing import NewFiles, ZoneFile, list_zone, unconsumed
 from tidegate.sources.reading import has_own_catalog, is_outside
 
-__all__ = ["Inputs", "ZoneState", "read_inputs"]
+__all__ = ["Inputs", "ZoneState", "count_rows", "read_inputs", "recorded_inputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,46 +31,69 @@ class ZoneState:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Names are full names. `lost`: tables whose recorded snapshot is not there any more.
+    """Names are full names; tables behind a view are there too. `metadata`: of those that are tables of the lake.
 
-    `silent`: tables of sources outside the lake, which do not say whether they changed.
+    `changed`: tables and views that are not as they were when the model last ran. `unread`: tables that changed in
+    columns that the model does not read. `silent`: tables of sources outside the lake, which do not say whether they
+    changed.
     """
 
     tables: Mapping[str, TableInput] = field(default_factory=dict)
     zones: Mapping[str, ZoneState] = field(default_factory=dict)
-    lost: frozenset[str] = frozenset()
     silent: frozenset[str] = frozenset()
     namespace: str = ""
+    metadata: Mapping[str, TableMetadata] = field(default_factory=dict)
+    changed: Mapping[str, TableChange | Untraceable] = field(default_factory=dict)
+    unread: frozenset[str] = frozenset()
 
     @property
     def any(self) -> bool:
         return bool(self.tables or self.zones or self.silent)
 
-    def expired(self, progress: Progress) -> str | None:
-        return next((self.short(name) for name in sorted(self.lost) if name in progress.tables), None)
+    @property
+    def expired(self) -> str | None:
+        """A table whose recorded snapshot is not kept any more."""
+        gone = (
+            name for name, found in sorted(self.changed.items()) if isinstance(found, Untraceable) and found.expired
+        )
+        return next(map(self.short, gone), None)
 
-    def changes(self, progress: Progress) -> tuple[str, ...]:
-        """What differs from what `progress` recorded, in words; empty if nothing does."""
-        found = []
-        for name, now in sorted(self.tables.items()):
-            before = progress.tables.get(name)
-            if before is None:
-                found.append(f"new input {self.short(name)}")
-            elif before.uuid != now.uuid:
-                found.append(f"{self.short(name)} was recreated")
-            elif before.columns != now.columns:
-                found.append(f"columns of {self.short(name)} changed")
-            elif before.snapshot_id != now.snapshot_id:
-                found.append(f"{self.short(name)} changed")
-        found += [f"{self.short(name)} does not say whether it changed" for name in sorted(self.silent)]
+    @property
+    def views(self) -> tuple[str, ...]:
+        return tuple(self.short(name) for name in sorted(self.tables) if name not in self.metadata)
+
+    @property
+    def traceable(self) -> bool:
+        return all(isinstance(found, TableChange) for found in self.changed.values())
+
+    def changes(self) -> tuple[str, ...]:
+        """What differs from what was recorded, in words; empty if nothing does."""
+        return (*self._table_changes(), *self._zone_changes())
+
+    def _table_changes(self) -> Iterator[str]:
+        for name, found in sorted(self.changed.items()):
+            yield f"{self.short(name)} {found.reason if isinstance(found, Untraceable) else _extent(found)}"
+        for name in sorted(self.silent):
+            yield f"{self.short(name)} does not say whether it changed"
+
+    def _zone_changes(self) -> Iterator[str]:
         for zone, state in sorted(self.zones.items()):
             for files, what in ((state.fresh.new, "new"), (state.fresh.replaced, "replaced")):
                 if files:
-                    found.append(f"{len(files)} {what} file{'s' if len(files) > 1 else ''} in {zone}")
-        return tuple(found)
+                    yield f"{len(files)} {what} file{'s' if len(files) > 1 else ''} in {zone}"
 
     def short(self, name: str) -> str:
         return name.removeprefix(self.namespace + ".")
+
+
+def count_rows(rows: int) -> str:
+    return f"{rows:,} row{'' if rows == 1 else 's'}"
+
+
+def _extent(change: TableChange) -> str:
+    if change.insert_only:
+        return f"gained {count_rows(change.came)}"
+    return f"changed: about {count_rows(change.rows)}"
 
 
 def read_inputs(
@@ -77,26 +101,89 @@ def read_inputs(
 ) -> Inputs:
     """The facts about everything that `model` reads, views looked through to the tables behind them."""
     tables: dict[str, TableInput] = {}
-    lost: set[str] = set()
+    tabular: dict[str, TableMetadata] = {}
+    changed: dict[str, TableChange | Untraceable] = {}
     silent: set[str] = set()
-    for name in _tables_behind(model, compiled):
+    unread: set[str] = set()
+    for table in _tables_behind(model, compiled):
+        name = str(table)
         # What Spark reads elsewhere may have a namesake in the lake, which says nothing of it.
-        elsewhere = is_outside(settings, name) or has_own_catalog(settings, name.namespace)
-        metadata = None if elsewhere else lake.metadata(name)
+        elsewhere = is_outside(settings, table) or has_own_catalog(settings, table.namespace)
+        metadata = None if elsewhere else lake.metadata(table)
         if metadata is None:
-            if name.namespace in settings.sources:
-                silent.add(str(name))
+            if table.namespace in settings.sources:
+                silent.add(name)
             continue
-        tables[str(name)] = metadata.table_input()
-        seen = progress.tables.get(str(name)) if progress else None
-        if isinstance(metadata, TableMetadata) and seen and _is_lost(metadata, seen):
-            lost.add(str(name))
+        tables[name] = metadata.table_input()
+        if isinstance(metadata, TableMetadata):
+            tabular[name] = metadata
+        found = _compared(metadata, progress.tables.get(name), name, model, compiled) if progress else None
+        if isinstance(found, TableChange) and progress and _is_unread(found, progress.tables[name]):
+            unread.add(name)
+        elif found is not None:
+            changed[name] = found
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
-    return Inputs(tables, zones, frozenset(lost), frozenset(silent), settings.project.namespace)
+    return Inputs(tables, zones, frozenset(silent), settings.project.namespace, tabular, changed, frozenset(unread))
 
 
-def _is_lost(metadata: TableMetadata, seen: TableInput) -> bool:
-    return seen.uuid == metadata.uuid and seen.snapshot_id is not None and seen.snapshot_id not in metadata.snapshots
+def recorded_inputs(
+    model: CompiledModel, inputs: Inputs, used: Mapping[TableName, frozenset[str] | None]
+) -> Mapping[str, TableInput]:
+    """What the model's progress says that it read: of each table only the columns `used` (None, or no entry: all).
+
+    A query whose text depends on the run may read other columns the next time, and a view reads columns of its own:
+    then all count.
+    """
+    tables = dict(inputs.tables)
+    if model.manual or inputs.views:
+        return tables
+    for name, metadata in inputs.metadata.items():
+        if (columns := used.get(TableName.parse(name, ""))) is not None:
+            tables[name] = metadata.table_input(columns)
+    return tables
+
+
+def _compared(
+    metadata: TableMetadata | ViewMetadata, seen: TableInput | None, name: str, model: CompiledModel, compiled: Compiled
+) -> TableChange | Untraceable | None:
+    if seen is None:
+        return Untraceable("is a new input")
+    if isinstance(metadata, ViewMetadata):
+        same = (seen.uuid, seen.columns) == (metadata.uuid, metadata.columns_digest)
+        return None if same else Untraceable("is another view than before")
+    change = metadata.last_change
+    if seen.uuid == metadata.uuid and seen.snapshot_id == (change.id if change else None):
+        reason = other_columns(metadata, seen) or _read_anew(metadata, seen, name, model, compiled)
+        return Untraceable(reason) if reason else None
+    found = change_since(metadata, seen)
+    if isinstance(found, TableChange) and (reason := _read_anew(metadata, seen, name, model, compiled)):
+        return Untraceable(reason)
+    return found
+
+
+def _read_anew(
+    metadata: TableMetadata, seen: TableInput, name: str, model: CompiledModel, compiled: Compiled
+) -> str | None:
+    """A column that a table gained can be what a name in the query now means: it was another table's, or an alias."""
+    if seen.used is None or metadata.columns_digest == seen.columns:
+        return None
+    known = {column.lower() for column in seen.used}
+    queries = [model, *(compiled.models[table] for table in model.inlined)]
+    origins = {
+        origin
+        for query in queries
+        for origin in (*(edge.origin for edge in query.edges), *query.conditions)
+        if origin.table == name and origin.column.lower() not in known
+    }
+    own = {field.name.lower() for field in metadata.fields}
+    names = sorted(origin.column for origin in origins if origin.column.lower() in own)
+    return f"has other columns: {', '.join(names)}" if names else None
+
+
+def _is_unread(change: TableChange, seen: TableInput) -> bool:
+    if change.columns is None or seen.used is None:
+        return False
+    return {name.lower() for name in change.columns}.isdisjoint(name.lower() for name in seen.used)
 
 
 def _tables_behind(model: CompiledModel, compiled: Compiled) -> tuple[TableName, ...]:

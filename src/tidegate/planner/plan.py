@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import Literal
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.decide import Decision, RunType, decide
+from tidegate.planner.decide import Asked, Decision, RunType, decide
+from tidegate.planner.estimate import Estimate
 from tidegate.planner.inputs import Inputs, read_inputs
 from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
 from tidegate.project.model import Materialized, Strategy
@@ -22,30 +25,37 @@ __all__ = ["Facts", "Plan", "Step", "Wish", "make_plan", "plan_model"]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the caller of a run asked for that changes decisions."""
+    """What the caller of a run asked for that changes decisions. `deltas`: `always`, whatever they would cost."""
 
     now: datetime
     full_refresh: bool = False
     from_: datetime | None = None
     to: datetime | None = None
+    deltas: Literal["auto", "always"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a decision was made from."""
+    """A decision and what it was made from; `progress`: what the table remembers of its last run."""
 
     decision: Decision
     inputs: Inputs
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`tentative`: it depends on what its upstreams turn out to change; the run decides again when it gets there."""
+    """`tentative`: it depends on what its upstreams turn out to change; the run decides again when it gets there.
+
+    `progress` and `inputs` are what it was decided from.
+    """
 
     table: TableName
     wave: int
     decision: Decision
     tentative: bool = False
+    progress: Progress | None = None
+    inputs: Inputs = Inputs()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +67,28 @@ class Plan:
         return all(step.decision.run_type is RunType.SKIP for step in self.steps)
 
 
-def plan_model(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings, wish: Wish) -> Facts:
-    """Decide one model from the lake as `lake` shows it now."""
+def plan_model(
+    model: CompiledModel,
+    compiled: Compiled,
+    lake: BranchView,
+    settings: Settings,
+    wish: Wish,
+    bound: Callable[[], BoundQuery] | None = None,
+) -> Facts:
+    """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`."""
     wanted = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
     metadata = lake.metadata(model.model.table)
     if not isinstance(metadata, wanted):  # what stands there is of the other kind, and goes
         metadata = None
     progress = metadata.progress if metadata else None
     inputs = read_inputs(model, compiled, lake, settings, progress)
-    intervals = _intervals(model, progress, wish)
-    asked = wish.from_ is not None or wish.to is not None
-    decision = decide(model, metadata is not None, progress, inputs, wish.full_refresh, intervals, asked)
-    return Facts(decision, inputs)
+    asked = Asked(
+        full_refresh=wish.full_refresh,
+        intervals=_intervals(model, progress, wish),
+        intervals_asked=wish.from_ is not None or wish.to is not None,
+        always_deltas=wish.deltas == "always",
+    )
+    return Facts(decide(model, metadata, progress, inputs, asked, bound), inputs, progress)
 
 
 def _intervals(model: CompiledModel, progress: Progress | None, wish: Wish) -> tuple[Interval, ...]:
@@ -82,9 +102,17 @@ def _intervals(model: CompiledModel, progress: Progress | None, wish: Wish) -> t
 
 
 def make_plan(
-    compiled: Compiled, selected: Collection[TableName], lake: BranchView, settings: Settings, wish: Wish
+    compiled: Compiled,
+    selected: Collection[TableName],
+    lake: BranchView,
+    settings: Settings,
+    wish: Wish,
+    bind: Callable[[TableName], BoundQuery] | None = None,
 ) -> Plan:
-    """One step per selected model, in waves. A model below one that will run is planned as if that one changes."""
+    """One step per selected model, in waves. A model below one that will run is planned as if that one changes.
+
+    Without `bind`, which gives a model's query, no step reads only changes: enough to know what would run at all.
+    """
     steps: list[Step] = []
     running: set[TableName] = set()
     for number, wave in enumerate(compiled.waves):
@@ -92,13 +120,15 @@ def make_plan(
             if table not in selected:
                 continue
             model = compiled.models[table]
-            decision = plan_model(model, compiled, lake, settings, wish).decision
-            upstream = sorted(running & set(model.depends_on))
+            facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+            decision, upstream = facts.decision, sorted(running & set(model.depends_on))
             tentative = decision.run_type is RunType.SKIP and bool(upstream)
             if tentative:
                 names = ", ".join(name.short(compiled.namespace) for name in upstream)
                 decision = Decision(RunType.INCREMENTAL, f"if {names} changes")
             if decision.run_type is not RunType.SKIP:
                 running.add(table)
-            steps.append(Step(table, number, decision, tentative))
+            if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
+                decision = replace(decision, estimate=Estimate())
+            steps.append(Step(table, number, decision, tentative, facts.progress, facts.inputs))
     return Plan(tuple(steps))

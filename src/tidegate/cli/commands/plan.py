@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
 from tidegate.cli.diagnostics import count_line
 from tidegate.cli.options import Moment, check_times, variables_option
-from tidegate.cli.table import plural, text_table
-from tidegate.compiler.values import Compiled
+from tidegate.cli.table import duration, plural, size, text_table
+from tidegate.compiler.values import BoundQuery, Compiled, RunValues
 from tidegate.errors import ProjectError
+from tidegate.lake.changes import TableChange
 from tidegate.lake.port import MAIN, Heads, Pointer
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType, keeps_history
-from tidegate.planner.inputs import read_inputs
+from tidegate.planner.estimate import Estimate, Timing, probable_time
+from tidegate.planner.inputs import Inputs
 from tidegate.planner.plan import Plan, Step, Wish, make_plan
 from tidegate.planner.selection import select as select_models
+
+if TYPE_CHECKING:
+    from tidegate.config import Settings
+    from tidegate.project import Project
 
 __all__ = ["plan"]
 
 _WIDEST_REASON = 100
+_REMEMBERED = 10
 
 
 @click.command()
@@ -33,6 +41,7 @@ _WIDEST_REASON = 100
 @click.option("--full-refresh", is_flag=True, help="As if the selected tables were rebuilt from nothing.")
 @click.option("--from", "from_", type=Moment(), metavar="TIME", help="First interval of time_interval models (UTC).")
 @click.option("--to", type=Moment(), metavar="TIME", help="End of the intervals, not included (UTC).")
+@click.option("--explain", is_flag=True, help="Show the SQL that reads only what changed.")
 @variables_option
 @common_options
 @pass_invocation
@@ -42,6 +51,7 @@ def plan(
     full_refresh: bool,
     from_: datetime | None,
     to: datetime | None,
+    explain: bool,
     variables: dict[str, str],
 ) -> None:
     """Show what would run and why; nothing is run.
@@ -51,20 +61,21 @@ def plan(
     \b
     Example:
       tidegate plan silver.orders+
+      tidegate plan --explain gold.revenue
     """
     check_times(full_refresh, from_, to)
     workspace = open_workspace(invocation)
-    compiled = workspace.compile(variables)
+    project, compiled = workspace.compile_project(variables)
     if compiled.errors:
         raise ProjectError("The project has errors; nothing can be planned", diagnostics=compiled.diagnostics)
     lake = PinnedMain(workspace.catalog(), MAIN, workspace.heads())
     wish = Wish(datetime.now(UTC), full_refresh, from_, to)
-    planned = make_plan(compiled, select_models(compiled, select), lake, workspace.settings, wish)
+    values = RunValues(wish.now.isoformat(), incremental=True, vars=variables)
+    query = partial(_query, compiled, workspace.settings, project, values)
+    planned = make_plan(compiled, select_models(compiled, select), lake, workspace.settings, wish, query)
+    shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain)
     output = invocation.output()
-    output.show(
-        {"steps": [_document(step, planned, compiled, lake, workspace) for step in planned.steps]},
-        lambda: _lines(planned, compiled),
-    )
+    output.show({"steps": [shown.document(step) for step in planned.steps]}, shown.lines)
     if compiled.diagnostics:
         output.note(f"The project has {count_line(compiled.diagnostics)}: `tidegate compile` shows them.")
     history = [step for step in planned.steps if keeps_history(compiled.models[step.table])] if full_refresh else []
@@ -85,56 +96,138 @@ class PinnedMain(BranchView):
         return self.pinned.get(table)
 
 
-def _document(
-    step: Step, planned: Plan, compiled: Compiled, lake: BranchView, workspace: Workspace
-) -> Mapping[str, Any]:
-    return {
-        "model": step.table.short(compiled.namespace),
-        "wave": step.wave + 1,
-        "run_type": step.decision.run_type,
-        "reason": step.decision.reason,
-        "strategy": compiled.models[step.table].model.settings.written_as,
-        "tentative": step.tentative,
-        "inputs": list(_inputs(step, planned, compiled, lake, workspace)),
-    }
+def _query(compiled: Compiled, settings: Settings, project: Project, values: RunValues, table: TableName) -> BoundQuery:
+    from tidegate.compiler import bind
+
+    return bind(compiled, settings, project, table, values)
 
 
-def _inputs(
-    step: Step, planned: Plan, compiled: Compiled, lake: BranchView, workspace: Workspace
-) -> Iterator[Mapping[str, Any]]:
-    """What was read last and what main has now; None where that is not there, or will be another once this has run."""
-    progress = lake.progress(step.table)
-    inputs = read_inputs(compiled.models[step.table], compiled, lake, workspace.settings, progress)
-    moving = {str(other.table) for other in planned.steps if other.decision.run_type is not RunType.SKIP}
-    seen = progress.tables if progress else {}
-    names = {*inputs.tables, *map(str, compiled.models[step.table].depends_on)}
-    for name in sorted(names):
-        before, now = seen.get(name), inputs.tables.get(name)
-        yield {
-            "table": inputs.short(name),
-            "from_snapshot": before.snapshot_id if before else None,
-            "to_snapshot": now.snapshot_id if now and name not in moving else None,
+def _past(planned: Plan, compiled: Compiled, workspace: Workspace) -> Mapping[TableName, Sequence[int]]:
+    """How long each step took when it last ran in the same way, newest first."""
+    running = [step for step in planned.steps if step.decision.run_type is not RunType.SKIP]
+    if not running:
+        return {}
+    past: dict[TableName, Sequence[int]] = {}
+    with workspace.state() as state:
+        for step in running:
+            records = state.runs_of_model(step.table.short(compiled.namespace), limit=_REMEMBERED)
+            past[step.table] = [
+                record.duration_ms
+                for record in records
+                if record.status == "completed" and record.run_type == step.decision.run_type
+            ]
+    return past
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The plan for people and for programs. `past`: milliseconds of earlier runs of the same kind."""
+
+    planned: Plan
+    compiled: Compiled
+    past: Mapping[TableName, Sequence[int]]
+    explain: bool
+
+    def document(self, step: Step) -> Mapping[str, Any]:
+        estimate, timing = step.decision.estimate, self._timing(step)
+        document = {
+            "model": step.table.short(self.compiled.namespace),
+            "wave": step.wave + 1,
+            "run_type": step.decision.run_type,
+            "reason": step.decision.reason,
+            "strategy": self.compiled.models[step.table].model.settings.written_as,
+            "tentative": step.tentative,
+            "inputs": list(self._inputs(step)),
+            "estimated_rows": estimate.rows,
+            "estimated_bytes": estimate.bytes,
+            "estimated_seconds": {"probable": timing.seconds, "low": timing.low, "high": timing.high}
+            if timing
+            else None,
         }
+        return document | ({"sql": _delta_sql(step)} if self.explain else {})
 
+    def lines(self) -> Iterator[str]:
+        if not self.planned.steps:
+            yield "No models yet: put a SQL file into models/<layer>/."
+            return
+        headers = ("wave", "model", "strategy", "how", "rows", "size", "time", "why")
+        yield from text_table(headers, map(self._row, self.planned.steps), _WIDEST_REASON)
+        yield ""
+        yield _summary(self.planned)
+        if self.explain:
+            for step in self.planned.steps:
+                yield from self._explanation(step)
 
-def _lines(planned: Plan, compiled: Compiled) -> Iterator[str]:
-    if not planned.steps:
-        yield "No models yet: put a SQL file into models/<layer>/."
-        return
-    headers = ("wave", "model", "strategy", "how", "why")
-    rows = [
-        (
+    def _inputs(self, step: Step) -> Iterator[Mapping[str, Any]]:
+        """What was read last and what main has now; None where that is not there, or is another once this has run."""
+        moving = {str(other.table) for other in self.planned.steps if other.decision.run_type is not RunType.SKIP}
+        inputs, seen = step.inputs, step.progress.tables if step.progress else {}
+        names = {*inputs.tables, *map(str, self.compiled.models[step.table].depends_on)}
+        for name in sorted(names):
+            before, now = seen.get(name), inputs.tables.get(name)
+            yield {
+                "table": inputs.short(name),
+                "from_snapshot": before.snapshot_id if before else None,
+                "to_snapshot": now.snapshot_id if now and name not in moving else None,
+                "changed_rows": None if name in moving else _changed_rows(inputs, name, before is not None),
+            }
+
+    def _row(self, step: Step) -> tuple[str, ...]:
+        estimate = Estimate() if step.decision.run_type is RunType.SKIP else step.decision.estimate
+        return (
             str(step.wave + 1),
-            step.table.short(compiled.namespace),
-            compiled.models[step.table].model.settings.written_as,
+            step.table.short(self.compiled.namespace),
+            self.compiled.models[step.table].model.settings.written_as,
             "perhaps" if step.tentative else str(step.decision.run_type),
+            "-" if estimate.rows is None else str(estimate.rows),
+            "-" if estimate.bytes is None else size(estimate.bytes),
+            _time(probable_time(self.past.get(step.table, ()), estimate)),
             step.decision.reason,
         )
-        for step in planned.steps
-    ]
-    yield from text_table(headers, rows, _WIDEST_REASON)
-    yield ""
-    yield _summary(planned)
+
+    def _timing(self, step: Step) -> Timing | None:
+        return probable_time(self.past.get(step.table, ()), step.decision.estimate)
+
+    def _explanation(self, step: Step) -> Iterator[str]:
+        if step.decision.run_type is RunType.SKIP:
+            return
+        yield ""
+        yield f"-- {step.table.short(self.compiled.namespace)}: {step.decision.run_type}, {step.decision.reason}"
+        sql = _delta_sql(step)
+        if sql is not None:
+            yield from sql.splitlines()
+
+
+def _delta_sql(step: Step) -> str | None:
+    """One statement that gives the rows that the step would write; None where it reads all rows."""
+    delta = step.decision.delta
+    if delta is None:
+        return None
+    from tidegate.planner.deltas.images import image_sql
+    from tidegate.planner.deltas.rewrite import explain
+
+    images = {}
+    for read in delta.reads:
+        seen = step.progress.tables[str(read.table)].used if step.progress else None
+        columns = tuple(seen) if seen else step.inputs.metadata[str(read.table)].column_names
+        images[read.name] = image_sql(read.table, read.image, step.decision.changes[read.table], columns)
+    return explain(delta, images)
+
+
+def _changed_rows(inputs: Inputs, name: str, seen: bool) -> int | None:
+    if not seen or name not in inputs.tables:
+        return None
+    found = inputs.changed.get(name)
+    if isinstance(found, TableChange):
+        return found.rows
+    return 0 if found is None and name not in inputs.unread else None
+
+
+def _time(timing: Timing | None) -> str:
+    if timing is None:
+        return "-"
+    probable, low, high = (duration(round(value * 1000)) for value in (timing.seconds, timing.low, timing.high))
+    return probable if low == high else f"{probable} ({low} to {high})"
 
 
 def _summary(planned: Plan) -> str:

@@ -26,6 +26,7 @@ __all__ = ["publish", "run"]
 @variables_option
 @click.option("--fail-fast", is_flag=True, help="Start no further model after the first failure.")
 @click.option("--no-publish", is_flag=True, help="Keep the branch, for `tidegate publish RUN`.")
+@click.option("--verify", is_flag=True, help="Check each table built from changes against a full build.")
 @click.option("--allow-deletes", is_flag=True, help="Let a model delete more than half of its table's keys.")
 @click.option("--yes", is_flag=True, help="Do not ask before a full refresh of tables that keep history.")
 @common_options
@@ -41,6 +42,7 @@ def run(
     variables: dict[str, str],
     fail_fast: bool,
     no_publish: bool,
+    verify: bool,
     allow_deletes: bool,
     yes: bool,
 ) -> int:
@@ -63,6 +65,7 @@ def run(
         vars=variables,
         fail_fast=fail_fast,
         no_publish=no_publish,
+        verify=verify,
         allow_deletes=allow_deletes,
         confirmed=yes or (full_refresh and _confirm(workspace, select, variables)),
         from_=from_,

@@ -38,13 +38,15 @@ class InputTable:
     """A table that a query reads. `unique`: sets of its columns of which no two rows have the same values, then or now.
 
     `columns`: all names, in order. `changed`: some rows are not as they were. `keyed_by`: no row's values of these
-    columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER.
+    columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER. `small`: reading all of it
+    costs less than finding the rows of it that matter.
     """
 
     columns: tuple[str, ...]
     unique: tuple[frozenset[str], ...] = ()
     changed: bool = False
     keyed_by: frozenset[str] | None = None
+    small: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +69,3 @@ class Refusal:
     """Why a query cannot be answered from changes: `construct` is what stands in the way, in the user's words."""
 
     construct: str
-

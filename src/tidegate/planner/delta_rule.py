@@ -1,0 +1,88 @@
+"""Whether a model can be brought up to date from changes alone: what stands in the way, else the query for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tidegate.compiler.values import BoundQuery, CompiledModel
+from tidegate.lake.changes import TableChange, Untraceable
+from tidegate.lake.metadata import Snapshot, TableMetadata
+from tidegate.names import TableName
+from tidegate.planner.deltas.values import DeltaQuery, InputTable, Refusal
+from tidegate.planner.inputs import Inputs
+from tidegate.project.model import Strategy
+
+__all__ = ["delta_query", "input_tables", "obstacle", "used_columns"]
+
+
+def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
+    """Why all rows are read, in words; empty where the words about the change say it. None: nothing is in the way."""
+    settings = model.model.settings
+    if settings.strategy is Strategy.SNAPSHOT:
+        return "snapshot takes all rows as they are"
+    if settings.deltas == "never":
+        return "deltas: never"
+    if not model.deterministic:
+        return "the query is not deterministic"
+    if model.manual:
+        return "the query decides itself what it reads"
+    if model.reads_itself:
+        return "the query reads its own table"
+    if model.zones:
+        return f"{', '.join(model.zones)} is read whole"
+    if inputs.views:
+        return f"{inputs.views[0]} is a view"
+    if settings.strategy is Strategy.FULL_REFRESH and settings.on_empty != "replace":
+        return f"on_empty: {settings.on_empty} needs the whole result"
+    return "" if inputs.silent or not inputs.traceable else None
+
+
+def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | Refusal:
+    """The model's query rewritten for what changed. Call only where there is no obstacle."""
+    # Only here: a run in which nothing changed ends without a parser.
+    from tidegate.planner.deltas.rewrite import rewrite
+
+    settings = model.model.settings
+    key = settings.group_key if settings.strategy is Strategy.TRACKED else settings.unique_key
+    within_key = settings.strategy is not Strategy.FULL_REFRESH
+    return rewrite(bound().sql, input_tables(inputs), key, within_key)
+
+
+def used_columns(inputs: Inputs, query: BoundQuery) -> Mapping[TableName, frozenset[str] | None]:
+    """The columns that a model's query reads of each table; None: all."""
+    from tidegate.planner.deltas.rewrite import needed_columns
+
+    return needed_columns(query.sql, input_tables(inputs))
+
+
+def input_tables(inputs: Inputs) -> Mapping[TableName, InputTable]:
+    return {
+        TableName.parse(name, ""): _input_table(metadata, inputs.changed.get(name))
+        for name, metadata in inputs.metadata.items()
+    }
+
+
+def _input_table(metadata: TableMetadata, change: TableChange | Untraceable | None) -> InputTable:
+    columns = metadata.column_names
+    keyed_by = None
+    if isinstance(change, TableChange):
+        if change.insert_only:
+            keyed_by = frozenset(columns)
+        elif change.keyed_by and not change.may_delete:
+            keyed_by = frozenset(change.keyed_by)
+    return InputTable(columns, _unique(metadata), change is not None, keyed_by)
+
+
+def _unique(metadata: TableMetadata) -> tuple[frozenset[str], ...]:
+    """The key that the table's own model enforces, unless somebody else put rows into the table."""
+    progress = metadata.progress
+    names = {name.lower(): name for name in metadata.column_names}
+    key = [names.get(name.lower()) for name in progress.unique] if progress else []
+    if not key or None in key or any(map(_is_foreign, metadata.ancestors())):
+        return ()
+    return (frozenset(name for name in key if name),)
+
+
+def _is_foreign(snapshot: Snapshot) -> bool:
+    """Rows that no run wrote. Deletes need no run: some of Iceberg's carry no name of one."""
+    return snapshot.changed_rows and snapshot.count("added-records") > 0 and "tidegate.run-id" not in snapshot.summary

@@ -1,0 +1,15 @@
+"""What stands in the way of a rewrite, raised where it is found."""
+
+from __future__ import annotations
+
+__all__ = ["CANNOT_REWRITE", "Refused"]
+
+CANNOT_REWRITE = "SQL that cannot be rewritten"
+
+
+class Refused(Exception):
+    """`construct`: in the user's words."""
+
+    def __init__(self, construct: str) -> None:
+        super().__init__(construct)
+        self.construct = construct

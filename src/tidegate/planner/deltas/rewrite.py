@@ -1,0 +1,136 @@
+"""A query over changed tables → what the change can touch, and the query for just that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tidegate.compiler.determinism import calls_unknown_function, first_change
+from tidegate.compiler.queries import Query, parse_query
+from tidegate.names import TableName
+from tidegate.planner.deltas.blocks import Block, Relation
+from tidegate.planner.deltas.reading import Reader
+from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
+from tidegate.planner.deltas.regions import candidates, commutes, is_unique, touchable, why_untouchable
+from tidegate.planner.deltas.restricting import Restrictor
+from tidegate.planner.deltas.script import Script, read_script
+from tidegate.planner.deltas.touching import Images, Toucher
+from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.writing import indented, name_text, union
+
+__all__ = ["explain", "needed_columns", "rewrite"]
+
+_NO_KEY = "no key: declare @unique_key with the columns by which its rows can be found"
+
+
+def rewrite(
+    sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...] = (), within_key: bool = False
+) -> DeltaQuery | Refusal:
+    """`sql` names its tables in full. With D the touched keys, the table as it should be is: its rows whose region is
+    not in D, and the result. That holds for any D that contains every region in which rows differ.
+
+    `key`: columns by which rows of the table are found, tried first. `within_key`: no others may be used.
+    """
+    try:
+        return _rewrite(sql, inputs, key, within_key)
+    except Refused as refused:
+        return Refusal(refused.construct)
+    except RecursionError:
+        return Refusal(f"{CANNOT_REWRITE}: it is nested too deeply")
+
+
+def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool) -> DeltaQuery:
+    _check_determinism(sql)
+    script, reader = read_script(sql), Reader(inputs)
+    relation = reader.relation(script.tree)
+    images = Images(sorted({base.table for base in reader.tables}))
+    changed = [base for base in reader.tables if base.changed]
+    refused: Refused | None = None
+    for places in _regions(relation, key, within_key):
+        names = [relation.columns[place] for place in places]
+        toucher = Toucher(script, images, reader.fixes)
+        try:
+            selects = toucher.relation(relation, places, names)
+        except Refused as other:
+            refused = refused or other
+            continue
+        touched = union(selects) if selects else _nothing(names)
+        only = changed[0] if len(changed) == 1 and not toucher.widened else None
+        result = Restrictor(toucher, only).result(relation, places, names)
+        unique = is_unique(relation, frozenset(places))
+        return DeltaQuery(tuple(names), unique, touched, result, images.reads(touched, result))
+    raise refused or Refused(_why_none(relation, key, within_key))
+
+
+def _check_determinism(sql: str) -> None:
+    query = parse_query(sql)
+    if isinstance(query, Query):
+        found = first_change(query, {token.text.upper() for token in query.tokens})
+        if found is not None:
+            raise Refused(found[0])
+        if calls_unknown_function(query):
+            raise Refused("a function of which nothing is known")
+
+
+def _nothing(names: list[str]) -> str:
+    return f"SELECT {', '.join(f'NULL AS {name_text(name)}' for name in names)} WHERE FALSE"
+
+
+def _regions(relation: Relation, key: tuple[str, ...], within_key: bool) -> Iterator[tuple[int, ...]]:
+    low = [name.lower() for name in relation.columns]
+    wanted = [name.lower() for name in key]
+    tried: set[tuple[int, ...]] = set()
+    offered: list[tuple[int, ...]] = []
+    if key and all(low.count(name) == 1 for name in wanted):
+        whole = tuple(low.index(name) for name in wanted)
+        offered += [whole, tuple(place for place in whole if touchable(relation, relation.columns[place]))]
+    for region in (*offered, *candidates(relation)):
+        fits = all(low.count(low[place]) == 1 for place in region) and not _is_constant(relation, region)
+        if within_key and not {low[place] for place in region} <= set(wanted):
+            fits = False
+        if region and fits and region not in tried:
+            tried.add(region)
+            yield region
+
+
+def _is_constant(relation: Relation, region: tuple[int, ...]) -> bool:
+    return isinstance(relation, Block) and not any(relation.outputs[place].value.columns for place in region)
+
+
+def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str:
+    if not isinstance(relation, Block):
+        return _NO_KEY
+    if relation.obstacle is not None:
+        return relation.obstacle
+    low = {name.lower() for name in key}
+    for output in relation.outputs:
+        asked = within_key and output.name.lower() in low
+        if (asked or (relation.group is not None and commutes(relation, output.value))) and not touchable(
+            relation, output.name
+        ):
+            return why_untouchable(relation, output.name)
+    if relation.group is not None:
+        return "a GROUP BY of which no column is in the result"
+    if len({window.partition for window in relation.windows}) > 1:
+        return "windows that share no column of PARTITION BY that is in the result"
+    if relation.windows:
+        return f"{relation.windows[0].text} with no column of its PARTITION BY in the result"
+    return _NO_KEY
+
+
+def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[TableName, frozenset[str] | None]:
+    """The columns that the query reads of each table. None: all, or it is not known."""
+    reader = Reader(inputs)
+    try:
+        script: Script = read_script(sql)
+        reader.relation(script.tree)
+    except (Refused, RecursionError):
+        return dict.fromkeys(inputs)
+    return {table: None if (used := reader.used.get(table, set())) is None else frozenset(used) for table in inputs}
+
+
+def explain(delta: DeltaQuery, images: Mapping[str, str]) -> str:
+    """One statement that gives the result. `images`: SQL for each image by name."""
+    parts = [(read.name, images[read.name]) for read in delta.reads]
+    parts.append((TOUCHED, delta.touched))
+    named = ",\n".join(f"{name_text(name)} AS (\n{indented(text)}\n)" for name, text in parts)
+    return f"WITH {named}\n{delta.result}"

@@ -1,0 +1,175 @@
+"""What a step will read and how long it will probably take: from counts in the metadata and the model's own history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.lake.changes import TableChange
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.progress import Progress
+from tidegate.names import TableName
+from tidegate.planner.deltas.values import DeltaQuery, Image
+from tidegate.planner.inputs import Inputs
+
+__all__ = [
+    "Estimate",
+    "Timing",
+    "estimate_all",
+    "estimate_delta",
+    "estimate_new",
+    "in_seconds",
+    "probable_time",
+    "touched_share",
+    "worth_a_difference",
+]
+
+# Seconds on two cores, as measured with `make bench`; only their proportions decide, for history scales the work.
+_FULL = 0.4
+"""To plan and commit a build from all rows."""
+_DELTA = 0.9
+"""To find touched keys, merge and insert: more jobs, more commits."""
+_READ_VALUE = 8e-9
+_WRITE_VALUE = 3.2e-8
+_JOINED_ROW = 3e-7
+"""Each row of every table after the first."""
+_FOUND_ROW = 2.5e-8
+"""Each row of the target, among which the touched ones are found by key."""
+_BEFORE_ROW = 1e-7
+"""Each row of an old snapshot, among which the changed ones are found by row id."""
+_COMPARED_ROW = 1e-6
+"""Each row of a table that is compared with a new result instead of being overwritten."""
+_FEW = 0.05
+"""The share of a table up to which a difference is worth looking for."""
+_LEAST_WORK, _MOST_WORK = 0.5, 8.0
+"""A query may be so much lighter or heavier than one of its size; beyond that its last time was an accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`rows` and `bytes` that are read; None where they cannot be known yet."""
+
+    rows: int | None = None
+    bytes: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The probable time with its spread, in seconds; `runs`: how many of the past it is taken from."""
+
+    seconds: float
+    low: float
+    high: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    rows: int
+    bytes: int
+    columns: int
+
+
+def estimate_all(inputs: Inputs, own: TableMetadata | None, progress: Progress | None) -> Estimate:
+    """Everything is read. Landing files have a size but no known number of rows."""
+    if inputs.silent:
+        return Estimate()
+    sizes = _sizes(inputs, progress)
+    landed = [file.size for zone in inputs.zones.values() for file in zone.files]
+    rows, bytes = sum(size.rows for size in sizes.values()), sum(size.bytes for size in sizes.values()) + sum(landed)
+    if landed:
+        return Estimate(None, bytes, progress.full_ms / 1000 if progress and progress.full_ms else None)
+    return Estimate(rows, bytes, _FULL + _work(sizes, own, progress))
+
+
+def estimate_new(inputs: Inputs, changes: Mapping[str, TableChange]) -> Estimate:
+    """Only rows that tables gained and files that are new are read; no history says how long that takes."""
+    files = [file.size for zone in inputs.zones.values() for file in (*zone.fresh.new, *zone.fresh.replaced)]
+    rows = None if files else sum(change.came for change in changes.values())
+    return Estimate(rows, sum(change.bytes_came for change in changes.values()) + sum(files))
+
+
+def estimate_delta(
+    inputs: Inputs,
+    changes: Mapping[TableName, TableChange],
+    delta: DeltaQuery,
+    own: TableMetadata | None,
+    progress: Progress | None,
+) -> Estimate:
+    """Changed rows are read from what was written since; what the result looks up is scanned, and then reduced."""
+    sizes = _sizes(inputs, progress)
+    target = own.total_records if own else 0
+    rows = bytes = 0
+    seconds = _DELTA + target * _FOUND_ROW
+    before = {read.table for read in delta.reads if read.image is Image.BEFORE}
+    for table, change in changes.items():
+        size = sizes[str(table)]
+        rows, bytes = rows + change.came, bytes + change.bytes_came
+        seconds += change.came * size.columns * _READ_VALUE
+        if table in before and not change.insert_only:
+            rows, bytes = rows + change.went, bytes + size.bytes // max(1, size.columns)
+            seconds += change.rows_then * _BEFORE_ROW
+    for name, size in sizes.items():
+        if _reads(delta.result, name):
+            rows, bytes = rows + size.rows, bytes + size.bytes
+            seconds += size.rows * size.columns * _READ_VALUE
+    touched = touched_share(inputs, changes, target)
+    return Estimate(rows, bytes, seconds + touched * _work(sizes, own, progress))
+
+
+def _reads(sql: str, table: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(table)}(?!\w)", sql.replace("`", "")) is not None
+
+
+def touched_share(inputs: Inputs, changes: Mapping[TableName, TableChange], target: int) -> float:
+    """How much of the target changed rows can touch: each one row of it, or as many as one of its table stands for."""
+    rows = {table: inputs.metadata[str(table)].total_records for table in changes}
+    return min(1.0, sum(change.rows / max(1, min(target, rows[table])) for table, change in changes.items()))
+
+
+def worth_a_difference(own: TableMetadata, touched: float, readers: Iterable[Progress]) -> bool:
+    """Whether to write a recomputed table as the rows that differ: where its readers gain more than that costs.
+
+    They gain what a build from all rows takes them.
+    """
+    gain = sum(max(0.0, reader.full_ms / 1000 - _DELTA) for reader in readers)
+    return touched <= _FEW and gain > own.total_records * _COMPARED_ROW
+
+
+def _sizes(inputs: Inputs, progress: Progress | None) -> dict[str, _Size]:
+    """Of each table, as much as the columns that are read make of it."""
+    sizes = {}
+    for name, metadata in inputs.metadata.items():
+        seen = progress.tables.get(name) if progress else None
+        columns = len(metadata.fields) if seen is None or seen.used is None else len(seen.used)
+        share = columns / max(1, len(metadata.fields))
+        sizes[name] = _Size(metadata.total_records, round(metadata.total_bytes * share), columns)
+    return sizes
+
+
+def _work(sizes: Mapping[str, _Size], own: TableMetadata | None, progress: Progress | None) -> float:
+    """Seconds of a build from all rows but for its fixed part, as the last such build took them where it is known."""
+    rows = sorted((size.rows for size in sizes.values()), reverse=True)
+    written = own.total_records * len(own.fields) if own else 0
+    plain = sum(size.rows * size.columns for size in sizes.values()) * _READ_VALUE + written * _WRITE_VALUE
+    plain += sum(rows[1:]) * _JOINED_ROW
+    if progress is None or not progress.full_ms or not progress.full_rows:
+        return plain
+    measured = (progress.full_ms / 1000 - _FULL) * sum(rows) / progress.full_rows
+    return min(max(measured, plain * _LEAST_WORK), plain * _MOST_WORK)
+
+
+def probable_time(past_ms: Sequence[int], estimate: Estimate) -> Timing | None:
+    """From runs of the same kind where there are some, else the estimate, which may be half or double."""
+    if past_ms:
+        ordered = sorted(ms / 1000 for ms in past_ms)
+        return Timing(ordered[len(ordered) // 2], ordered[0], ordered[-1], len(ordered))
+    if estimate.seconds is None:
+        return None
+    return Timing(estimate.seconds, estimate.seconds / 2, estimate.seconds * 2, 0)
+
+
+def in_seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -1,0 +1,86 @@
+"""Tables, their images and a maintained result in DuckDB, to see a rewrite at work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import duckdb
+import sqlglot
+
+from tests.planner.deltas.models import Changed, Row, Table
+from tidegate.names import TableName
+from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, Image, InputTable
+
+__all__ = ["Duck", "facts", "translated"]
+
+_TYPES = {"int": "INTEGER", "text": "VARCHAR"}
+
+
+def translated(sql: str) -> str:
+    return sqlglot.transpile(sql, read="spark", write="duckdb")[0]
+
+
+def _literal(row: Row) -> str:
+    return f"({', '.join('NULL' if value is None else repr(value) for value in row)})"
+
+
+class Duck:
+    """One database; `close()` when done."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        self._connection.execute("ATTACH ':memory:' AS lake")
+        for layer in ("raw", "silver"):
+            self._connection.execute(f"CREATE SCHEMA lake.{layer}")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def put(self, name: str, table: Table, rows: Collection[Row]) -> None:
+        listed = ", ".join(_literal(row) for row in rows) or f"({', '.join('NULL' for _ in table.columns)})"
+        columns = ", ".join(f"{column.name}::{_TYPES[column.type]} AS {column.name}" for column in table.columns)
+        names = ", ".join(column.name for column in table.columns)
+        cut = "" if rows else " WHERE FALSE"
+        self._connection.execute(
+            f"CREATE OR REPLACE TABLE {name} AS SELECT {columns} FROM (VALUES {listed}) AS v({names}){cut}"
+        )
+
+    def rows(self, sql: str) -> Counter[Any]:
+        return Counter(self._connection.execute(sql).fetchall())
+
+    def build(self, sql: str) -> None:
+        self._connection.execute(f"CREATE OR REPLACE TABLE target AS {translated(sql)}")
+
+    def put_images(
+        self,
+        delta: DeltaQuery,
+        tables: Mapping[TableName, Table],
+        then: Mapping[TableName, Mapping[int, Row]],
+        changes: Mapping[TableName, Changed],
+    ) -> None:
+        for read in delta.reads:
+            table, were, changed = tables[read.table], then[read.table], changes[read.table]
+            if read.image is Image.AFTER:
+                rows = [table.rows[i] for i in sorted(changed.after)]
+            else:
+                rows = [row for i, row in were.items() if read.image is Image.THEN or i in changed.before]
+            self.put(read.name, table, rows)
+
+    def apply(self, delta: DeltaQuery) -> None:
+        """Replaces the rows of the target that are touched."""
+        same = " AND ".join(f"target.{name} IS NOT DISTINCT FROM {TOUCHED}.{name}" for name in delta.region)
+        run = self._connection.execute
+        run(f"CREATE OR REPLACE TABLE {TOUCHED} AS {translated(delta.touched)}")
+        run(f"CREATE OR REPLACE TABLE fresh AS {translated(delta.result)}")
+        run(f"DELETE FROM target WHERE EXISTS (SELECT 1 FROM {TOUCHED} WHERE {same})")
+        run("INSERT INTO target SELECT * FROM fresh")
+
+
+def facts(table: Table, changed: Changed | None = None) -> InputTable:
+    unique = (table.unique,) if table.unique else ()
+    columns = tuple(column.name for column in table.columns)
+    if changed is None:
+        return InputTable(columns, unique)
+    return InputTable(columns, unique, bool(changed.before or changed.after), changed.kept)

@@ -1,0 +1,189 @@
+"""Random queries over random tables: after a change, what is maintained by a rewrite equals what is built anew."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.planner.deltas.duck import Duck, facts, translated
+from tests.planner.deltas.models import (
+    Changed,
+    Column,
+    Model,
+    Row,
+    Table,
+    change,
+    fill,
+    random_key,
+    random_model,
+    random_tables,
+)
+from tidegate.names import TableName
+from tidegate.planner.deltas.rewrite import explain, needed_columns, rewrite
+from tidegate.planner.deltas.values import DeltaQuery
+
+EXAMPLES = 6000 if os.environ.get("TIDEGATE_PROVE") else 150
+
+OUTSIDE = (
+    "no key",
+    "without an equation",
+    "without PARTITION BY",
+    "FULL JOIN",
+    "an aggregate without GROUP BY",
+    "(SELECT …)",
+    "which is a",
+    "in the result",
+)
+"""Refusals of what no rewrite is meant for, or for which the query leaves no key."""
+
+
+@pytest.fixture(scope="module")
+def duck() -> Iterator[Duck]:
+    found = Duck()
+    yield found
+    found.close()
+
+
+def test_maintained_tables_equal_the_full_query(duck: Duck) -> None:
+    outcomes: Counter[str] = Counter()
+
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.randoms(use_true_random=False))
+    def proven(rng: Random) -> None:
+        tables = random_tables(rng)
+        outcomes[maintained(rng, duck, tables, random_model(rng, tables))] += 1
+
+    proven()
+    inside = sum(n for what, n in outcomes.items() if not any(words in what for words in OUTSIDE))
+    assert outcomes["delta"] > 0.45 * outcomes.total(), outcomes.most_common(30)
+    assert outcomes["delta"] > 0.8 * inside, outcomes.most_common(30)
+
+
+TRAPS = """
+SELECT q.k, s.b FROM t0 q CROSS JOIN t1 r LEFT JOIN t2 s ON s.a = q.a AND s.k = r.k
+SELECT q.k, s.b FROM t0 q LEFT JOIN t1 r ON r.k = q.a LEFT JOIN t2 s ON s.a <=> r.a
+SELECT q.k, s.b FROM t0 q LEFT JOIN t1 r ON r.k = q.a LEFT JOIN t2 s ON s.a = coalesce(r.a, 1)
+SELECT q.k, r.b FROM t0 q LEFT JOIN t1 r ON r.a >= q.a WHERE r.k <=> q.k
+SELECT q.k, r.b FROM t0 q LEFT JOIN t1 r ON r.a >= q.a WHERE coalesce(r.k, 1) = q.k
+SELECT q.k, r.b FROM t0 q LEFT JOIN t1 r ON r.a >= q.a AND r.k = q.k WHERE r.k IS NULL
+SELECT s.k, r.b FROM t0 q LEFT JOIN t1 r ON r.k = q.a RIGHT JOIN t2 s ON r.a <=> s.a
+SELECT s.k, r.b FROM t0 q LEFT JOIN t1 r ON r.k = q.a RIGHT JOIN t2 s ON r.a = s.a AND q.k = s.k
+SELECT s.k, q.a, s.b FROM t0 q LEFT SEMI JOIN t1 r ON r.a = q.a RIGHT JOIN t2 s ON s.a = q.k
+SELECT s.k, count(*) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a JOIN t2 s ON s.k = r.a GROUP BY s.k
+SELECT r.b, count(*) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a GROUP BY r.b
+SELECT r.b, s.a, count(*) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a LEFT JOIN t2 s ON s.k = r.k GROUP BY r.b, s.a
+SELECT r.b, rank() OVER (PARTITION BY r.b ORDER BY q.k) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a AND r.a = 1
+SELECT q.k FROM t0 q LEFT JOIN t1 r ON r.k = q.a WHERE NOT EXISTS (SELECT 1 FROM t2 s WHERE s.a <=> r.a)
+SELECT q.k, (SELECT count(*) FROM t2 s WHERE s.a <=> r.a) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a
+SELECT q.k, (SELECT count(*) FROM t2 s WHERE s.a = q.a) AS n FROM t0 q
+SELECT q.k, (SELECT max(s.k) FROM t2 s LEFT JOIN t1 r ON r.k = s.a WHERE s.a = q.a AND r.b = q.b) AS n FROM t0 q
+SELECT q.k, q.a IN (SELECT s.a FROM t2 s) AS n FROM t0 q
+SELECT q.k FROM t0 q WHERE q.a NOT IN (SELECT s.a FROM t2 s)
+SELECT q.k FROM t0 q WHERE q.a IN (SELECT s.a FROM t2 s WHERE EXISTS (SELECT 1 FROM t1 r WHERE r.k = s.k AND r.b = q.b))
+SELECT q.k FROM t0 q LEFT ANTI JOIN t1 r ON r.a = q.a AND r.b = q.b LEFT SEMI JOIN t2 s ON s.a = q.a
+SELECT q.a, q.b FROM t0 q EXCEPT ALL SELECT r.a, r.b FROM t1 r LEFT JOIN t2 s ON s.k = r.a
+SELECT q.k, 'x' AS w FROM t0 q UNION ALL SELECT r.a, r.b FROM t1 r
+SELECT n, count(*) AS m FROM (SELECT q.a, count(*) AS n FROM t0 q GROUP BY q.a) GROUP BY n
+SELECT q.k, r.n FROM t0 q LEFT JOIN (SELECT a, count(*) AS n FROM t1 GROUP BY a HAVING count(*) > 1) r ON r.a = q.a
+SELECT q.k, r.n FROM t0 q JOIN (SELECT a, count(*) AS n FROM t1 GROUP BY a) r ON r.n = q.a
+SELECT k, a, b FROM (SELECT *, row_number() OVER (PARTITION BY a ORDER BY k, b) AS n FROM t0) WHERE n = 1
+SELECT q.k, r.k AS boss FROM t0 q LEFT JOIN t0 r ON r.k = q.a
+SELECT DISTINCT q.a, r.b FROM t0 q JOIN t1 r USING (k) LEFT JOIN t2 s ON s.k = r.a
+"""
+
+
+@pytest.mark.parametrize("sql", TRAPS.strip().splitlines())
+def test_a_trap_is_refused_or_gives_the_full_answer(duck: Duck, sql: str) -> None:
+    for seed in range(400 if os.environ.get("TIDEGATE_PROVE") else 6):
+        rng = Random(seed)
+        columns = (Column("k", "int"), Column("a", "int"), Column("b", "text"))
+        tables = [Table(TableName("lake", "raw", f"t{n}"), columns, random_key(rng)) for n in range(3)]
+        for table in tables:
+            fill(rng, table)
+        maintained(rng, duck, tables, Model(re.sub(r"\bt(\d)\b", r"`lake`.`raw`.`t\1`", sql), (), (), False))
+
+
+def maintained(rng: Random, duck: Duck, existing: Sequence[Table], model: Model) -> str:
+    """One table, built, and after a change of what it reads brought up to date. Why not, or `delta`."""
+    tables = {table.name: table for table in existing}
+    put(duck, tables)
+    duck.build(model.sql)
+    then = {name: dict(table.rows) for name, table in tables.items()}
+    changes = {name: change(rng, table) for name, table in tables.items()}
+    put(duck, tables)
+    inputs = {name: facts(table, changes[name]) for name, table in tables.items()}
+    delta = rewrite(model.sql, inputs, model.key, model.within_key)
+    if not isinstance(delta, DeltaQuery):
+        return delta.construct
+    assert not model.within_key or set(delta.region) <= set(model.key)
+    duck.put_images(delta, tables, then, changes)
+    duck.apply(delta)
+    expected, found = duck.rows(translated(model.sql)), duck.rows("FROM target")
+    assert found == expected, story(model, delta, then, tables, changes)
+    if delta.unique:
+        keys = duck.rows(f"SELECT {', '.join(delta.region)} FROM target")
+        assert max(keys.values(), default=1) == 1, story(model, delta, then, tables, changes)
+    return "delta"
+
+
+def put(duck: Duck, tables: Mapping[TableName, Table]) -> None:
+    for name, table in tables.items():
+        duck.put(str(name), table, list(table.rows.values()))
+
+
+def story(
+    model: Model,
+    delta: DeltaQuery,
+    then: Mapping[TableName, Mapping[int, Row]],
+    tables: Mapping[TableName, Table],
+    changes: Mapping[TableName, Changed],
+) -> str:
+    lines = [model.sql, f"region {delta.region} unique {delta.unique}"]
+    for name, table in tables.items():
+        columns = ", ".join(column.name for column in table.columns)
+        lines += [f"{name}({columns}) unique {table.unique}", f"  then {then[name]}", f"  now {table.rows}"]
+        lines.append(f"  {changes[name]}")
+    return "\n".join([*lines, "touched:", delta.touched, "result:", delta.result])
+
+
+@settings(max_examples=EXAMPLES // 4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(rng=st.randoms(use_true_random=False))
+def test_columns_that_are_not_needed_change_nothing(duck: Duck, rng: Random) -> None:
+    tables = {table.name: table for table in random_tables(rng)}
+    model = random_model(rng, list(tables.values()))
+    put(duck, tables)
+    expected = duck.rows(translated(model.sql))
+    needed = needed_columns(model.sql, {name: facts(table) for name, table in tables.items()})
+    for name, table in tables.items():
+        read = needed[name]
+        for i, row in table.rows.items():
+            table.rows[i] = tuple(
+                value if read is None or column.name in read else column.value(rng)
+                for value, column in zip(row, table.columns, strict=True)
+            )
+    put(duck, tables)
+    assert duck.rows(translated(model.sql)) == expected, (model.sql, needed)
+
+
+@settings(max_examples=EXAMPLES // 10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(rng=st.randoms(use_true_random=False))
+def test_the_explained_statement_gives_the_result(duck: Duck, rng: Random) -> None:
+    tables = {table.name: table for table in random_tables(rng)}
+    model = random_model(rng, list(tables.values()))
+    then = {name: dict(table.rows) for name, table in tables.items()}
+    changes = {name: change(rng, table) for name, table in tables.items()}
+    put(duck, tables)
+    duck.build(model.sql)
+    delta = rewrite(model.sql, {name: facts(table, changes[name]) for name, table in tables.items()}, model.key)
+    if isinstance(delta, DeltaQuery):
+        duck.put_images(delta, tables, then, changes)
+        duck.apply(delta)
+        statement = explain(delta, {read.name: f"SELECT * FROM main.{read.name}" for read in delta.reads})
+        assert duck.rows(translated(statement)) == duck.rows("FROM fresh"), statement
