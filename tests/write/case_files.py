@@ -12,10 +12,10 @@
     --- drift
     name widened int -> bigint
 
-Flags of a batch: complete, rebuild, allow_deletes, run=TIME, interval=FROM/TO, touched=V,V (the values of the key's first
-column that the batch is about); a line `columns: …` in it declares other
-columns from there on. After it come `expect` (rows, optionally `(names)` and counts), `unchanged`, `error NAME` (lines
-that the message must hold), `warning` (likewise), `drift` (one line per change). What is not mentioned must not happen.
+Flags of a batch: complete, rebuild, allow_deletes, run=TIME, interval=FROM/TO, touched=V,V (the values of the key's
+first column that the batch is about); a line `columns: …` in it declares other columns from there on. After it come
+`expect` (rows, optionally `(names)` and counts), `unchanged`, `error NAME` (lines that the message must hold),
+`warning` (likewise), `drift` (one line per change). What is not mentioned must not happen.
 """
 
 from __future__ import annotations

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from tidegate.project.model import Strategy
 from tidegate.write.columns import Columns
+from tidegate.write.content import HASHES, hash_columns
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.kept import kept, pinned
 from tidegate.write.keys import check_keys, key_columns
+from tidegate.write.promises import promised
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import replace_table, starts_anew
-from tidegate.write.types import comparable, is_nested
 
 __all__ = ["replace_groups", "write_groups"]
 
-_SIDE, _NEW, _OLD, _H1, _H2 = (f"__tidegate_{name}" for name in ("side", "new", "old", "hash1", "hash2"))
+_CHANGES = "__tidegate_changes"
+_SIDE, _NEW, _OLD = (f"__tidegate_{name}" for name in ("side", "new", "old"))
+_H1, _H2 = HASHES
 
 
 def write_groups(request: WriteRequest, columns: Columns) -> WriteOutcome:
@@ -34,42 +41,58 @@ def write_groups(request: WriteRequest, columns: Columns) -> WriteOutcome:
         return replace_groups(request, drift, columns, keys, staging.quoted)
 
 
-def replace_groups(request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, source: str) -> WriteOutcome:
-    """Deletes come before inserts, so which groups differ is settled first, in a small table of its own."""
+def replace_groups(
+    request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, source: str, within: str | None = None
+) -> WriteOutcome:
+    """Deletes come before inserts, so which groups differ is settled first.
+
+    `within`: a relation of the only keys that count; those of them that are not in the source are gone.
+    """
     batch = f"(SELECT {aligned(drift.columns, columns)} FROM {source})"
     compared = Columns(tuple(column for column in drift.columns if column.name in columns))
-    with held(request, _changes_sql(request, compared, keys, batch), "changes") as changes:
-        metadata = request.lake.table(changes)
-        if metadata is None or metadata.total_records == 0:
-            return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
+    with _settled(request, _changes_sql(request, compared, keys, batch, within), within) as changes:
         row = request.session.sql(
             f"SELECT CAST(sum({_NEW}) AS bigint) AS inserted, CAST(sum({_OLD}) AS bigint) AS deleted,"
-            f" count_if({_NEW} = 0) AS gone FROM {changes.quoted}"
+            f" count_if({_NEW} = 0) AS gone FROM {changes}"
         ).collect()[0]
-        if row["gone"] and not request.allow_deletes:
+        if row["inserted"] is None:
+            return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
+        if row["gone"] and not request.allow_deletes and request.settings.strategy is not Strategy.FULL_REFRESH:
             refuse_mass_delete(request, row["gone"], _group_count(request, keys))
-        concerned = f"EXISTS (SELECT 1 FROM {changes.quoted} __c WHERE {null_safe_join('__c', '__r', keys.names)})"
-        if row["deleted"]:
-            request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
-        if row["inserted"]:
-            request.session.sql(
-                f"INSERT INTO {request.table.quoted} ({drift.columns.sql()})"
-                f" SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
-            )
+        concerned = f"EXISTS (SELECT 1 FROM {changes} __c WHERE {null_safe_join('__c', '__r', keys.names)})"
+        with promised(request.session, keys.names):
+            if row["deleted"]:
+                request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
+            if row["inserted"]:
+                request.session.sql(
+                    f"INSERT INTO {request.table.quoted} ({drift.columns.sql()})"
+                    f" SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
+                )
     return WriteOutcome(row["inserted"], row["deleted"], True, drift.changes, dropped_columns=drift.dropped_columns)
 
 
-def _changes_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: str) -> str:
+@contextlib.contextmanager
+def _settled(request: WriteRequest, query: str, within: str | None) -> Iterator[str]:
+    """The groups that differ; few where they are of touched keys, so that memory does."""
+    if within is None:
+        with held(request, query, "changes") as changes:
+            yield changes.quoted
+        return
+    with kept(request.session, query, _CHANGES) as view:
+        yield view
+
+
+def _changes_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: str, within: str | None) -> str:
     """The groups whose rows differ, from one aggregate over both sides.
 
     Rows of the batch count up and rows of the table count down, so equal groups come to zero in the number of rows
     and in two independent hashes of 64 bits, in whatever order the rows are. Sums are of 32-bit halves: no overflow.
     """
-    table = f"{request.table.quoted} __r"
-    if not request.complete:
-        table += f" WHERE EXISTS (SELECT 1 FROM {batch} __b WHERE {null_safe_join('__b', '__r', keys.names)})"
-    encoded = [part for column in columns for part in _encoded(column.quoted, column.type)]
-    hashes = f"xxhash64({', '.join(encoded)}) AS {_H1}, xxhash64('tidegate', {', '.join(reversed(encoded))}) AS {_H2}"
+    table = f"{request.table.quoted if within is None else pinned(request)} __r"
+    only = batch if within is None and not request.complete else within
+    if only is not None:
+        table += f" WHERE EXISTS (SELECT 1 FROM {only} __b WHERE {null_safe_join('__b', '__r', keys.names)})"
+    hashes = ", ".join(hash_columns(columns))
     return (
         f"SELECT {keys.sql()}, count_if({_SIDE} = 1) AS {_NEW}, count_if({_SIDE} = -1) AS {_OLD}"
         f" FROM (SELECT {keys.sql()}, 1 AS {_SIDE}, {hashes} FROM {batch}"
@@ -77,14 +100,6 @@ def _changes_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: 
         f" GROUP BY {keys.sql()} HAVING sum({_SIDE}) <> 0 OR bit_xor({_H1}) <> 0"
         f" OR sum({_SIDE} * shiftright({_H2}, 32)) <> 0 OR sum({_SIDE} * ({_H2} & 4294967295)) <> 0"
     )
-
-
-def _encoded(value: str, kind: object) -> tuple[str, str]:
-    """What is hashed of a value: Spark's hash passes over NULL and over the bounds of nested values."""
-    whole = comparable(value, kind)
-    if is_nested(kind):
-        whole = f"to_json(named_struct('v', {whole}), map('ignoreNullFields', 'false'))"
-    return f"{value} IS NULL", whole
 
 
 def _group_count(request: WriteRequest, keys: Columns) -> int:

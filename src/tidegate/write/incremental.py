@@ -7,6 +7,7 @@ from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows, match_keys
+from tidegate.write.promises import promised
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import any_of
 from tidegate.write.staging import RESULT, held
@@ -40,7 +41,8 @@ def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
 
 def _merge(request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, staging: str) -> WriteOutcome:
     before = standing(request)
-    request.session.sql(_merge_sql(request, drift.columns, columns, keys, staging))
+    with promised(request.session, keys.names):
+        request.session.sql(_merge_sql(request, drift.columns, columns, keys, staging))
     commit = commit_since(request, before)
     if commit is None:
         return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)

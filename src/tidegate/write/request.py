@@ -21,11 +21,13 @@ __all__ = ["DriftChange", "Touched", "WriteOutcome", "WriteRequest"]
 class Touched:
     """The result is of these keys only: what it lacks of them is gone, and of others it says nothing.
 
-    `view` names a relation of the session with the columns `region`, without duplicates.
+    `view` names a relation of the session with the columns `region`, without duplicates. `unique`: the result has at
+    most one row for each of them.
     """
 
     view: str
     region: tuple[str, ...]
+    unique: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,9 @@ class WriteRequest:
     `session` is the model's own child session, after USE <branch>: names leave out the catalog. `complete`: the result
     is the whole truth, so keys that are not in it are gone. `rebuild`: the table is made anew from the result.
     `interval`: for time_interval, the half-open range that the result replaces. `dropped_columns` maps a column that
-    the query no longer gives to the ISO time since when.
+    the query no longer gives to the ISO time since when. `has_readers`: some model reads the table, so it is worth
+    finding out that no row differs. `as_difference`: few rows are expected to differ, and only those are written;
+    `row_key` is what tells rows apart then, if the settings have no unique_key.
     """
 
     session: SparkSession
@@ -51,6 +55,9 @@ class WriteRequest:
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
     dropped_column_grace: timedelta = timedelta(days=7)
     touched: Touched | None = None
+    has_readers: bool = True
+    as_difference: bool = False
+    row_key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,10 @@ class DriftChange:
 
 @dataclass(frozen=True, slots=True)
 class WriteOutcome:
-    """`changed` False: not one row differs, and the branch's pointer is where it was."""
+    """`changed` False: not one row differs, and the branch's pointer is where it was.
+
+    `properties` are for the table, to be set with its progress.
+    """
 
     rows_written: int
     rows_deleted: int
@@ -74,3 +84,4 @@ class WriteOutcome:
     drift: tuple[DriftChange, ...] = ()
     warnings: tuple[str, ...] = ()
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from tidegate.lake.port import PointerKind
 from tidegate.names import TableName
 from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import existing_rows
+from tidegate.write.content import WatchedQuery
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import literal, unquote
 from tidegate.write.types import holds_type
@@ -47,9 +48,16 @@ def starts_anew(request: WriteRequest) -> bool:
 
 
 def replace_table(
-    request: WriteRequest, query: str, columns: Columns, default_partitions: tuple[PartitionField, ...] = ()
+    request: WriteRequest,
+    query: str,
+    columns: Columns,
+    default_partitions: tuple[PartitionField, ...] = (),
+    watched: WatchedQuery | None = None,
 ) -> int:
-    """CREATE OR REPLACE from a query, in one commit; gives the number of rows. `columns` are the query's."""
+    """CREATE OR REPLACE from a query, in one commit; gives the number of rows. `columns` are the query's.
+
+    `watched` learns the content of what is written.
+    """
     refuse_untyped(request.table, columns)
     partitions = _partitions(request, columns) or default_partitions
     order = [_sort_term(request, columns, term) for term in request.settings.sorted_by]
@@ -66,6 +74,8 @@ def replace_table(
             properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
     if properties:
         clauses += f" TBLPROPERTIES ({', '.join(f'{literal(k)} = {literal(v)}' for k, v in properties.items())})"
+    if watched is not None:
+        query = watched.sql(query)
     request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {query}")
     if order:
         request.session.sql(f"ALTER TABLE {target} WRITE ORDERED BY {', '.join(order)}")

@@ -1,0 +1,157 @@
+"""What rows a relation holds, in whatever order, as a number that two relations share only if their rows are the same.
+
+Each row gives two independent hashes of 64 bits, which are summed: duplicates count, order does not. The sums can be
+taken while rows are written, so that nothing is read for them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tidegate.lake.metadata import TableMetadata
+from tidegate.write.columns import Columns
+from tidegate.write.types import comparable, is_nested
+
+if TYPE_CHECKING:
+    from pyspark.sql import Observation, Row, SparkSession
+
+__all__ = [
+    "CONTENT_PROPERTY",
+    "HASHES",
+    "Content",
+    "WatchedQuery",
+    "content_of",
+    "content_property",
+    "hash_columns",
+    "recorded_content",
+]
+
+CONTENT_PROPERTY = "tidegate.content"
+
+_VIEW = "__tidegate_watched"
+HASHES = ("__tidegate_hash1", "__tidegate_hash2")
+_COLUMNS_PER_MASK = 60
+_PATIENCE_SECONDS = 10.0
+_EXACT_JSON = (
+    "map('ignoreNullFields', 'false', 'dateFormat', 'G yyyy-MM-dd',"
+    " 'timestampFormat', 'G yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'G yyyy-MM-dd HH:mm:ss.SSSSSS')"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    rows: int
+    first: int = 0
+    second: int = 0
+
+
+class WatchedQuery:
+    """A query whose content is learnt while somebody else runs it."""
+
+    def __init__(self, session: SparkSession, columns: Columns) -> None:
+        self._session = session
+        self._columns = columns
+        self._observation: Observation | None = None
+
+    def sql(self, query: str) -> str:
+        """The query to run in place of `query`, once: what samples it first, as a sort above it does, counts twice."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as f
+
+        self._observation = Observation()
+        hashed = self._session.sql(query).select("*", *map(f.expr, hash_columns(self._columns)))
+        watched = hashed.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in _sums().items()))
+        watched.drop(*HASHES).createOrReplaceTempView(_VIEW)
+        return f"SELECT * FROM {_VIEW}"
+
+    def content(self, rows: int) -> Content | None:
+        """None where it was not learnt: a part of the query that ran again was counted again, so `rows` must agree."""
+        found = self._told()
+        self._session.catalog.dropTempView(_VIEW)
+        content = _content(found) if found else None
+        return content if content is not None and content.rows == rows else None
+
+    def _told(self) -> Mapping[str, Any] | None:
+        """Spark tells it some time after the query has ended, and does not say when it never will."""
+        told: list[Mapping[str, Any]] = []
+        observation = self._observation
+
+        def ask() -> None:
+            try:
+                if observation is not None:
+                    told.append(observation.get)
+            except Exception:  # a kind of session that cannot tell; there is another way to the same number
+                return
+
+        asking = threading.Thread(target=ask, name="content", daemon=True)
+        asking.start()
+        asking.join(_PATIENCE_SECONDS)
+        return told[0] if told else None
+
+
+def content_of(session: SparkSession, relation: str, columns: Columns) -> Content:
+    """One scan of a table or of a query in parentheses."""
+    sums = ", ".join(f"{sql} AS {name}" for name, sql in _sums().items())
+    row: Row = session.sql(f"SELECT {sums} FROM (SELECT {', '.join(hash_columns(columns))} FROM {relation})").collect()[
+        0
+    ]
+    return _content(row.asDict())
+
+
+def content_property(content: Content, metadata: TableMetadata) -> dict[str, str]:
+    """The table property that says it; it names the snapshot it is about, so a later one makes it void."""
+    change = metadata.last_change
+    value = {"snapshot": change.id if change else None, **asdict(content)}
+    return {CONTENT_PROPERTY: json.dumps(value, separators=(",", ":"), sort_keys=True)}
+
+
+def recorded_content(metadata: TableMetadata) -> Content | None:
+    change = metadata.last_change
+    if change is None:
+        return Content(0)
+    try:
+        value = json.loads(metadata.properties.get(CONTENT_PROPERTY, "null"))
+        return Content(value["rows"], value["first"], value["second"]) if value["snapshot"] == change.id else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def hash_columns(columns: Columns) -> tuple[str, str]:
+    """Spark's hash passes over NULL and the bounds of nested values: NULLs go in as bits, nested values as text."""
+    values = [_hashable(column.quoted, column.type) for column in columns]
+    parts = [*_masks(columns), *values]
+    return (
+        f"xxhash64({', '.join(parts)}) AS {HASHES[0]}",
+        f"xxhash64('tidegate', {', '.join(reversed(parts))}) AS {HASHES[1]}",
+    )
+
+
+def _masks(columns: Columns) -> list[str]:
+    quoted = [column.quoted for column in columns]
+    groups = [quoted[at : at + _COLUMNS_PER_MASK] for at in range(0, len(quoted), _COLUMNS_PER_MASK)]
+    return [
+        "(" + " | ".join(f"IF({name} IS NULL, {1 << bit}L, 0L)" for bit, name in enumerate(group)) + ")"
+        for group in groups
+    ]
+
+
+def _hashable(value: str, kind: object) -> str:
+    whole = comparable(value, kind)
+    return f"to_json(named_struct('v', {whole}), {_EXACT_JSON})" if is_nested(kind) else whole
+
+
+def _sums() -> dict[str, str]:
+    """Of halves of 32 bits, which cannot overflow."""
+    one, two = HASHES
+    sums = {"high1": f"shiftright({one}, 32)", "low1": f"{one} & 4294967295"}
+    sums |= {"high2": f"shiftright({two}, 32)", "low2": f"{two} & 4294967295"}
+    return {"rows": "count(1)", **{name: f"coalesce(sum({half}), 0L)" for name, half in sums.items()}}
+
+
+def _content(sums: Mapping[str, Any]) -> Content:
+    first, second = ((int(sums[f"high{n}"]) * 2**32 + int(sums[f"low{n}"])) % 2**64 for n in (1, 2))
+    return Content(int(sums["rows"]), first, second)

@@ -1,0 +1,143 @@
+"""A whole result written as the rows in which it differs from the table, so that readers get a small delta of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.port import Pointer, PointerKind
+from tidegate.names import TableName
+from tidegate.write.columns import Columns
+from tidegate.write.content import HASHES, hash_columns
+from tidegate.write.request import WriteRequest
+from tidegate.write.sql import null_safe_join
+from tidegate.write.staging import held
+from tidegate.write.types import holds_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Difference", "write_difference"]
+
+_PROPERTY = "spark.sql.iceberg.snapshot-property.tidegate"
+_SIDE, _NEW, _OLD, _OP = (f"__tidegate_{name}" for name in ("side", "new", "old", "op"))
+_FEW = 10
+"""More than one row in so many, and the whole table is cheaper to write and to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    written: int
+    deleted: int
+
+
+def write_difference(request: WriteRequest, columns: Columns, before: TableMetadata) -> Difference | None:
+    """Call it when the table has become the result, and was `before`, of the same columns.
+
+    The rows that differ are put aside, the table is put back, and they are merged into it. None: the table is the
+    result still, because it has no key that tells its rows apart, or because too many of them differ.
+    """
+    keys = _keys(request, columns)
+    if keys is None or before.current is None:
+        return None
+    then = f"{request.table.quoted} VERSION AS OF {before.current.id}"
+    with held(request, _touched_sql(request, columns, keys, then), "changes") as touched:
+        found = request.session.sql(
+            f"SELECT count_if({_OLD} = 0) AS inserted, count_if({_NEW} = 0) AS deleted, count(*) AS touched,"
+            f" count_if({_NEW} > 1 OR {_OLD} > 1) AS repeated FROM {touched.quoted}"
+        ).collect()[0]
+        after = request.lake.table(request.table)
+        most = max(before.total_records, after.total_records if after else 0)
+        if found["repeated"] or found["touched"] == 0 or found["touched"] * _FEW > most:
+            return None
+        with held(request, _rows_sql(request, columns, keys, touched, then)) as rows:
+            only_updates = not found["inserted"] and not found["deleted"]
+            changed = _changed_columns(request, columns, keys, rows) if only_updates else None
+            request.lake.restore(request.table, Pointer(PointerKind.TABLE, before.location))
+            with _promised(request.session, keys, changed):
+                _merge(request, columns, keys, rows, found["inserted"], found["touched"] - found["inserted"])
+    return Difference(found["touched"] - found["deleted"], found["deleted"])
+
+
+def _keys(request: WriteRequest, columns: Columns) -> Columns | None:
+    found = [columns.get(name) for name in request.settings.unique_key or request.row_key]
+    keys = Columns(tuple(column for column in found if column is not None))
+    usable = len(keys) == len(found) > 0 and not any(holds_type(key.type, "map", "variant") for key in keys)
+    return keys if usable else None
+
+
+def _touched_sql(request: WriteRequest, columns: Columns, keys: Columns, then: str) -> str:
+    """Keys whose rows differ or are more than one: how many there are now and were then, from one narrow aggregate."""
+
+    def side(sign: int, relation: str) -> str:
+        return f"SELECT {keys.sql()}, {sign} AS {_SIDE}, {', '.join(hash_columns(columns))} FROM {relation}"
+
+    halves = [half for name in HASHES for half in (f"shiftright({name}, 32)", f"({name} & 4294967295)")]
+    differs = " OR ".join(f"sum({_SIDE} * {half}) <> 0" for half in halves)
+    return (
+        f"SELECT {keys.sql()}, count_if({_SIDE} = 1) AS {_NEW}, count_if({_SIDE} = -1) AS {_OLD}"
+        f" FROM ({side(1, request.table.quoted)} UNION ALL {side(-1, then)}) GROUP BY {keys.sql()}"
+        f" HAVING {_NEW} <> {_OLD} OR {differs} OR {_NEW} > 1 OR {_OLD} > 1"
+    )
+
+
+def _rows_sql(request: WriteRequest, columns: Columns, keys: Columns, touched: TableName, then: str) -> str:
+    """What is to be done, with the rows to do it with; `before` are updated rows as they were."""
+    same = null_safe_join("__r", "__c", keys.names)
+    now = f"IF(__c.{_OLD} = 0, 'insert', 'update') AS {_OP} FROM {request.table.quoted} __r"
+    was = f"IF(__c.{_NEW} = 0, 'delete', 'before') AS {_OP} FROM (SELECT * FROM {then}) __r"
+    return " UNION ALL ".join(
+        f"SELECT {columns.sql('__r')}, {side} JOIN {touched.quoted} __c ON {same}" for side in (now, was)
+    )
+
+
+def _changed_columns(request: WriteRequest, columns: Columns, keys: Columns, rows: TableName) -> Sequence[str]:
+    others = columns.without(keys.names)
+    differ = ", ".join(f"bool_or({column.differs('__n', '__o')}) AS c{at}" for at, column in enumerate(others))
+    row = request.session.sql(
+        f"SELECT {differ} FROM (SELECT * FROM {rows.quoted} WHERE {_OP} = 'update') __n"
+        f" JOIN (SELECT * FROM {rows.quoted} WHERE {_OP} = 'before') __o ON {null_safe_join('__o', '__n', keys.names)}"
+    ).collect()[0]
+    return [column.name for at, column in enumerate(others) if row[f"c{at}"]]
+
+
+def _merge(
+    request: WriteRequest, columns: Columns, keys: Columns, rows: TableName, inserted: int, matched: int
+) -> None:
+    """A MERGE that also inserts would have to shuffle the whole table; the rows to insert are known to be new."""
+    others = columns.without(keys.names)
+    clauses = [f"WHEN MATCHED AND __s.{_OP} = 'delete' THEN DELETE"]
+    if len(others):
+        assignments = ", ".join(f"__t.{column.quoted} = __s.{column.quoted}" for column in others)
+        clauses.append(f"WHEN MATCHED THEN UPDATE SET {assignments}")
+    source = f"(SELECT * FROM {rows.quoted} WHERE {_OP} IN ('update', 'delete'))"
+    if matched:
+        request.session.sql(
+            f"MERGE INTO {request.table.quoted} __t USING {source} __s"
+            f" ON {null_safe_join('__t', '__s', keys.names)} {' '.join(clauses)}"
+        )
+    if inserted:
+        request.session.sql(
+            f"INSERT INTO {request.table.quoted} ({columns.sql()})"
+            f" SELECT {columns.sql()} FROM {rows.quoted} WHERE {_OP} = 'insert'"
+        )
+
+
+@contextlib.contextmanager
+def _promised(session: SparkSession, keys: Columns, changed: Sequence[str] | None) -> Iterator[None]:
+    """What commits say of themselves: a row keeps its key, and (where rows were only updated) which columns differ."""
+    said = {f"{_PROPERTY}.row-key": json.dumps(keys.names)}
+    if changed is not None:
+        said[f"{_PROPERTY}.changed-columns"] = json.dumps(changed)
+    try:
+        for name, value in said.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
+            for name in said:
+                session.conf.unset(name)

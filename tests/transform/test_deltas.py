@@ -1,0 +1,232 @@
+"""Whatever happened to a table since, the images of it are the rows that row lineage says they are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tidegate.lake.changes import TableChange, change_since
+from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, Image, ImageRead
+from tidegate.transform.deltas import bind_images, touched_keys
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+_NUMBERS = count()
+_ROWS = "SELECT CAST(id AS int) AS id, CAST(id % 3 AS int) AS kind, concat('n', id) AS name FROM range(0, 20, 1, 2)"
+
+
+@dataclass
+class Lake:
+    session: SparkSession
+    view: BranchView
+
+    def make(self, query: str = _ROWS, clauses: str = "") -> Story:
+        table = TableName("shop", "silver", f"t{next(_NUMBERS)}")
+        self.view.create_namespace(table)
+        self.session.sql(f"CREATE TABLE {table.quoted} USING iceberg {clauses} AS {query}")
+        return Story(self, table, self.metadata(table))
+
+    def metadata(self, table: TableName) -> TableMetadata:
+        metadata = self.view.table(table)
+        assert metadata is not None
+        return metadata
+
+
+@dataclass
+class Story:
+    lake: Lake
+    table: TableName
+    then: TableMetadata
+
+    def do(self, *statements: str) -> Story:
+        for statement in statements:
+            catalog = self.lake.session.catalog.currentCatalog()
+            name = f"shop.silver.{self.table.name}"
+            self.lake.session.sql(statement.format(t=self.table.quoted, name=name, catalog=catalog))
+        return self
+
+    @property
+    def change(self) -> TableChange:
+        change = change_since(self.lake.metadata(self.table), self.then.table_input(used=["id"]))
+        assert isinstance(change, TableChange)
+        return change
+
+    def image(self, image: Image, columns: str = "*") -> Counter[tuple[Any, ...]]:
+        read = ImageRead("__image", self.table, image)
+        with bind_images(self.lake.session, self.lake.view, (read,), {self.table: self.change}):
+            return self.rows(f"SELECT {columns} FROM __image")
+
+    def plan(self, image: Image) -> str:
+        read = ImageRead("__image", self.table, image)
+        with bind_images(self.lake.session, self.lake.view, (read,), {self.table: self.change}):
+            text: str = self.lake.session.sql("EXPLAIN SELECT id FROM __image").collect()[0][0]
+        return text
+
+    def rows(self, query: str) -> Counter[tuple[Any, ...]]:
+        return Counter(tuple(row) for row in self.lake.session.sql(query).collect())
+
+    def wanted(self, image: Image, columns: str = "id, kind, name") -> Counter[tuple[Any, ...]]:
+        """By row lineage alone, with all rows on this side of the wire."""
+        hidden = f"SELECT _row_id, _last_updated_sequence_number, {columns} FROM {self.table.quoted}"
+        assert self.then.current is not None
+        now = {row[0]: (row[1], tuple(row[2:])) for row in self.lake.session.sql(hidden).collect()}
+        then_rows = self.lake.session.sql(f"{hidden} VERSION AS OF {self.then.current.id}").collect()
+        then = {row[0]: tuple(row[2:]) for row in then_rows}
+        number = self.then.current.sequence_number
+        newer = {row_id for row_id, (sequence, _) in now.items() if sequence > number}
+        match image:
+            case Image.AFTER:
+                return Counter(now[row_id][1] for row_id in newer)
+            case Image.BEFORE:
+                return Counter(row for row_id, row in then.items() if row_id in newer or row_id not in now)
+            case Image.THEN:
+                return Counter(then.values())
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    from tidegate.spark.session import child_session
+
+    folder = tmp_path_factory.mktemp("lake with 100% odd #names")
+    catalog = EmbeddedCatalog(folder / "catalog.db", folder / "warehouse")
+    catalog.create_branch("run-1")
+    session = child_session(spark, catalog.spark_conf("run-1"), catalog.spark_catalog("run-1"))
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    return Lake(session, BranchView(catalog, "run-1"))
+
+
+_MERGE = (
+    "MERGE INTO {t} t USING (SELECT CAST(id AS int) AS id, 'new' AS name FROM range(15, 25)) s ON t.id = s.id"
+    " WHEN MATCHED THEN UPDATE SET t.name = s.name"
+    " WHEN NOT MATCHED THEN INSERT (id, kind, name) VALUES (s.id, 7, s.name)"
+)
+_COMPACT = "CALL `{catalog}`.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
+
+HISTORIES = {
+    "rows inserted": ["INSERT INTO {t} VALUES (100, 1, 'x'), (101, NULL, NULL)"],
+    "rows updated": ["UPDATE {t} SET name = 'u' WHERE id IN (3, 4, 15)"],
+    "keys updated": ["UPDATE {t} SET id = id + 1000 WHERE kind = 1"],
+    "rows deleted": ["DELETE FROM {t} WHERE id IN (1, 2, 19)"],
+    "a whole file deleted": ["DELETE FROM {t} WHERE id < 10"],
+    "everything deleted": ["DELETE FROM {t} WHERE true"],
+    "everything updated": ["UPDATE {t} SET kind = kind + 1"],
+    "merged": [_MERGE],
+    "merged and deleted": [_MERGE, "DELETE FROM {t} WHERE id IN (5, 18)"],
+    "the same rows updated twice": ["UPDATE {t} SET name = 'a' WHERE id < 5", "UPDATE {t} SET name = 'b' WHERE id < 3"],
+    "new rows deleted again": ["INSERT INTO {t} VALUES (100, 1, 'x'), (101, 1, 'y')", "DELETE FROM {t} WHERE id = 100"],
+    "updated, then compacted": [_MERGE, _COMPACT],
+    "compacted, then updated": [_COMPACT, _MERGE],
+    "compacted between deletes": ["DELETE FROM {t} WHERE id = 1", _COMPACT, "DELETE FROM {t} WHERE id = 2"],
+    "overwritten": ["INSERT OVERWRITE {t} SELECT * FROM {t} WHERE id > 2"],
+    "copied on write": [
+        "ALTER TABLE {t} SET TBLPROPERTIES ('write.update.mode' = 'copy-on-write')",
+        "ALTER TABLE {t} SET TBLPROPERTIES ('write.delete.mode' = 'copy-on-write')",
+        "UPDATE {t} SET name = 'u' WHERE id IN (3, 4)",
+        "DELETE FROM {t} WHERE id = 7",
+    ],
+    "a column added": ["ALTER TABLE {t} ADD COLUMN more int", "UPDATE {t} SET name = 'u', more = 1 WHERE id = 3"],
+    "a column added after the update": [
+        "UPDATE {t} SET name = 'u' WHERE id = 3",
+        "ALTER TABLE {t} ADD COLUMN more int",
+    ],
+}
+
+
+@pytest.mark.parametrize("statements", HISTORIES.values(), ids=HISTORIES)
+def test_images_are_what_row_lineage_says(lake: Lake, statements: list[str]) -> None:
+    story = lake.make().do(*statements)
+    for image in Image:
+        assert story.image(image, "id, kind, name") == story.wanted(image), image
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "id, NULL AS kind, 'a''b' AS name",
+        "id, struct(id AS a, array(id) AS b) AS kind, map('k', id) AS name",
+        "id, CAST(id AS decimal(20, 2)) AS kind, CAST('2024-02-03 04:05:06' AS timestamp_ntz) AS name",
+        "id, CAST(id AS decimal(4, 1)) AS kind, date'0001-01-01' AS name",
+        "id, CAST(NULL AS boolean) AS kind, timestamp'1900-01-01 00:00:00' AS name",
+        "id, CAST('NaN' AS double) AS kind, CAST('xyz' AS binary) AS name",
+    ],
+)
+def test_values_of_every_type_arrive(lake: Lake, columns: str) -> None:
+    typed = columns.replace("NULL AS kind", "CAST(NULL AS int) AS kind")
+    story = lake.make(f"SELECT {typed} FROM (SELECT CAST(id AS int) AS id FROM range(6))")
+    story.do("UPDATE {t} SET id = id + 10 WHERE id > 3")
+    text = "id, to_json(struct(kind)), to_json(struct(name))"
+    for image in Image:
+        assert story.image(image, text) == story.wanted(image, text), image
+
+
+def test_partitioned_tables_and_odd_names_are_read_too(lake: Lake) -> None:
+    query = "SELECT CAST(id AS int) AS id, concat('a b/', id % 2) AS `the kind`, 'x' AS `né`"
+    story = lake.make(f"{query} FROM range(10)", "PARTITIONED BY (`the kind`)")
+    story.do("UPDATE {t} SET `né` = 'y' WHERE id = 3", "DELETE FROM {t} WHERE id = 4")
+    columns = "id, `the kind`, `né`"
+    for image in Image:
+        assert story.image(image, columns) == story.wanted(image, columns), image
+    plain = lake.make(clauses="PARTITIONED BY (kind)").do("UPDATE {t} SET kind = 5 WHERE id = 3")
+    assert plain.image(Image.AFTER) == plain.wanted(Image.AFTER)
+    assert "BatchScan" not in plain.plan(Image.AFTER)
+
+
+def test_only_new_files_are_read_where_that_is_safe(lake: Lake) -> None:
+    for statements in (["INSERT INTO {t} VALUES (1, 1, 'x')"], [_MERGE], [_MERGE, "DELETE FROM {t} WHERE id = 3"]):
+        plan = lake.make().do(*statements).plan(Image.AFTER)
+        assert "FileScan parquet" in plan
+        assert "BatchScan" not in plan
+    for statements in ([_COMPACT, _MERGE], [_MERGE, "ALTER TABLE {t} RENAME COLUMN name TO title"]):
+        assert "FileScan parquet" not in lake.make().do(*statements).plan(Image.AFTER)
+
+
+def test_only_the_columns_that_are_asked_for_are_read(lake: Lake) -> None:
+    story = lake.make().do(_MERGE)
+    for image in Image:
+        plan = story.plan(image)
+        assert re.search(r"\bid[#:]", plan)
+        assert not re.search(r"\bname[#:]", plan), image
+
+
+def test_views_are_gone_afterwards_also_when_something_breaks(lake: Lake) -> None:
+    story = lake.make().do(_MERGE)
+    reads = (ImageRead("__a", story.table, Image.AFTER), ImageRead("__b", story.table, Image.BEFORE))
+    found: list[bool] = []
+
+    def break_inside() -> None:
+        with bind_images(lake.session, lake.view, reads, {story.table: story.change}):
+            found.extend(lake.session.catalog.tableExists(read.name) for read in reads)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        break_inside()
+    assert found == [True, True]
+    assert not any(lake.session.catalog.tableExists(read.name) for read in reads)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("SELECT * FROM VALUES (1), (1), (2) AS t(k)", (2, False)),
+        ("SELECT * FROM VALUES (1), (NULL), (NULL) AS t(k)", (2, True)),
+        ("SELECT 1 AS k WHERE false", (0, False)),
+    ],
+)
+def test_touched_keys_are_counted_once_each(lake: Lake, query: str, found: tuple[int, bool]) -> None:
+    with touched_keys(lake.session, DeltaQuery(("k",), True, query, "")) as touched:
+        assert (touched.rows, touched.nulls) == found
+        assert (touched.keys.view, touched.keys.region) == (TOUCHED, ("k",))
+        assert lake.session.table(TOUCHED).count() == found[0]
+    assert not lake.session.catalog.tableExists(TOUCHED)
