@@ -66,7 +66,7 @@ docs: $(VENV)/.package ## write docs/diagnostics.md anew from what the compiler 
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.registry import markdown; \
 	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
 
-bench: setup ## measure against a plain PySpark script and dbt parse; writes docs/benchmarks.md
+bench: setup ## measure against a plain PySpark script and dbt; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks
 
 prove: ## clone the repository and run demo and test on the clone, then again without network

@@ -1,4 +1,4 @@
-"""`make bench`: what a run and a compile cost, against a plain script and against dbt; writes docs/benchmarks.md."""
+"""`make bench`: what runs and compiling cost, against a plain script and against dbt; writes docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -9,37 +9,42 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.compiling import SIZES, measure_compiling, targets
-from benchmarks.report import TARGET, compile_section, memory_section, page, time_section
+from benchmarks.idle import idle_targets, measure_idle
+from benchmarks.report import TARGET, compile_section, idle_section, memory_section, page, time_section
 from benchmarks.running import measure_memory, measure_time
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
+PARTS = ("compile", "idle", "run")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "--only", choices=("run", "compile"), help="measure one part; the page keeps the other as it was"
-    )
+    parser.add_argument("--only", choices=PARTS, help="measure one part; the page keeps the others as they were")
     parser.add_argument("--rounds", type=int, default=3, help="measured rounds (default 3)")
     parser.add_argument("--rows", type=int, default=TIME_ROWS, help="run: rows of the source (default 1,000,000)")
     parser.add_argument("--no-memory", action="store_true", help="run: leave the memory part out")
     parser.add_argument("--models", type=int, nargs="+", default=SIZES, help="compile: sizes (default 1000 10000)")
-    parser.add_argument("--no-dbt", action="store_true", help="compile: leave dbt out")
+    parser.add_argument("--no-dbt", action="store_true", help="compile, idle: leave dbt out")
     parser.add_argument(
-        "--limit", type=float, default=900, help="compile: seconds that one call may take (default 900)"
+        "--limit", type=float, default=900, help="compile, idle: seconds that one call may take (default 900)"
     )
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
+    parts = PARTS if options.only is None else (options.only,)
     sections, missed = [], []
     with tempfile.TemporaryDirectory(prefix="tidegate-bench-") as folder:
         work = Path(folder)
-        if options.only != "run":
+        if "compile" in parts:
             measured = measure_compiling(work, options.models, options.rounds, options.limit, not options.no_dbt)
             sections.append(compile_section(measured, options.rounds))
             missed += [target.about for target in targets(measured) if not target.met]
-        if options.only != "compile":
+        if "idle" in parts:
+            idle = measure_idle(work, options.rounds, options.limit, not options.no_dbt)
+            sections.append(idle_section(idle))
+            missed += [target.about for target in idle_targets(idle) if not target.met]
+        if "run" in parts:
             plain, tidegate = measure_time(work, options.rows, options.rounds)
             sections.append(time_section(options.rows, plain, tidegate))
             if statistics.median(tidegate) > TARGET * statistics.median(plain):

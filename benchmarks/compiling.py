@@ -142,7 +142,7 @@ def _tidegate(folder: Path, changed: str) -> Project:
 def _dbt(folder: Path, changed: str) -> Project:
     project = folder / "dbt"
     kept = (project / "target", project / "logs")
-    return Project("dbt", project, project / changed, dbt_command(), dbt_environment(project), kept)
+    return Project("dbt", project, project / changed, dbt_command("parse"), dbt_environment(project), kept)
 
 
 def _median(usages: Sequence[Usage]) -> Usage:

@@ -20,13 +20,13 @@ _FINISHED = ".installed"
 _INSTALL_SECONDS = 900
 
 
-def dbt_command() -> list[str]:
-    """`dbt parse` of the environment for these requirements and this Python; it is made if it is not there."""
+def dbt_command(command: str) -> list[str]:
+    """`dbt command` of the environment for these requirements and this Python; it is made if it is not there."""
     key = f"{sys.version_info.major}.{sys.version_info.minor}\n{REQUIREMENTS.read_text()}"
     folder = cache_folder() / "benchmarks" / f"dbt-{sha256(key.encode()).hexdigest()[:12]}"
     if not (folder / _FINISHED).exists():
         _install(folder)
-    return [str(folder / "bin" / "dbt"), "parse"]
+    return [str(folder / "bin" / "dbt"), command]
 
 
 def dbt_environment(project: Path) -> Mapping[str, str]:

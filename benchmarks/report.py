@@ -6,15 +6,17 @@ import os
 import platform
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from benchmarks.compiling import Case, Measured, Side, Step, targets
+from benchmarks.compiling import Case, Measured, Side, Step, Target, targets
 from benchmarks.dbt import dbt_version
+from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
 from benchmarks.statements import STATEMENTS
+from benchmarks.usage import Usage
 
-__all__ = ["TARGET", "compile_section", "memory_section", "page", "time_section"]
+__all__ = ["TARGET", "compile_section", "idle_section", "memory_section", "page", "time_section"]
 
 TARGET = 1.05
 
@@ -24,7 +26,7 @@ _HEAD = """\
 Written by `make bench`; run it to have the numbers of your machine.
 """
 
-_ORDER = ("Compiling", "Time", "Memory")
+_ORDER = ("Compiling", "Nothing to do", "Time", "Memory")
 
 _COMPILING = """\
 ## Compiling
@@ -42,6 +44,24 @@ all processes together, memory the most that they held at one moment.
 | models | | tidegate (s) | CPU (s) | MiB | dbt (s) | CPU (s) | MiB | tidegate / dbt |
 |---:|---|---:|---:|---:|---:|---:|---:|---:|
 {rows}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_IDLE = """\
+## Nothing to do
+
+{measured_with}
+
+{count} models of the same generated kind, built once before and with nothing changed since: `tidegate run`, which finds
+from the lake's metadata that every table is up to date, and `dbt run` over the same SQL, which builds all of them
+again, in a Spark session of its own process. Each is a fresh process, from command to end; the two sides take turns.
+
+| round | tidegate (s) | CPU (s) | MiB | dbt (s) | CPU (s) | MiB |
+|---:|---:|---:|---:|---:|---:|---:|
+{rounds}
 
 | | measured | target | |
 |---|---:|---:|---|
@@ -95,11 +115,21 @@ def compile_section(measured: Measured, rounds: int) -> str:
         measured_with=_measured_with(dbt_version()),
         rounds=f"{rounds} rounds" if rounds > 1 else "one round",
         rows="\n".join(_compile_row(measured, models, step) for models, step in cases),
-        targets="\n".join(
-            f"| {target.about} | {target.value:.2f}{target.unit} | at most {target.limit:g}{target.unit} "
-            f"| {'met' if target.met else '**missed**'} |"
-            for target in targets(measured)
-        ),
+        targets=_target_rows(targets(measured)),
+    )
+
+
+def idle_section(measured: Idle) -> str:
+    sides: tuple[Side, ...] = ("tidegate", "dbt")
+    rounds = [
+        " | ".join([str(number), *(_cells(measured[side][number - 1] if side in measured else None) for side in sides)])
+        for number in range(1, len(measured["tidegate"]) + 1)
+    ]
+    return _IDLE.format(
+        measured_with=_measured_with(f"{_spark()}, {dbt_version()}"),
+        count=IDLE_MODELS,
+        rounds="\n".join(f"| {row} |" for row in rounds),
+        targets=_target_rows(idle_targets(measured)),
     )
 
 
@@ -125,10 +155,21 @@ def memory_section(memory: Mapping[int, float]) -> str:
 def _compile_row(measured: Measured, models: int, step: Step) -> str:
     sides: tuple[Side, ...] = ("tidegate", "dbt")
     usages = [measured.get(Case(models, step, side)) for side in sides]
-    cells = [f"{u.seconds:.2f} | {u.cpu:.2f} | {u.mib:.0f}" if u else "– | – | –" for u in usages]
     ours, theirs = usages
     ratio = f"{ours.seconds / theirs.seconds:.3f}" if ours and theirs else "–"
-    return f"| {models:,} | {step} | {' | '.join(cells)} | {ratio} |"
+    return f"| {models:,} | {step} | {' | '.join(map(_cells, usages))} | {ratio} |"
+
+
+def _cells(usage: Usage | None) -> str:
+    return f"{usage.seconds:.2f} | {usage.cpu:.2f} | {usage.mib:.0f}" if usage else "– | – | –"
+
+
+def _target_rows(found: Iterable[Target]) -> str:
+    return "\n".join(
+        f"| {target.about} | {target.value:.2f}{target.unit} | at most {target.limit:g}{target.unit} "
+        f"| {'met' if target.met else '**missed**'} |"
+        for target in found
+    )
 
 
 def _title(section: str) -> str:

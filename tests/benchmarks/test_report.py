@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.compiling import Case, targets
-from benchmarks.report import compile_section, page
+from benchmarks.idle import idle_targets
+from benchmarks.report import compile_section, idle_section, page
 from benchmarks.usage import Usage
 
 MEASURED = {
@@ -40,3 +41,12 @@ def test_only_what_was_missed_is_called_missed() -> None:
 def test_without_dbt_nothing_is_compared_with_it() -> None:
     own = {case: usage for case, usage in MEASURED.items() if case.side == "tidegate"}
     assert not [target.about for target in targets(own) if "dbt" in target.about]
+
+
+def test_a_run_with_nothing_to_do_is_held_to_its_time_and_to_dbt() -> None:
+    quick, slow, dbt = Usage(0.9, 0.9, 90), Usage(1.6, 1.5, 90), Usage(12, 20, 900)
+    assert all(target.met for target in idle_targets({"tidegate": [quick, slow, quick], "dbt": [dbt] * 3}))
+    assert [target.met for target in idle_targets({"tidegate": [slow], "dbt": [dbt]})] == [False, False]
+    assert len(idle_targets({"tidegate": [quick]})) == 1
+    assert "| 1 | 1.60 | 1.50 | 90 | 12.00 | 20.00 | 900 |" in idle_section({"tidegate": [slow], "dbt": [dbt]})
+    assert "| 1 | 1.60 | 1.50 | 90 | – | – | – |" in idle_section({"tidegate": [slow]})

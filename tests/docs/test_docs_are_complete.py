@@ -71,7 +71,7 @@ def test_spelling_of_a_strategy_is_documented(spelling: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [field.name for field in dataclasses.fields(QualityTest) if field.name not in ("name", "path", "source")]
+    "key", [field.name for field in dataclasses.fields(QualityTest) if field.name not in ("name", "file", "source")]
 )
 def test_annotation_of_a_quality_test_is_documented(key: str) -> None:
     assert f"`@{key}`" in CONFIGURATION

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder
+from tests.runs.conftest import ProjectFolder, run_types
 from tidegate.runs.faults import FAULT_POINTS
 from tidegate.state import open_reader
 
@@ -40,6 +40,7 @@ def test_killed_at_a_boundary_main_is_whole_and_the_next_run_succeeds(shop: Proj
     shop.model("silver.events", "SELECT id, n FROM bronze.events", merge_strategy="incremental", unique_key="id")
     shop.file("models/silver/events/tests/quality/t.sql", "SELECT * FROM {{ this }} WHERE n < 0")
     shop.model("gold.total", "SELECT sum(n) AS total FROM silver.events")
+    shop.model("gold.parts", "SELECT id % 2 AS part, sum(n) AS n FROM silver.events GROUP BY id % 2", deltas="always")
     shop.file("landing/events/a.csv", "id,n\n1,1\n2,2\n")
     assert shop.run().exit_code == 0
     before = shop.catalog.head()
@@ -50,11 +51,15 @@ def test_killed_at_a_boundary_main_is_whole_and_the_next_run_succeeds(shop: Proj
     assert process.returncode == -signal.SIGKILL, output
     if point in PUBLISHED:
         assert shop.rows("gold.total") == [(6,)]
+        assert shop.rows("gold.parts") == [(0, 2), (1, 4)]
     else:
         assert shop.catalog.head() == before
 
     shop.clock.set("2024-06-02T12:00:00")
-    assert shop.run().exit_code == 0
+    result = shop.run()
+    assert result.exit_code == 0
+    assert run_types(result)["gold.parts"] == ("skip" if point in PUBLISHED else "incremental")
+    assert shop.rows("gold.parts") == [(0, 2), (1, 4)]
     assert shop.rows("bronze.events") == [(1, 1), (2, 2), (3, 3)]
     assert shop.rows("gold.total") == [(6,)]
     left = [p.name for p in (shop.root / "landing/events").iterdir()]

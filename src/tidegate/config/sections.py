@@ -130,6 +130,7 @@ def read_run(section: Section) -> RunSection:
         isolation=section.choice("isolation", ("snapshot",), default.isolation),
         test_timeout=section.duration("test_timeout", default.test_timeout),
         dropped_column_grace=section.duration("dropped_column_grace", default.dropped_column_grace),
+        verify_every=section.integer("verify_every", None, least=1),
     )
     section.finish()
     return run

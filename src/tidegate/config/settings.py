@@ -58,7 +58,10 @@ class StateSection:
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
-    """`publish` is run, wave, model or all; `concurrency` None means one model per core of a local master, else 4."""
+    """`publish` is run, wave, model or all; `concurrency` None means one model per core of a local master, else 4.
+
+    `verify_every`: the number of builds from changes after which a table is compared with a full build; None: never.
+    """
 
     publish: str = "run"
     concurrency: int | None = None
@@ -66,6 +69,7 @@ class RunSection:
     isolation: str = "snapshot"
     test_timeout: timedelta = timedelta(minutes=5)
     dropped_column_grace: timedelta = timedelta(days=7)
+    verify_every: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

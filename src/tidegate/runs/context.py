@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.view import BranchView
@@ -60,6 +60,7 @@ class RunContext:
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
     drivers: tuple[Path, ...] = ()
+    readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
 
     @property
     def lake(self) -> BranchView:

@@ -11,7 +11,10 @@ __all__ = ["RunOptions"]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """None means: what tidegate.toml says. `confirmed` allows `full_refresh` over tables that keep history."""
+    """None means: what tidegate.toml says. `confirmed` allows `full_refresh` over tables that keep history.
+
+    `verify`: each table built from changes is compared with a full build.
+    """
 
     select: tuple[str, ...] = ()
     full_refresh: bool = False
@@ -22,5 +25,6 @@ class RunOptions:
     no_publish: bool = False
     allow_deletes: bool = False
     confirmed: bool = False
+    verify: bool = False
     from_: datetime | None = None
     to: datetime | None = None

@@ -27,6 +27,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.plan import Plan, Wish, make_plan
+from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals
@@ -236,6 +237,7 @@ class _Run:
             vars=dict(self.options.vars),
             source_conf=source_conf,
             drivers=drivers,
+            readers=readers_of(compiled),
         )
         self.cancellation.orderly = True
         with self._branch(catalog), self._heart(catalog):

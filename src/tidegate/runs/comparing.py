@@ -1,0 +1,136 @@
+"""SQL that tells two states of a table apart, row by row: what came, what went, what changed and in which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegate.write.columns import Column, Columns
+from tidegate.write.sql import any_of, literal
+from tidegate.write.types import comparable, conversion, is_nested, join_types
+
+__all__ = ["AFTER", "BEFORE", "KIND", "Pair", "matched_rows", "pair_columns", "same_rows_changed"]
+
+KIND, BEFORE, AFTER = "__tidegate_kind", "__tidegate_before", "__tidegate_after"
+_COPY, _ID = "__tidegate_copy", "__tidegate_id"
+_ROUNDING = 1e-9
+"""Sums of floating numbers differ by as much when the same rows are added in another order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One column as rows had it before and have it after; None: it was not there yet, or is no more."""
+
+    before: Column | None
+    after: Column | None
+
+    @property
+    def name(self) -> str:
+        column = self.after or self.before
+        assert column is not None
+        return column.name
+
+    @property
+    def floating(self) -> bool:
+        return any(column is not None and column.type in ("float", "double") for column in (self.before, self.after))
+
+    def values(self, before: str | None, after: str | None) -> tuple[str, str]:
+        """The value on either side as SQL that `<=>` compares; `before` and `after` are the relations."""
+        if self.before is None or self.after is None:
+            then = self.before.comparable(before) if self.before else "NULL"
+            return then, self.after.comparable(after) if self.after else "NULL"
+        one, other = _in(before, self.before), _in(after, self.after)
+        if self.before.type == self.after.type:
+            return comparable(one, self.before.type), comparable(other, self.after.type)
+        joined = join_types(self.before.type, self.after.type)
+        if joined is None:
+            return _text(one, self.before.type), _text(other, self.after.type)
+        one, other = conversion(one, self.before.type, joined), conversion(other, self.after.type, joined)
+        return comparable(one, joined), comparable(other, joined)
+
+    def differs(self, before: str, after: str, loosely: bool = False) -> str:
+        one, other = self.values(before, after)
+        exactly = f"NOT ({one} <=> {other})"
+        if not loosely or not self.floating or self.before is None or self.after is None:
+            return exactly
+        near = f"abs({one} - {other}) <= {_ROUNDING}D * greatest(abs({one}), abs({other}))"
+        return f"({exactly} AND NOT coalesce({near}, false))"
+
+
+def pair_columns(before: Columns, after: Columns) -> tuple[Pair, ...]:
+    """By name; what is gone comes last."""
+    kept = [Pair(before.get(column.name), column) for column in after]
+    return (*kept, *(Pair(column, None) for column in before if column.name not in after))
+
+
+def same_rows_changed(before: str, after: str, pairs: Sequence[Pair]) -> str:
+    """Rows of both relations with the same `_row_id` whose values are not the same."""
+    compared = [pair for pair in pairs if pair.after is not None]
+    return (
+        f"SELECT 'updated' AS {KIND}, __b.{BEFORE}, __a.{AFTER}"
+        f" FROM (SELECT {_row(pairs, 'before')} AS {BEFORE}, _row_id AS {_ID} FROM {before}) __b"
+        f" JOIN (SELECT {_row(pairs, 'after')} AS {AFTER}, _row_id AS {_ID} FROM {after}) __a ON __b.{_ID} = __a.{_ID}"
+        f" WHERE {any_of(pair.differs(f'__b.{BEFORE}', f'__a.{AFTER}') for pair in compared)}"
+    )
+
+
+def matched_rows(
+    before: str | None, after: str | None, pairs: Sequence[Pair], keys: Sequence[Pair], loosely: bool = False
+) -> str:
+    """Rows of two relations matched by `keys`; those that are the same on both sides are left out.
+
+    Rows that share a key are matched in the order of their other values, so that as many copies of a row remain as one
+    side has more of. A relation that is None has no rows. `loosely`: floating numbers may differ by rounding.
+    """
+    if before is None:
+        nothing = f"CAST(NULL AS {_row_type(pairs)})"
+        return f"SELECT 'inserted' AS {KIND}, {nothing} AS {BEFORE}, {_row(pairs, 'after')} AS {AFTER} FROM {after}"
+    if after is None:
+        nothing = f"CAST(NULL AS {_row_type(pairs, 'after')})"
+        return f"SELECT 'deleted' AS {KIND}, {_row(pairs, 'before')} AS {BEFORE}, {nothing} AS {AFTER} FROM {before}"
+    common = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    others = [pair for pair in common if pair not in keys]
+    compared = [pair for pair in pairs if pair.after is not None and pair not in keys]
+    on = " AND ".join([f"__b.k{at} <=> __a.k{at}" for at in range(len(keys))] + [f"__b.{_COPY} = __a.{_COPY}"])
+    differs = any_of(pair.differs(f"__b.{BEFORE}", f"__a.{AFTER}", loosely) for pair in compared)
+    return (
+        f"SELECT CASE WHEN __b.{_COPY} IS NULL THEN 'inserted' WHEN __a.{_COPY} IS NULL THEN 'deleted'"
+        f" ELSE 'updated' END AS {KIND}, {BEFORE}, {AFTER}"
+        f" FROM ({_numbered(before, pairs, keys, others, 'before')}) __b"
+        f" FULL OUTER JOIN ({_numbered(after, pairs, keys, others, 'after')}) __a ON {on}"
+        f" WHERE __b.{_COPY} IS NULL OR __a.{_COPY} IS NULL OR {differs}"
+    )
+
+
+def _numbered(relation: str, pairs: Sequence[Pair], keys: Sequence[Pair], others: Sequence[Pair], side: str) -> str:
+    chosen = 0 if side == "before" else 1
+    values = [pair.values(None, None)[chosen] for pair in keys]
+    order = ", ".join(pair.values(None, None)[chosen] for pair in others) or "1"
+    named = ", ".join(f"{value} AS k{at}" for at, value in enumerate(values))
+    copy = f"row_number() OVER (PARTITION BY {', '.join(values) or '1'} ORDER BY {order}) AS {_COPY}"
+    row = f"{_row(pairs, side)} AS {BEFORE if side == 'before' else AFTER}"
+    return f"SELECT {', '.join(filter(None, [named, copy, row]))} FROM {relation}"
+
+
+def _row(pairs: Sequence[Pair], side: str) -> str:
+    columns = _side(pairs, side)
+    return f"named_struct({', '.join(f'{literal(column.name)}, {column.quoted}' for column in columns)})"
+
+
+def _row_type(pairs: Sequence[Pair], side: str = "before") -> str:
+    return f"struct<{', '.join(f'{column.quoted}: {column.type_sql}' for column in _side(pairs, side))}>"
+
+
+def _side(pairs: Sequence[Pair], side: str) -> list[Column]:
+    found = (pair.before if side == "before" else pair.after for pair in pairs)
+    return [column for column in found if column is not None]
+
+
+def _in(relation: str | None, column: Column) -> str:
+    return f"{relation}.{column.quoted}" if relation else column.quoted
+
+
+def _text(value: str, kind: object) -> str:
+    if is_nested(kind):
+        return f"to_json(named_struct('v', {comparable(value, kind)}))"
+    return f"CAST({comparable(value, kind)} AS string)"

@@ -1,0 +1,284 @@
+"""A decided model → rows and progress in its table on the branch: from all rows, from changes alone, by intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tidegate.compiler import bind
+from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
+from tidegate.errors import QueryError
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
+from tidegate.names import quote
+from tidegate.planner.decide import keeps_history
+from tidegate.planner.delta_rule import used_columns
+from tidegate.planner.inputs import recorded_inputs
+from tidegate.planner.intervals import Interval, decode, encode
+from tidegate.planner.kinds import unique_after
+from tidegate.planner.plan import Facts
+from tidegate.planner.readers import as_difference
+from tidegate.project.landing import ZoneFile
+from tidegate.project.model import Strategy
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
+from tidegate.runs.faults import fault
+from tidegate.runs.verify import can_be_verified, verification_due, verify
+from tidegate.transform import Built, Sources, build_frame
+from tidegate.transform.deltas import bind_images, touched_keys
+from tidegate.write import WriteOutcome, WriteRequest, write
+from tidegate.write.regions import write_region
+from tidegate.write.sql import literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["TableBuild", "bound_query"]
+
+
+def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
+    """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
+    values = RunValues(run.started_at.isoformat(), vars=run.vars)
+    return bind(run.compiled, run.settings, run.project, model.model.table, values)
+
+
+class TableBuild:
+    """One try at one table. `decision` is what is really done, which may turn out otherwise than it was planned;
+    `sql` and `files` are what a failure is explained by."""
+
+    def __init__(
+        self, run: RunContext, model: CompiledModel, facts: Facts, session: SparkSession, phases: Phases
+    ) -> None:
+        self.run = run
+        self.model = model
+        self.facts = facts
+        self.session = session
+        self.phases = phases
+        self.table = model.model.table
+        self.settings = model.model.settings
+        self.name = run.short(self.table)
+        self.decision = facts.decision
+        self.former = run.lake.progress(self.table)
+        self.verified = False
+        self.notes: list[str] = []
+        self.query: BoundQuery | None = None
+        self.sql = ""
+        self.files: tuple[ZoneFile, ...] = ()
+        self.watermark: str | None = None
+
+    def go(self) -> WriteOutcome:
+        """Whatever is raised, the caller puts the table back."""
+        self.watermark = self._read_watermark()
+        outcome = self._from_changes() if self.decision.delta else None
+        zones: Mapping[str, ZoneInput] = {}
+        if outcome is None:
+            outcome, zones = self._from_rows()
+        with self.phases.timed("iceberg_write"):
+            self._set_progress(outcome, zones)
+            self.run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
+        return replace(outcome, warnings=(*dict.fromkeys(self.notes), *outcome.warnings))
+
+    def values(self, interval: Interval | None = None) -> RunValues:
+        exists = self.run.lake.table(self.table) is not None
+        return RunValues(
+            run_started_at=self.run.started_at.isoformat(),
+            incremental=exists and not self.decision.rebuild,
+            watermark_value=self.watermark,
+            start_date=interval[0].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
+            end_date=interval[1].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
+            vars=self.run.vars,
+        )
+
+    def _from_rows(self) -> tuple[WriteOutcome, Mapping[str, ZoneInput]]:
+        """The whole query, or as much of it as its strategy reads, once per interval."""
+        run, root = self.run, self.run.settings.landing.root
+        intervals: tuple[Interval | None, ...] = self.decision.intervals or (None,)
+        if self.settings.strategy is Strategy.TIME_INTERVAL and not self.decision.intervals:
+            raise QueryError(
+                "No interval is complete yet",
+                where=str(self.model.model.path),
+                remedy="Set first_partition to an earlier time, or ask for a range with --from and --to.",
+            )
+        dropped = dict(self.former.dropped_columns) if self.former else {}
+        outcomes: list[WriteOutcome] = []
+        for number, interval in enumerate(intervals):
+            run.cancellation.check()
+            anew = self.decision.rebuild and number == 0
+            with self.phases.timed("build_result"):
+                run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
+                built = self._frame(interval, anew)
+            fault("after_build")
+            outcomes.append(self._write(self._request(built.frame, interval, dropped, anew)))
+            dropped = dict(outcomes[-1].dropped_columns)
+        with self.phases.timed("iceberg_write"):
+            fault("after_write")
+            require_unchanged(built.zone_files, root)
+            location = self._metadata().table_location
+            zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, location, run.run_id)
+        return _sum(outcomes), zones
+
+    def _from_changes(self) -> WriteOutcome | None:
+        """Only what the changes touch; None where that turns out to be most of the table."""
+        run, decision = self.run, self.decision
+        assert decision.delta is not None
+        run.emit("phase", self.name, {"phase": "build_result", "step": 1, "steps": 1})
+        self.sql = decision.delta.result
+        with ExitStack() as stack:
+            with self.phases.timed("build_result"):
+                stack.enter_context(bind_images(self.session, run.lake, decision.delta.reads, decision.changes))
+                touched = stack.enter_context(touched_keys(self.session, decision.delta))
+            if self._is_most(touched.rows):
+                self.decision = decision.from_all_rows("most of it is touched", self.model)
+                return None
+            fault("after_build")
+            dropped = dict(self.former.dropped_columns) if self.former else {}
+            request = self._request(self.session.sql(decision.delta.result), dropped=dropped)
+            if not decision.complete:
+                outcome: WriteOutcome | None = self._write(request)
+            elif self.settings.strategy is Strategy.SCD2:
+                outcome = self._write(replace(request, touched=touched.keys))
+            else:
+                outcome = self._write_region(replace(request, touched=touched.keys), touched.nulls)
+            if outcome is None:
+                self.decision = decision.from_all_rows("its columns are others", self.model)
+                return None
+        fault("after_write")
+        return self._verified(outcome)
+
+    def _is_most(self, touched: int) -> bool:
+        """Then all rows are read sooner. A handful is never most, whatever the table is."""
+        return touched > 10_000 and touched * 2 > self._metadata().total_records and not self._always
+
+    @property
+    def _always(self) -> bool:
+        return self.run.wish.deltas == "always" or self.settings.deltas == "always"
+
+    def _verified(self, outcome: WriteOutcome) -> WriteOutcome:
+        """The full build's rows, where the table differs from them."""
+        every = self.run.settings.run.verify_every
+        count = (self.former.deltas if self.former else 0) + 1
+        if not can_be_verified(self.model) or not verification_due(self.run.options.verify, every, count):
+            return outcome
+        with self.phases.timed("build_result"):
+            built = self._frame(None, False)
+            found = verify(self._request(built.frame))
+        self.verified = True
+        if found.equal:
+            return outcome
+        self.decision = self.decision.from_all_rows("verification failed", self.model)
+        self.notes.append(found.message)
+        return self._write(self._request(built.frame, dropped=outcome.dropped_columns))
+
+    def _frame(self, interval: Interval | None, forget: bool) -> Built:
+        run = self.run
+        self.query = bind(run.compiled, run.settings, run.project, self.table, self.values(interval))
+        self.sql = self.query.sql
+        batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
+        sources = Sources(self.table, run.lake, forget, batches, self.decision.inserted_since)
+        built = build_frame(self.session, self.query, sources)
+        self.sql = built.sql
+        self.files = tuple(file for files in built.zone_files.values() for file in files)
+        self.notes += built.notes
+        return built
+
+    def _request(
+        self,
+        frame: DataFrame,
+        interval: Interval | None = None,
+        dropped: Mapping[str, str] | None = None,
+        rebuild: bool = False,
+    ) -> WriteRequest:
+        run, readers = self.run, self.run.readers.get(self.table, ())
+        return WriteRequest(
+            session=self.session,
+            lake=run.lake,
+            table=self.table,
+            result=frame,
+            settings=self.settings,
+            run_started_at=run.started_at,
+            complete=self.decision.complete,
+            rebuild=rebuild,
+            allow_deletes=run.options.allow_deletes,
+            interval=interval,
+            dropped_columns=dropped or {},
+            dropped_column_grace=run.settings.run.dropped_column_grace,
+            has_readers=bool(readers),
+            as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
+        )
+
+    def _write(self, request: WriteRequest) -> WriteOutcome:
+        with self.phases.timed("iceberg_write"):
+            self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
+            return write(request)
+
+    def _write_region(self, request: WriteRequest, nulls: bool) -> WriteOutcome | None:
+        assert self.decision.delta is not None
+        with self.phases.timed("iceberg_write"):
+            self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
+            return write_region(request, unique=self.decision.delta.unique, nulls=nulls)
+
+    def _read_watermark(self) -> str | None:
+        column = self.settings.watermark_column
+        if not self.model.uses_watermark or column is None or self.decision.rebuild or self.former is None:
+            return None
+        query = f"SELECT CAST(max({quote(column)}) AS STRING) AS w FROM {self.table.quoted}"
+        row = self.session.sql(query).first()
+        return str(row["w"]) if row is not None and row["w"] is not None else None
+
+    def _set_progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> None:
+        properties = {PROGRESS_PROPERTY: self._progress(outcome, zones).to_json(), **outcome.properties}
+        pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+        self.session.sql(f"ALTER TABLE {self.table.quoted} SET TBLPROPERTIES ({pairs})")
+
+    def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
+        facts, decision, former = self.facts, self.decision, self.former
+        used = {} if self.model.manual else used_columns(facts.inputs, self.query or bound_query(self.run, self.model))
+        took = sum(self.phases.ms.values())
+        whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
+        anew = decision.rebuild or former is None
+        rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
+        return Progress(
+            run_id=self.run.run_id,
+            fingerprint=self.model.fingerprint,
+            run_type=str(decision.run_type),
+            strategy=self.settings.written_as,
+            keeps_history=keeps_history(self.model),
+            tables=recorded_inputs(self.model, facts.inputs, used),
+            zones=zones,
+            watermark=self.watermark,
+            intervals=self._filled(),
+            dropped_columns=outcome.dropped_columns,
+            rows=outcome.rows_written,
+            duration_ms=took,
+            snapshot_id=self._metadata().table_input().snapshot_id,
+            full_ms=took if whole else former.full_ms if former else 0,
+            full_rows=rows if whole else former.full_rows if former else 0,
+            deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
+            unique=unique_after(self.model, anew, former.unique if former else ()),
+        )
+
+    def _filled(self) -> tuple[tuple[str, str], ...]:
+        """The intervals that are done: of the same definition, and over when this run began."""
+        former, decision = self.former, self.decision
+        same = former is not None and former.fingerprint == self.model.fingerprint and not decision.rebuild
+        before = decode(former.intervals) if former and same else ()
+        return encode([*before, *(i for i in decision.intervals if i[1] <= self.run.started_at)])
+
+    def _metadata(self) -> TableMetadata:
+        metadata = self.run.lake.table(self.table)
+        assert metadata is not None
+        return metadata
+
+
+def _sum(outcomes: list[WriteOutcome]) -> WriteOutcome:
+    return WriteOutcome(
+        rows_written=sum(o.rows_written for o in outcomes),
+        rows_deleted=sum(o.rows_deleted for o in outcomes),
+        changed=any(o.changed for o in outcomes),
+        drift=tuple(change for o in outcomes for change in o.drift),
+        warnings=tuple(dict.fromkeys(warning for o in outcomes for warning in o.warnings)),
+        dropped_columns=outcomes[-1].dropped_columns,
+        properties=outcomes[-1].properties,
+    )
