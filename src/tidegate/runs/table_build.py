@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
 from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
-from tidegate.errors import QueryError
+from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
 from tidegate.names import quote
@@ -26,6 +26,7 @@ from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
 from tidegate.runs.faults import fault
 from tidegate.runs.verify import can_be_verified, verification_due, verify
+from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["TableBuild", "bound_query"]
+
+_OF_THE_PLACE = (FailureKind.CONNECTION_FAILED, FailureKind.AUTH_FAILED, FailureKind.TRANSIENT)
+"""Failures that another query would meet as well."""
 
 
 def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
@@ -71,7 +75,7 @@ class TableBuild:
     def go(self) -> WriteOutcome:
         """Whatever is raised, the caller puts the table back."""
         self.watermark = self._read_watermark()
-        outcome = self._from_changes() if self.decision.delta else None
+        outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None:
             outcome, zones = self._from_rows()
@@ -118,6 +122,23 @@ class TableBuild:
             location = self._metadata().table_location
             zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, location, run.run_id)
         return _sum(outcomes), zones
+
+    def _from_changes_if_they_can(self) -> WriteOutcome | None:
+        """A query may stumble over a row that it would have left out among all rows; those are asked then."""
+        before = self.run.lake.pointer(self.table)
+        try:
+            return self._from_changes()
+        except TidegateError:
+            raise
+        except Exception as error:
+            self.run.cancellation.check()
+            failure = read_failure(error)
+            if failure.kind in _OF_THE_PLACE:
+                raise
+            self.run.lake.restore(self.table, before)
+            self.notes.append(f"built from all rows, because its changes could not be read: {failure.message}")
+            self.decision = self.decision.from_all_rows("its changes could not be read", self.model)
+            return None
 
     def _from_changes(self) -> WriteOutcome | None:
         """Only what the changes touch; None where that turns out to be most of the table."""

@@ -75,7 +75,7 @@ SELECT q.k, r.b FROM t0 q LEFT JOIN t1 r ON r.a >= q.a WHERE coalesce(r.k, 1) = 
 SELECT q.k, r.b FROM t0 q LEFT JOIN t1 r ON r.a >= q.a AND r.k = q.k WHERE r.k IS NULL
 SELECT s.k, r.b FROM t0 q LEFT JOIN t1 r ON r.k = q.a RIGHT JOIN t2 s ON r.a <=> s.a
 SELECT s.k, r.b FROM t0 q LEFT JOIN t1 r ON r.k = q.a RIGHT JOIN t2 s ON r.a = s.a AND q.k = s.k
-SELECT s.k, q.a, s.b FROM t0 q LEFT SEMI JOIN t1 r ON r.a = q.a RIGHT JOIN t2 s ON s.a = q.k
+SELECT DISTINCT s.b, q.a FROM t0 q LEFT SEMI JOIN t1 r ON r.a = q.a RIGHT JOIN t2 s ON s.a = q.k
 SELECT s.k, count(*) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a JOIN t2 s ON s.k = r.a GROUP BY s.k
 SELECT r.b, count(*) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a GROUP BY r.b
 SELECT r.b, s.a, count(*) AS n FROM t0 q LEFT JOIN t1 r ON r.k = q.a LEFT JOIN t2 s ON s.k = r.k GROUP BY r.b, s.a
@@ -86,6 +86,8 @@ SELECT q.k, (SELECT count(*) FROM t2 s WHERE s.a = q.a) AS n FROM t0 q
 SELECT q.k, (SELECT max(s.k) FROM t2 s LEFT JOIN t1 r ON r.k = s.a WHERE s.a = q.a AND r.b = q.b) AS n FROM t0 q
 SELECT q.k, q.a IN (SELECT s.a FROM t2 s) AS n FROM t0 q
 SELECT q.k FROM t0 q WHERE q.a NOT IN (SELECT s.a FROM t2 s)
+SELECT q.k FROM t0 q WHERE q.b = 'x' OR q.a IN (SELECT s.a FROM t2 s)
+SELECT q.k, r.k AS r, r.b FROM t0 q LEFT JOIN t1 r ON r.a = q.a
 SELECT q.k FROM t0 q WHERE q.a IN (SELECT s.a FROM t2 s WHERE EXISTS (SELECT 1 FROM t1 r WHERE r.k = s.k AND r.b = q.b))
 SELECT q.k FROM t0 q LEFT ANTI JOIN t1 r ON r.a = q.a AND r.b = q.b LEFT SEMI JOIN t2 s ON s.a = q.a
 SELECT q.a, q.b FROM t0 q EXCEPT ALL SELECT r.a, r.b FROM t1 r LEFT JOIN t2 s ON s.k = r.a

@@ -326,7 +326,9 @@ class Reader:
                 return frozenset(), "GROUP BY ALL with a star"
         for expression in group.expressions:
             if isinstance(expression, exp.Rollup | exp.Cube | exp.GroupingSets):
-                return frozenset(), expression.key.upper()
+                return frozenset(), "GROUPING SETS" if isinstance(
+                    expression, exp.GroupingSets
+                ) else expression.key.upper()
             if isinstance(expression, exp.Literal) and not expression.is_string:
                 place = int(expression.name) - 1
                 if len(node.expressions) != len(outputs) or not 0 <= place < len(outputs):

@@ -181,7 +181,10 @@ def is_unique(relation: Relation, places: frozenset[int]) -> bool:
 
 
 def _all_determined(block: Block, given: set[tuple[int, str] | None]) -> bool:
-    """Each item has at most one row for the given columns, or for the rows of items of which that is known."""
+    """Each item has at most one row for the given columns, or for the rows of items of which that is known.
+
+    No row at all, which NULL stands for, and a row that has NULL there do not both occur for the same others.
+    """
     joined = {i for i, item in enumerate(block.items) if joins_rows(item)}
     known: set[int] = set()
     while known < joined:
@@ -189,7 +192,7 @@ def _all_determined(block: Block, given: set[tuple[int, str] | None]) -> bool:
             item = block.items[i]
             links = [link for link in block.links if link.child == i and link.parent in known]
             linked = {link.child_value.plain[1] for link in links if link.child_value.plain}
-            own = set() if item.nullable else {pair[1] for pair in given if pair is not None and pair[0] == i}
+            own = {pair[1] for pair in given if pair is not None and pair[0] == i}
             if is_unique(item.relation, frozenset(_places(item.relation, frozenset(linked | own)))):
                 known.add(i)
                 break

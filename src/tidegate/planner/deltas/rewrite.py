@@ -53,7 +53,7 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
         except Refused as other:
             refused = refused or other
             continue
-        touched = union(selects) if selects else _nothing(names)
+        touched = union(selects) if selects else _nothing(script, names)
         only = changed[0] if len(changed) == 1 and not toucher.widened else None
         result = Restrictor(toucher, only).result(relation, places, names)
         unique = is_unique(relation, frozenset(places))
@@ -71,8 +71,10 @@ def _check_determinism(sql: str) -> None:
             raise Refused("a function of which nothing is known")
 
 
-def _nothing(names: list[str]) -> str:
-    return f"SELECT {', '.join(f'NULL AS {name_text(name)}' for name in names)} WHERE FALSE"
+def _nothing(script: Script, names: list[str]) -> str:
+    """No rows, of the right types."""
+    listed = ", ".join(map(name_text, names))
+    return f"SELECT {listed}\nFROM (\n{indented(script.render({}))}\n) AS __result\nWHERE FALSE"
 
 
 def _regions(relation: Relation, key: tuple[str, ...], within_key: bool) -> Iterator[tuple[int, ...]]:

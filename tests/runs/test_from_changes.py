@@ -1,0 +1,86 @@
+"""Models that are brought up to date from changes alone, and what happens where that is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.runs.conftest import ProjectFolder, run_types
+from tidegate.spark.session import child_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+Sql = Callable[[str], object]
+
+
+@pytest.fixture
+def others(shop: ProjectFolder, spark: SparkSession) -> Sql:
+    """Somebody else's program that writes straight to main."""
+    catalog = shop.catalog
+    session = child_session(spark, catalog.spark_conf("main"), catalog.spark_catalog("main"))
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session.sql("CREATE NAMESPACE shop.src")
+    return session.sql
+
+
+def test_a_query_that_stumbles_over_changed_rows_is_answered_from_all_rows(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT * FROM VALUES (1, 2), (9, 0) AS t(k, v)")
+    others("CREATE TABLE shop.src.b AS SELECT 1 AS k")
+    sql = "SELECT 10 / v AS share, count(*) AS n FROM src.a JOIN src.b ON a.k = b.k GROUP BY 10 / v"
+    shop.model("gold.shares", sql, deltas="always")
+    assert shop.run().exit_code == 0
+    others("UPDATE shop.src.a SET k = 8 WHERE k = 9")
+    others("UPDATE shop.src.a SET v = 5 WHERE k = 1")
+    result = shop.run()
+    assert run_types(result) == {"gold.shares": "full"}
+    assert result.materializations[0].reason.endswith("its changes could not be read")
+    assert "zero" in " ".join(result.warnings).lower()
+    assert shop.rows("gold.shares") == [(2.0, 1)]
+
+
+def test_what_a_key_lost_upstream_is_gone_below(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT id, id % 3 AS k FROM range(30)")
+    shop.model("silver.a", "SELECT id, k FROM src.a", merge_strategy="incremental", unique_key="id", deltas="always")
+    shop.model("gold.a", "SELECT k, count(*) AS n FROM silver.a GROUP BY k", deltas="always")
+    shop.run()
+    others("DELETE FROM shop.src.a WHERE id < 3")
+    result = shop.run()
+    assert run_types(result) == {"silver.a": "incremental", "gold.a": "incremental"}
+    assert [m.rows_deleted for m in sorted(result.materializations, key=lambda m: m.model)] == [0, 3]
+    assert shop.rows("gold.a") == [(0, 9), (1, 9), (2, 9)]
+
+
+def test_history_is_kept_from_changes_alone(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT id, 'new' AS status FROM range(5)")
+    shop.model("silver.a", "SELECT id, status FROM src.a", merge_strategy="scd2", unique_key="id", deltas="always")
+    shop.run()
+    others("UPDATE shop.src.a SET status = 'paid' WHERE id = 1")
+    others("DELETE FROM shop.src.a WHERE id = 2")
+    result = shop.run()
+    assert run_types(result) == {"silver.a": "incremental"}
+    versions = shop.rows("SELECT id, status, is_current FROM silver.a")
+    assert versions == [
+        (0, "new", True),
+        (1, "new", False),
+        (1, "paid", True),
+        (2, "new", False),
+        (3, "new", True),
+        (4, "new", True),
+    ]
+    assert run_types(shop.run()) == {"silver.a": "skip"}
+
+
+def test_rows_rewritten_as_they_were_wake_nobody_further_down(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT id, id % 3 AS k FROM range(30)")
+    shop.model("silver.a", "SELECT id, k FROM src.a", merge_strategy="incremental", unique_key="id", deltas="always")
+    shop.model("gold.a", "SELECT k, count(*) AS n FROM silver.a GROUP BY k", deltas="always")
+    shop.run()
+    others("UPDATE shop.src.a SET k = k WHERE id < 3")
+    result = shop.run()
+    assert run_types(result) == {"silver.a": "incremental", "gold.a": "skip"}
+    assert result.rows_written == 0
