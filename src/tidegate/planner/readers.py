@@ -52,4 +52,4 @@ def _takes_deltas(reader: CompiledModel) -> bool:
     settings = reader.model.settings
     if settings.materialized is not Materialized.TABLE or settings.strategy in _ALL_ROWS:
         return False
-    return reader.deterministic and not reader.manual and settings.deltas == "auto"
+    return reader.deterministic and not reader.manual and settings.deltas != "never"
