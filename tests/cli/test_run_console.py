@@ -76,6 +76,12 @@ def test_a_run_reads_as_the_design_shows_it() -> None:
     ]
 
 
+def test_a_table_that_was_verified_says_so() -> None:
+    verified = replace(STAGING, reason="raw.orders gained 3 rows; verified")
+    lines = lines_of([event("pipeline_start", models=["staging.orders"])], ended(verified))
+    assert "[OK]   staging.orders  (incremental, incremental, 3 rows, verified, 200ms)" in lines
+
+
 def test_a_failure_says_where_and_what_to_do_and_blocks_what_is_below() -> None:
     failed = replace(
         REVENUE, error="no column 'x'\nSELECT x", where="models/mart/revenue.sql:3", remedy="Name another."

@@ -84,3 +84,17 @@ def test_rows_rewritten_as_they_were_wake_nobody_further_down(shop: ProjectFolde
     result = shop.run()
     assert run_types(result) == {"silver.a": "incremental", "gold.a": "skip"}
     assert result.rows_written == 0
+
+
+def test_every_second_update_from_changes_is_verified(shop: ProjectFolder, others: Sql) -> None:
+    config = shop.root / "tidegate.toml"
+    config.write_text(config.read_text() + "\n[run]\nverify_every = 2\n")
+    others("CREATE TABLE shop.src.a AS SELECT id, id % 3 AS k FROM range(30)")
+    shop.model("gold.a", "SELECT k, count(*) AS n FROM src.a GROUP BY k", deltas="always")
+    shop.run()
+    verified = []
+    for number in range(4):
+        others(f"INSERT INTO shop.src.a VALUES ({100 + number}, 1)")
+        (made,) = shop.run().materializations
+        verified.append((made.run_type, made.reason.endswith("; verified")))
+    assert verified == [("incremental", False), ("incremental", True)] * 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tidegate.cli.table import clean, duration, plural
 from tidegate.jsontext import json_text
-from tidegate.runs.result import CheckResult, Materialization, RunResult
+from tidegate.runs.result import VERIFIED, CheckResult, Materialization, RunResult
 
 __all__ = ["check_lines", "end_lines", "head_line", "model_lines"]
 
@@ -46,6 +46,8 @@ def _facts(result: Materialization) -> Iterator[str]:
             yield f"{result.rows_deleted} deleted"
         if result.rows_quarantined:
             yield f"{result.rows_quarantined} quarantined"
+        if result.reason.endswith(f"; {VERIFIED}"):
+            yield VERIFIED
     yield duration(result.duration_ms)
 
 

@@ -44,6 +44,7 @@ class Progress:
 
     `full_ms`: what the last build from all rows took, and `full_rows` how many rows its inputs had then.
 
+    `delta_factor`: how many times as long as estimated an update from changes took the last time.
     `deltas`: how often the table was brought up to date from changes alone since then, or since it was verified.
     `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
     """
@@ -63,6 +64,7 @@ class Progress:
     snapshot_id: int | None = None
     full_ms: int = 0
     full_rows: int = 0
+    delta_factor: float = 1.0
     deltas: int = 0
     unique: tuple[str, ...] = ()
     version: int = PROGRESS_VERSION

@@ -115,8 +115,9 @@ def estimate_delta(
         if _reads(delta.result, name):
             rows, bytes = rows + size.rows, bytes + size.bytes
             seconds += size.rows * size.columns * _READ_VALUE
-    touched = touched_share(inputs, changes, target)
-    return Estimate(rows, bytes, seconds + touched * _work(sizes, own, progress))
+    seconds += touched_share(inputs, changes, target) * _work(sizes, own, progress)
+    factor = min(max(progress.delta_factor, _LEAST_WORK), _MOST_WORK) if progress else 1.0
+    return Estimate(rows, bytes, seconds * factor)
 
 
 def _reads(sql: str, table: str) -> bool:

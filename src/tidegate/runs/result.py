@@ -9,7 +9,10 @@ from typing import Any
 
 from tidegate import __version__
 
-__all__ = ["PHASES", "CheckResult", "Materialization", "Publish", "RunResult"]
+__all__ = ["PHASES", "VERIFIED", "CheckResult", "Materialization", "Publish", "RunResult"]
+
+VERIFIED = "verified"
+"""At the end of a reason: the table was compared with a full build, and is the same."""
 
 PHASES = ("branch_creation", "config_loading", "build_result", "iceberg_write", "quality_tests", "branch_resolution")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -25,6 +26,7 @@ from tidegate.project.model import Strategy
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
 from tidegate.runs.faults import fault
+from tidegate.runs.result import VERIFIED
 from tidegate.runs.verify import can_be_verified, verification_due, verify
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
@@ -50,7 +52,7 @@ def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
 
 class TableBuild:
     """One try at one table. `decision` is what is really done, which may turn out otherwise than it was planned;
-    `sql` and `files` are what a failure is explained by."""
+    `sql` and `files` are what a failure is explained by; `aside_ms` was spent on what did not make the table."""
 
     def __init__(
         self, run: RunContext, model: CompiledModel, facts: Facts, session: SparkSession, phases: Phases
@@ -66,6 +68,7 @@ class TableBuild:
         self.decision = facts.decision
         self.former = run.lake.progress(self.table)
         self.verified = False
+        self.aside_ms = 0
         self.notes: list[str] = []
         self.query: BoundQuery | None = None
         self.sql = ""
@@ -137,7 +140,7 @@ class TableBuild:
                 raise
             self.run.lake.restore(self.table, before)
             self.notes.append(f"built from all rows, because its changes could not be read: {failure.message}")
-            self.decision = self.decision.from_all_rows("its changes could not be read", self.model)
+            self._turn_to_all_rows("its changes could not be read")
             return None
 
     def _from_changes(self) -> WriteOutcome | None:
@@ -151,7 +154,7 @@ class TableBuild:
                 stack.enter_context(bind_images(self.session, run.lake, decision.delta.reads, decision.changes))
                 touched = stack.enter_context(touched_keys(self.session, decision.delta))
             if self._is_most(touched.rows):
-                self.decision = decision.from_all_rows("most of it is touched", self.model)
+                self._turn_to_all_rows("most of it is touched")
                 return None
             fault("after_build")
             dropped = dict(self.former.dropped_columns) if self.former else {}
@@ -163,10 +166,18 @@ class TableBuild:
             else:
                 outcome = self._write_region(replace(request, touched=touched.keys), touched.nulls)
             if outcome is None:
-                self.decision = decision.from_all_rows("its columns are others", self.model)
+                self._turn_to_all_rows("its columns are others")
                 return None
         fault("after_write")
         return self._verified(outcome)
+
+    def _turn_to_all_rows(self, why: str) -> None:
+        self.decision = self.decision.from_all_rows(why, self.model)
+        self.aside_ms = self._spent_ms
+
+    @property
+    def _spent_ms(self) -> int:
+        return sum(self.phases.ms.values())
 
     def _is_most(self, touched: int) -> bool:
         """Then all rows are read sooner. A handful is never most, whatever the table is."""
@@ -182,13 +193,16 @@ class TableBuild:
         count = (self.former.deltas if self.former else 0) + 1
         if not can_be_verified(self.model) or not verification_due(self.run.options.verify, every, count):
             return outcome
+        before = self._spent_ms
         with self.phases.timed("build_result"):
             built = self._frame(None, False)
             found = verify(self._request(built.frame))
         self.verified = True
         if found.equal:
+            self.aside_ms = self._spent_ms - before
+            self.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
             return outcome
-        self.decision = self.decision.from_all_rows("verification failed", self.model)
+        self._turn_to_all_rows("verification failed")
         self.notes.append(found.message)
         return self._write(self._request(built.frame, dropped=outcome.dropped_columns))
 
@@ -256,7 +270,7 @@ class TableBuild:
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
         used = {} if self.model.manual else used_columns(facts.inputs, self.query or bound_query(self.run, self.model))
-        took = sum(self.phases.ms.values())
+        took = self._spent_ms - self.aside_ms
         whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
         anew = decision.rebuild or former is None
         rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
@@ -276,9 +290,18 @@ class TableBuild:
             snapshot_id=self._metadata().table_input().snapshot_id,
             full_ms=took if whole else former.full_ms if former else 0,
             full_rows=rows if whole else former.full_rows if former else 0,
+            delta_factor=self._delta_factor(took),
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, anew, former.unique if former else ()),
         )
+
+    def _delta_factor(self, took_ms: int) -> float:
+        """What the estimate of this kind is to be multiplied with the next time; an old accident is forgotten."""
+        expected = self.decision.estimate.seconds
+        if self.decision.delta is None or not expected:
+            return math.sqrt(self.former.delta_factor) if self.former else 1.0
+        former = self.former.delta_factor if self.former else 1.0
+        return round(former * took_ms / 1000 / expected, 3)
 
     def _filled(self) -> tuple[tuple[str, str], ...]:
         """The intervals that are done: of the same definition, and over when this run began."""
