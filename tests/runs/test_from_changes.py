@@ -98,3 +98,25 @@ def test_every_second_update_from_changes_is_verified(shop: ProjectFolder, other
         (made,) = shop.run().materializations
         verified.append((made.run_type, made.reason.endswith("; verified")))
     assert verified == [("incremental", False), ("incremental", True)] * 2
+
+
+def test_a_view_that_no_model_made_does_not_say_whether_it_changed(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT id FROM range(3)")
+    others("CREATE VIEW shop.src.v AS SELECT id FROM shop.src.a")
+    shop.model("gold.v", "SELECT id FROM src.v")
+    shop.run()
+    others("DELETE FROM shop.src.a WHERE id = 1")
+    (made,) = shop.run().materializations
+    assert (made.run_type, made.reason) == ("full", "src.v does not say whether it changed")
+    assert shop.rows("gold.v") == [(0,), (2,)]
+
+
+def test_a_table_that_somebody_else_wrote_to_is_made_anew(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT id, id AS v FROM range(3)")
+    shop.model("silver.a", "SELECT id, v FROM src.a", merge_strategy="incremental", unique_key="id")
+    shop.run()
+    others("INSERT INTO shop.silver.a VALUES (1, 7)")
+    (made,) = shop.run().materializations
+    assert (made.run_type, made.reason) == ("full", "its own rows were changed by something else")
+    assert shop.rows("silver.a") == [(0, 0), (1, 1), (2, 2)]
+    assert run_types(shop.run()) == {"silver.a": "skip"}

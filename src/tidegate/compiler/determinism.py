@@ -39,8 +39,10 @@ def first_change(query: Query, words: Collection[str]) -> tuple[str, int] | None
 
 
 def calls_unknown_function(query: Query) -> bool:
-    """Functions that are not Spark's own: nobody can say what they give."""
+    """Functions that are not Spark's own: nobody can say what they give. Nor what a word means that may be a time."""
     if query.nodes[exp.QueryTransform]:
+        return True
+    if any(t.token_type is TokenType.STRING and t.text.strip().lower() in _MOVING_LITERALS for t in query.tokens):
         return True
     return any(function_of(call) is None for call in query.nodes[exp.Anonymous])
 

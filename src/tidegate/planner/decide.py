@@ -81,6 +81,9 @@ def decide(
     """
     table = own if isinstance(own, TableMetadata) else None
     decision = _decide(model, own is not None, progress, inputs, asked)
+    if (decision is None or decision.run_type is RunType.SKIP) and _is_spoilt(model, table, progress):
+        reason = "its own rows were changed by something else"
+        decision = Decision(RunType.FULL, reason, True, result_is_complete(model), all_files=True)
     if decision is None:
         decision = _decide_changed_inputs(model, table, progress, inputs, asked, bound)
     return decision if decision.estimate.bytes is not None else _estimated(decision, table, progress, inputs)
@@ -138,8 +141,6 @@ def _decide_changed_inputs(
     if not inputs.changed:
         return whole
     why = obstacle(model, inputs)
-    if why is None and _changed_by_others(own, progress):
-        why = "its own rows were changed by something else"
     if why is not None:
         return _from_all_rows(model, f"{reason}; {why}" if why else reason)
     if bound is None:
@@ -168,9 +169,11 @@ def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estim
     return Decision(kind, reason, complete=result_is_complete(model), estimate=estimate)
 
 
-def _changed_by_others(own: TableMetadata | None, progress: Progress | None) -> bool:
-    """Then what the table holds is not what the model made of the inputs that it remembers."""
-    if own is None or progress is None or progress.snapshot_id is None:
+def _is_spoilt(model: CompiledModel, own: TableMetadata | None, progress: Progress | None) -> bool:
+    """The table does not hold what the model made of the inputs that it remembers, and can be made anew from them."""
+    if own is None or progress is None or progress.snapshot_id is None or keeps_history(model):
+        return False
+    if model.model.settings.strategy is Strategy.TIME_INTERVAL:
         return False
     return own.last_change is None or own.last_change.id != progress.snapshot_id
 

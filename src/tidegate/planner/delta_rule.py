@@ -70,7 +70,8 @@ def _input_table(metadata: TableMetadata, change: TableChange | Untraceable | No
             keyed_by = frozenset(columns)
         elif change.keyed_by and not change.may_delete:
             keyed_by = frozenset(change.keyed_by)
-    return InputTable(columns, _unique(metadata), change is not None, keyed_by)
+    types = {field.name.lower(): str(field.type) for field in metadata.fields}
+    return InputTable(columns, _unique(metadata), change is not None, keyed_by, types=types)
 
 
 def _unique(metadata: TableMetadata) -> tuple[frozenset[str], ...]:

@@ -114,6 +114,9 @@ def read_inputs(
             if table.namespace in settings.sources:
                 silent.add(name)
             continue
+        if isinstance(metadata, ViewMetadata) and table not in compiled.models:
+            silent.add(name)  # what it reads is not known here
+            continue
         tables[name] = metadata.table_input()
         if isinstance(metadata, TableMetadata):
             tabular[name] = metadata

@@ -45,9 +45,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`tentative`: it depends on what its upstreams turn out to change; the run decides again when it gets there.
+    """`waits_for`: what it reads and runs before it in the same plan; the run decides again when it gets there.
 
-    `progress` and `inputs` are what it was decided from.
+    `tentative`: as the lake is now it need not run, so whether and how it does is for those to show. Its decision only
+    says that it is not to be left out. `progress` and `inputs` are what it was decided from.
     """
 
     table: TableName
@@ -56,6 +57,17 @@ class Step:
     tentative: bool = False
     progress: Progress | None = None
     inputs: Inputs = Inputs()  # noqa: RUF009 - frozen
+    waits_for: tuple[TableName, ...] = ()
+
+    @property
+    def run_type(self) -> RunType | None:
+        """None: not known before what it waits for has run."""
+        return None if self.tentative else self.decision.run_type
+
+    @property
+    def provisional(self) -> bool:
+        """It will run, but how was decided from inputs that will be others by then."""
+        return bool(self.waits_for) and self.run_type in (RunType.INCREMENTAL, RunType.FULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,5 +142,5 @@ def make_plan(
                 running.add(table)
             if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
                 decision = replace(decision, estimate=Estimate())
-            steps.append(Step(table, number, decision, tentative, facts.progress, facts.inputs))
+            steps.append(Step(table, number, decision, tentative, facts.progress, facts.inputs, tuple(upstream)))
     return Plan(tuple(steps))

@@ -166,7 +166,7 @@ class TableBuild:
             else:
                 outcome = self._write_region(replace(request, touched=touched.keys), touched.nulls)
             if outcome is None:
-                self._turn_to_all_rows("its columns are others")
+                self._turn_to_all_rows("it cannot be written in parts")
                 return None
         fault("after_write")
         return self._verified(outcome)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Verified", "can_be_verified", "verification_due", "verify"]
 
+_SHOWN = 3
 _COMPUTED_WHOLE = (Strategy.FULL_REFRESH, Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED)
 
 
@@ -52,7 +53,7 @@ class Verified:
         )
         told = [
             f"{words} {count} row{'s' if count != 1 else ''} that the other has not"
-            + (f", such as {json_text(dict(samples[0]))}" if samples else "")
+            + (f", such as {', '.join(json_text(dict(row)) for row in samples[:_SHOWN])}" if samples else "")
             for words, count, samples in sides
             if count
         ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import sqlglot
+from hypothesis import reject
 
 from tests.planner.deltas.models import Changed, Row, Table
 from tidegate.names import TableName
@@ -48,10 +49,16 @@ class Duck:
         )
 
     def rows(self, sql: str) -> Counter[Any]:
-        return Counter(self._connection.execute(sql).fetchall())
+        return Counter(self._run(sql).fetchall())
+
+    def _run(self, sql: str) -> Any:
+        try:
+            return self._connection.execute(sql)
+        except duckdb.NotImplementedException:  # some correlated subqueries are beyond it
+            reject()
 
     def build(self, sql: str) -> None:
-        self._connection.execute(f"CREATE OR REPLACE TABLE target AS {translated(sql)}")
+        self._run(f"CREATE OR REPLACE TABLE target AS {translated(sql)}")
 
     def put_images(
         self,
@@ -71,7 +78,7 @@ class Duck:
     def apply(self, delta: DeltaQuery) -> None:
         """Replaces the rows of the target that are touched."""
         same = " AND ".join(f"target.{name} IS NOT DISTINCT FROM {TOUCHED}.{name}" for name in delta.region)
-        run = self._connection.execute
+        run = self._run
         run(f"CREATE OR REPLACE TABLE {TOUCHED} AS {translated(delta.touched)}")
         run(f"CREATE OR REPLACE TABLE fresh AS {translated(delta.result)}")
         run(f"DELETE FROM target WHERE EXISTS (SELECT 1 FROM {TOUCHED} WHERE {same})")
@@ -81,6 +88,7 @@ class Duck:
 def facts(table: Table, changed: Changed | None = None) -> InputTable:
     unique = (table.unique,) if table.unique else ()
     columns = tuple(column.name for column in table.columns)
+    types = {column.name: column.type for column in table.columns}
     if changed is None:
-        return InputTable(columns, unique)
-    return InputTable(columns, unique, bool(changed.before or changed.after), changed.kept)
+        return InputTable(columns, unique, types=types)
+    return InputTable(columns, unique, bool(changed.before or changed.after), changed.kept, types=types)

@@ -42,7 +42,7 @@ def read_cases(path: Path) -> Iterator[Case]:
                 key = tuple(line.split(" ", 1)[1].split(", "))
             elif found := TABLE.fullmatch(line):
                 name, columns, marks, keyed_by = found.groups()
-                names = columns.split(", ")
+                names, types = zip(*(text.partition(":")[::2] for text in columns.split(", ")), strict=True)
                 unique = frozenset(column[:-1] for column in names if column.endswith("*"))
                 inputs[TableName("shop", "silver", name)] = InputTable(
                     tuple(column.rstrip("*") for column in names),
@@ -50,6 +50,7 @@ def read_cases(path: Path) -> Iterator[Case]:
                     "changed" in marks,
                     frozenset(keyed_by.split(", ")) if keyed_by else None,
                     "small" in marks,
+                    {name.rstrip("*"): kind or "long" for name, kind in zip(names, types, strict=True)},
                 )
             else:
                 raise ValueError(f"{path.name}: {title}: {line}")

@@ -54,7 +54,7 @@ def duck() -> Iterator[Duck]:
 def test_maintained_tables_equal_the_full_query(duck: Duck) -> None:
     outcomes: Counter[str] = Counter()
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, **_QUIETLY)
     @given(st.randoms(use_true_random=False))
     def proven(rng: Random) -> None:
         tables = random_tables(rng)
@@ -155,7 +155,7 @@ def story(
     return "\n".join([*lines, "touched:", delta.touched, "result:", delta.result])
 
 
-@settings(max_examples=EXAMPLES // 4, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 4, **_QUIETLY)
 @given(rng=st.randoms(use_true_random=False))
 def test_columns_that_are_not_needed_change_nothing(duck: Duck, rng: Random) -> None:
     tables = {table.name: table for table in random_tables(rng)}
@@ -174,7 +174,7 @@ def test_columns_that_are_not_needed_change_nothing(duck: Duck, rng: Random) -> 
     assert duck.rows(translated(model.sql)) == expected, (model.sql, needed)
 
 
-@settings(max_examples=EXAMPLES // 10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 10, **_QUIETLY)
 @given(rng=st.randoms(use_true_random=False))
 def test_the_explained_statement_gives_the_result(duck: Duck, rng: Random) -> None:
     tables = {table.name: table for table in random_tables(rng)}

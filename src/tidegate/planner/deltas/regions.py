@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.planner.deltas.blocks import Base, Block, Item, Join, Relation, Rows, SetOperation, Value
+from tidegate.planner.deltas.blocks import Base, Block, Item, Join, Link, Relation, Rows, SetOperation, Value
 from tidegate.planner.deltas.writing import key_of
 
 __all__ = [
@@ -180,6 +180,30 @@ def is_unique(relation: Relation, places: frozenset[int]) -> bool:
     return not relation.laterals and _all_determined(relation, {value.plain for value in values})
 
 
+def _as_it_is(block: Block, link: Link) -> bool:
+    """Whether two values of the child are never equal to one of the parent: a cast may make two of them one."""
+    child, parent = _type_of(block, link.child_value), _type_of(block, link.parent_value)
+    return child is not None and child == parent
+
+
+def _type_of(block: Block, value: Value) -> str | None:
+    if value.plain is None:
+        return None
+    relation, column = block.items[value.plain[0]].relation, value.plain[1].lower()
+    return _column_type(relation, column)
+
+
+def _column_type(relation: Relation, column: str) -> str | None:
+    if isinstance(relation, Base):
+        return relation.facts.types.get(column)
+    names = [name.lower() for name in relation.columns]
+    if isinstance(relation, SetOperation) and column in names:
+        place = names.index(column)
+        sides = {_column_type(side, side.columns[place].lower()) for side in (relation.left, relation.right)}
+        return sides.pop() if len(sides) == 1 else None
+    return _type_of(relation, relation.outputs[names.index(column)].value) if isinstance(relation, Block) else None
+
+
 def _all_determined(block: Block, given: set[tuple[int, str] | None]) -> bool:
     """Each item has at most one row for the given columns, or for the rows of items of which that is known.
 
@@ -191,7 +215,7 @@ def _all_determined(block: Block, given: set[tuple[int, str] | None]) -> bool:
         for i in joined - known:
             item = block.items[i]
             links = [link for link in block.links if link.child == i and link.parent in known]
-            linked = {link.child_value.plain[1] for link in links if link.child_value.plain}
+            linked = {link.child_value.plain[1] for link in links if link.child_value.plain and _as_it_is(block, link)}
             own = {pair[1] for pair in given if pair is not None and pair[0] == i}
             if is_unique(item.relation, frozenset(_places(item.relation, frozenset(linked | own)))):
                 known.add(i)

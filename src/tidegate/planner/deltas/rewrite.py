@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from sqlglot import exp
+
 from tidegate.compiler.determinism import calls_unknown_function, first_change
 from tidegate.compiler.queries import Query, parse_query
 from tidegate.names import TableName
@@ -19,7 +21,7 @@ from tidegate.planner.deltas.writing import indented, name_text, union
 
 __all__ = ["explain", "needed_columns", "rewrite"]
 
-_NO_KEY = "no key: declare @unique_key with the columns by which its rows can be found"
+_NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
 
 def rewrite(
@@ -127,7 +129,22 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
         reader.relation(script.tree)
     except (Refused, RecursionError):
         return dict.fromkeys(inputs)
-    return {table: None if (used := reader.used.get(table, set())) is None else frozenset(used) for table in inputs}
+    if any(map(_takes_all, script.tree.find_all(exp.Star))):
+        return dict.fromkeys(inputs)
+    # Beside what the reader followed, whatever has a column's name: it may stand where no rewrite has to look.
+    named = {node.name.lower() for node in script.tree.find_all(exp.Identifier)}
+    return {
+        table: None
+        if (used := reader.used.get(table, set())) is None
+        else frozenset({*used, *(column for column in facts.columns if column.lower() in named)})
+        for table, facts in inputs.items()
+    }
+
+
+def _takes_all(star: exp.Star) -> bool:
+    """As the arguments of a function. A count of rows takes none, and stars of a SELECT are followed."""
+    holder = star.parent.parent if isinstance(star.parent, exp.Column) else star.parent
+    return not isinstance(holder, exp.Select) and not isinstance(star.parent, exp.Count)
 
 
 def explain(delta: DeltaQuery, images: Mapping[str, str]) -> str:

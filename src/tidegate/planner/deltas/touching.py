@@ -33,7 +33,10 @@ class Images:
             same = [other for other in tables if other.name.lower() == table.name.lower()]
             in_layer = [other for other in same if other.layer.lower() == table.layer.lower()]
             parts = table[2:] if len(same) == 1 else table[1:] if len(in_layer) == 1 else table
-            self._names[table] = "_".join(parts)
+            name, taken = "_".join(parts), {other.lower() for other in self._names.values()}
+            while name.lower() in taken:
+                name += "_"
+            self._names[table] = name
         self._reads: dict[str, ImageRead] = {}
 
     def name(self, table: TableName, image: Image) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.names import TableName
@@ -39,7 +40,8 @@ class InputTable:
 
     `columns`: all names, in order. `changed`: some rows are not as they were. `keyed_by`: no row's values of these
     columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER. `small`: reading all of it
-    costs less than finding the rows of it that matter.
+    costs less than finding the rows of it that matter. `types`: of columns, by their names in lower case, where they
+    are known.
     """
 
     columns: tuple[str, ...]
@@ -47,6 +49,7 @@ class InputTable:
     changed: bool = False
     keyed_by: frozenset[str] | None = None
     small: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
