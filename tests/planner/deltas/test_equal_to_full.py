@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,7 +30,14 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.rewrite import explain, needed_columns, rewrite
 from tidegate.planner.deltas.values import DeltaQuery
 
-EXAMPLES = 6000 if os.environ.get("TIDEGATE_PROVE") else 150
+PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
+EXAMPLES = 6000 if PROVE else 150
+QUIETLY: dict[str, Any] = {
+    "deadline": None,
+    "database": None,
+    "derandomize": not PROVE,
+    "suppress_health_check": list(HealthCheck),
+}
 
 OUTSIDE = (
     "no key",
@@ -54,7 +62,7 @@ def duck() -> Iterator[Duck]:
 def test_maintained_tables_equal_the_full_query(duck: Duck) -> None:
     outcomes: Counter[str] = Counter()
 
-    @settings(max_examples=EXAMPLES, **_QUIETLY)
+    @settings(max_examples=EXAMPLES, **QUIETLY)
     @given(st.randoms(use_true_random=False))
     def proven(rng: Random) -> None:
         tables = random_tables(rng)
@@ -155,7 +163,7 @@ def story(
     return "\n".join([*lines, "touched:", delta.touched, "result:", delta.result])
 
 
-@settings(max_examples=EXAMPLES // 4, **_QUIETLY)
+@settings(max_examples=EXAMPLES // 4, **QUIETLY)
 @given(rng=st.randoms(use_true_random=False))
 def test_columns_that_are_not_needed_change_nothing(duck: Duck, rng: Random) -> None:
     tables = {table.name: table for table in random_tables(rng)}
@@ -174,7 +182,7 @@ def test_columns_that_are_not_needed_change_nothing(duck: Duck, rng: Random) -> 
     assert duck.rows(translated(model.sql)) == expected, (model.sql, needed)
 
 
-@settings(max_examples=EXAMPLES // 10, **_QUIETLY)
+@settings(max_examples=EXAMPLES // 10, **QUIETLY)
 @given(rng=st.randoms(use_true_random=False))
 def test_the_explained_statement_gives_the_result(duck: Duck, rng: Random) -> None:
     tables = {table.name: table for table in random_tables(rng)}
