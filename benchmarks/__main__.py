@@ -9,14 +9,15 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.compiling import SIZES, measure_compiling, targets
+from benchmarks.deltas import CELLS, Cell, delta_targets, measure_deltas
 from benchmarks.idle import idle_targets, measure_idle
-from benchmarks.report import TARGET, compile_section, idle_section, memory_section, page, time_section
+from benchmarks.report import TARGET, compile_section, delta_section, idle_section, memory_section, page, time_section
 from benchmarks.running import measure_memory, measure_time
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("compile", "idle", "run")
+PARTS = ("compile", "deltas", "idle", "run")
 
 
 def main() -> int:
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument(
         "--limit", type=float, default=900, help="compile, idle: seconds that one call may take (default 900)"
     )
+    parser.add_argument("--cells", nargs="+", help="deltas: sizes as ROWSxCOLUMNS, such as 1000000x5 (default: four)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
     parts = PARTS if options.only is None else (options.only,)
@@ -44,6 +46,11 @@ def main() -> int:
             idle = measure_idle(work, options.rounds, options.limit, not options.no_dbt)
             sections.append(idle_section(idle))
             missed += [target.about for target in idle_targets(idle) if not target.met]
+        if "deltas" in parts:
+            cells = [Cell(*map(int, text.split("x"))) for text in options.cells] if options.cells else CELLS
+            deltas = measure_deltas(work, cells, options.rounds)
+            sections.append(delta_section(deltas, options.rounds))
+            missed += [target.about for target in delta_targets(deltas) if not target.met]
         if "run" in parts:
             plain, tidegate = measure_time(work, options.rows, options.rounds)
             sections.append(time_section(options.rows, plain, tidegate))

@@ -12,11 +12,13 @@ from importlib.metadata import version
 
 from benchmarks.compiling import Case, Measured, Side, Step, Target, targets
 from benchmarks.dbt import dbt_version
+from benchmarks.deltas import Measured as MeasuredDeltas
+from benchmarks.deltas import delta_targets
 from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
 from benchmarks.statements import STATEMENTS
 from benchmarks.usage import Usage
 
-__all__ = ["TARGET", "compile_section", "idle_section", "memory_section", "page", "time_section"]
+__all__ = ["TARGET", "compile_section", "delta_section", "idle_section", "memory_section", "page", "time_section"]
 
 TARGET = 1.05
 
@@ -26,7 +28,7 @@ _HEAD = """\
 Written by `make bench`; run it to have the numbers of your machine.
 """
 
-_ORDER = ("Compiling", "Nothing to do", "Time", "Memory")
+_ORDER = ("Compiling", "Nothing to do", "Changes", "Time", "Memory")
 
 _COMPILING = """\
 ## Compiling
@@ -62,6 +64,26 @@ again, in a Spark session of its own process. Each is a fresh process, from comm
 | round | tidegate (s) | CPU (s) | MiB | dbt (s) | CPU (s) | MiB |
 |---:|---:|---:|---:|---:|---:|---:|
 {rounds}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_CHANGES = """\
+## Changes
+
+{measured_with}
+
+One order in a thousand is updated; then three models that read the orders are brought up to date, once from the
+changes alone (*delta*) and once from all rows (*full*), each with everything from reading the input to the commit. A
+filter and a left join with a twentieth as many customers, both with the order's key, and a GROUP BY over the customer.
+After each delta the table is compared with the rebuilt one: the rows must be the same. Each figure is the median of
+{rounds} in one Spark session, after one that only warms up.
+
+| rows | columns | | full (s) | delta (s) | share |
+|---:|---:|---|---:|---:|---:|
+{rows}
 
 | | measured | target | |
 |---|---:|---:|---|
@@ -116,6 +138,19 @@ def compile_section(measured: Measured, rounds: int) -> str:
         rounds=f"{rounds} rounds" if rounds > 1 else "one round",
         rows="\n".join(_compile_row(measured, models, step) for models, step in cases),
         targets=_target_rows(targets(measured)),
+    )
+
+
+def delta_section(measured: MeasuredDeltas, rounds: int) -> str:
+    return _CHANGES.format(
+        measured_with=_measured_with(_spark()),
+        rounds=f"{rounds} rounds" if rounds > 1 else "one round",
+        rows="\n".join(
+            f"| {cell.rows:,} | {cell.columns} | {model} | {took.full:.2f} | {took.delta:.2f} | {took.share:.0%} |"
+            for cell, models in measured.items()
+            for model, took in models.items()
+        ),
+        targets=_target_rows(delta_targets(measured)),
     )
 
 

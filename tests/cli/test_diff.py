@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ from tests.cli.calling import Call
 from tidegate.cli.diff_text import diff_lines
 from tidegate.cli.paint import plain
 from tidegate.config import load_settings
+from tidegate.lake import open_catalog
 from tidegate.runs import RunOptions, run_project
 from tidegate.runs.diff import Diff
 from tidegate.runs.table_diff import RowChange, TableDiff
+from tidegate.state import RunRecord, open_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +82,19 @@ def test_a_project_without_runs_says_so(project: Path, tidegate: Call) -> None:
     assert told.code == 1
     assert "There is no run yet" in told.err
     assert not (project / ".tidegate").exists()
+
+
+def test_the_latest_run_is_the_newest_even_if_it_changed_nothing(project: Path, tidegate: Call) -> None:
+    settings = load_settings(project)
+    catalog = open_catalog(settings)
+    catalog.create_branch("run-1")
+    catalog.drop_branch("run-1")
+    with open_state(settings.state.url) as store:
+        store.start_run(RunRecord("run-1", "shop", "run", "run-1", "run", datetime(2026, 1, 2, tzinfo=UTC), "skipped"))
+    told = tidegate("diff", "latest")
+    assert (told.code, told.out) == (0, "Run run-1 changed no table.\n")
+    assert "`latest` is the newest run, whatever became of it: `tidegate history` lists the ones before." in told.err
+    assert tidegate("diff", "run-1").err == ""
 
 
 @pytest.mark.spark

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlglot
@@ -21,7 +22,12 @@ from tidegate.config import load_settings
 from tidegate.lake import PROGRESS_PROPERTY, BranchView, Pointer, PointerKind, Progress, TableInput, open_catalog
 from tidegate.names import TableName
 from tidegate.project import load_project
+from tidegate.runs import RunOptions, run_project
+from tidegate.spark.session import child_session
 from tidegate.state import ModelRunRecord, RunRecord, open_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -61,6 +67,7 @@ def test_the_document_has_the_steps_in_order(shop: Path, tidegate: Call) -> None
         "reason": "first run",
         "strategy": "full_refresh",
         "tentative": False,
+        "waits_for": ["silver.orders"],
         "inputs": [{"table": "silver.orders", "from_snapshot": None, "to_snapshot": None, "changed_rows": None}],
         "estimated_rows": None,
         "estimated_bytes": None,
@@ -205,6 +212,84 @@ def test_a_change_reaches_what_reads_it_with_the_snapshots_it_is_about(shop: Pat
     assert tidegate("plan").out.endswith("2 of 3 models would run, 1 of them only if what they read changes\n")
 
 
+def remember(project: Path, model: str, *runs: tuple[str, str, int]) -> None:
+    """Runs of a model, oldest first, as (status, run type, milliseconds)."""
+    with open_state(load_settings(project).state.url) as store:
+        for n, (status, kind, ms) in enumerate(runs):
+            at = NOW + timedelta(minutes=n)
+            store.start_run(RunRecord(f"run-{n:03}", "shop", "run", "b", "run", at))
+            record = ModelRunRecord(f"run-{n:03}", model, status, "full_refresh", kind, "", at)
+            store.add_model_run(replace(record, duration_ms=ms))
+
+
+def test_what_is_decided_later_is_told_as_such_everywhere(shop: Path, tidegate: Call) -> None:
+    publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
+    (shop / "models/silver/orders.sql").write_text("-- @kind: merge\n-- @unique_key: id\nSELECT 2 AS id, 5 AS amount\n")
+    remember(shop, "gold.revenue", ("completed", "full", 4000), ("completed", "incremental", 2000))
+    *_, last = tidegate("plan", "--json", "--explain").document["steps"]
+    assert (last["run_type"], last["tentative"], last["waits_for"]) == (None, True, ["silver.orders"])
+    assert last["estimated_seconds"] == {"probable": 3.0, "low": 2.0, "high": 4.0}
+    assert last["sql"] is None
+    told = tidegate("plan", "--explain").out
+    assert told.endswith("\n\n-- gold.revenue: decided when silver.orders has run\n")
+    assert re.search(r" perhaps .* 3\.0s \(2\.0s to 4\.0s\) +if silver\.orders changes\n", told)
+
+
+def test_a_decision_that_an_upstream_may_overtake_says_so(large: Path, tidegate: Call) -> None:
+    orders = large / "models" / "silver" / "orders.sql"
+    orders.write_text("SELECT 2 AS id, 1 AS customer, 'x' AS status, 1 AS amount\n")
+    told = tidegate("plan", "--explain").out
+    mark = "silver.orders changed: about 1,000 rows (as the lake is now; silver.orders runs first)"
+    assert f"  {mark}\n" in told
+    assert f"-- gold.spending: incremental, {mark}\nWITH " in told
+    *_, step = tidegate("plan", "--json").document["steps"]
+    assert (step["run_type"], step["tentative"], step["waits_for"]) == ("incremental", False, ["silver.orders"])
+    assert step["reason"] == "silver.orders changed: about 1,000 rows"
+
+
+def test_runs_that_did_nothing_do_not_push_out_the_times_of_those_that_did(large: Path, tidegate: Call) -> None:
+    skips = [("skipped", "skip", 1)] * 30
+    remember(large, "gold.spending", ("completed", "incremental", 2000), ("failed", "incremental", 9), *skips)
+    *_, step = tidegate("plan", "--json").document["steps"]
+    assert step["estimated_seconds"] == {"probable": 2.0, "low": 2.0, "high": 2.0}
+
+
+def test_a_long_reason_is_wrapped_and_nothing_of_it_is_lost(shop: Path, tidegate: Call) -> None:
+    (shop / "models" / "gold" / "revenue.sql").write_text("SELECT amount FROM silver.orders\n")
+    publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
+    publish(shop, "run-2", {"silver.orders": (12, 14)})
+    told = tidegate("plan").out
+    reason = tidegate("plan", "--json").document["steps"][-1]["reason"]
+    assert len(reason) > 100
+    lines = told.splitlines()
+    assert "…" not in told
+    assert lines[5].strip()
+    assert f"{lines[4]} {lines[5].strip()}".endswith(reason)
+    assert lines[4].index("silver.orders gained") == len(lines[5]) - len(lines[5].lstrip())
+
+
+@pytest.mark.spark
+def test_the_explained_sql_can_be_run_as_it_is(project: Path, tidegate: Call, spark: SparkSession) -> None:
+    settings = load_settings(project)
+    catalog = open_catalog(settings)
+    main = child_session(spark, catalog.spark_conf("main"), catalog.spark_catalog("main"))
+    main.sql("CREATE NAMESPACE shop.src")
+    main.sql("CREATE TABLE shop.src.orders AS SELECT id, id % 2 AS customer, 1 AS amount FROM range(4)")
+    model = project / "models" / "gold" / "spending.sql"
+    model.parent.mkdir(parents=True)
+    query = "SELECT customer, sum(amount) AS amount FROM src.orders GROUP BY customer"
+    model.write_text(f"-- @deltas: always\n{query}\n")
+    assert run_project(settings, RunOptions()).exit_code == 0
+    main.sql("UPDATE shop.src.orders SET amount = 5 WHERE id = 2")
+    (step,) = tidegate("plan", "--explain", "--json").document["steps"]
+    assert "VERSION AS OF" in step["sql"]
+    assert "_last_updated_sequence_number" in step["sql"]
+    assert "_row_id" in step["sql"]
+    told = tidegate("sql", step["sql"], "--json")
+    assert told.code == 0, told.err
+    assert told.document["rows"] == [{"customer": 0, "amount": 6}]
+
+
 @pytest.fixture
 def large(project: Path) -> Path:
     """Twenty million orders, of which a few changed since gold.spending was built from them."""
@@ -251,7 +336,7 @@ def test_what_a_step_would_read_is_told_with_its_time(large: Path, tidegate: Cal
             store.add_model_run(replace(record, duration_ms=ms))
     line = tidegate("plan").out.splitlines()[3]
     assert "incremental  20002000  " in line
-    assert "3.0s (2.0s to 3.0s)  silver.orders changed: about 1,000 rows" in line
+    assert "2.5s (2.0s to 3.0s)  silver.orders changed: about 1,000 rows" in line
 
 
 def test_the_sql_that_reads_only_changes_can_be_shown(large: Path, tidegate: Call) -> None:

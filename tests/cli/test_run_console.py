@@ -128,6 +128,12 @@ def test_each_warning_is_told_once() -> None:
     assert lines[:3] == ["[WARN] raw.orders: 2 files changed", "[WARN] disk is slow", "[WARN] late"]
 
 
+def test_a_warning_that_names_its_model_does_not_name_it_twice() -> None:
+    message = "raw.orders: 2 files changed"
+    lines = lines_of([event("warning", "raw.orders", message=message)], ended(warnings=(message,), status="success"))
+    assert [line for line in lines if "[WARN]" in line] == ["[WARN] raw.orders: 2 files changed"]
+
+
 def test_a_model_built_again_after_a_conflict_gets_a_second_line() -> None:
     events = [
         event("after_model_run", "raw.customers", result=CUSTOMERS),

@@ -104,6 +104,17 @@ def test_the_latest_record_of_each_model_is_found_over_all_runs(store: StateStor
     assert [record.run_id for record in store.reader().runs_of_model("silver.a", 1)] == ["run-2"]
 
 
+def test_the_limit_counts_only_runs_of_the_status_and_type_asked_for(store: StateStore) -> None:
+    for n, (status, kind) in enumerate([("completed", "full"), ("completed", "incremental"), ("failed", "full")]):
+        store.add_model_run(a_model_run("silver.a", f"run-{n}", status=status, run_type=kind))
+    for n in range(3, 9):
+        store.add_model_run(a_model_run("silver.a", f"run-{n}", status="skipped", run_type="skip"))
+    reader = store.reader()
+    assert [r.run_id for r in reader.runs_of_model("silver.a", 2, "completed")] == ["run-1", "run-0"]
+    assert [r.run_id for r in reader.runs_of_model("silver.a", 2, "completed", "full")] == ["run-0"]
+    assert [r.run_id for r in reader.runs_of_model("silver.a", 2)] == ["run-8", "run-7"]
+
+
 def test_samples_of_a_check_may_hold_any_value_that_spark_gives(store: StateStore) -> None:
     odd = {"d": date(2026, 1, 2), "m": Decimal("1.10"), "n": math.nan, "b": b"\x00", "t": NOON, "deep": [{"x": (1,)}]}
     store.add_check(a_check("error", value=None))

@@ -138,7 +138,9 @@ class RunConsole:
     def _tell_warning(self, message: str, model: str | None = None) -> None:
         if message not in self._told_warnings:
             self._told_warnings.add(message)
-            self._view.line(f"[WARN] {model}: {message}" if model else f"[WARN] {message}")
+            # Warnings of a result stand without their event, so those that need it name their model themselves.
+            named = model is None or message.startswith(f"{model}: ")
+            self._view.line(f"[WARN] {message}" if named else f"[WARN] {model}: {message}")
 
     def _lines(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.edits import Edit, apply_edits
 from tidegate.compiler.qualifiers import shorten_columns
-from tidegate.compiler.queries import SqlFault, sound_query
+from tidegate.compiler.queries import Query, Reference, SqlFault, parse_query
 from tidegate.compiler.values import BoundQuery, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
@@ -17,11 +17,11 @@ __all__ = ["bind_adhoc"]
 
 
 def bind_adhoc(sql: str, settings: Settings, tables: Collection[TableName]) -> BoundQuery:
-    """Names in full, everything else as typed. Raises QueryError for anything but one query over `tables`."""
-    query = sound_query(sql)
-    if isinstance(query, SqlFault):
-        message = query.message.replace("a model is", "only").replace("the file holds", "there is")
-        raise QueryError(message, where="the query", remedy=query.suggestion)
+    """Names in full, everything else as typed. Raises QueryError for anything but one query over `tables`.
+
+    Unlike a model, which reads its branch, a person may look at a table as it was: VERSION AS OF, TIMESTAMP AS OF.
+    """
+    query = _readable(sql)
     index = TableIndex((), tables, settings.project.namespace)
     found: dict[int, TableName] = {}
     for reference in query.references:
@@ -36,8 +36,29 @@ def bind_adhoc(sql: str, settings: Settings, tables: Collection[TableName]) -> B
     for reference in query.references:
         table = found[reference.start]
         alias = None if reference.alias else shortening.aliases.get(reference.start)
+        if alias and _as_it_was(reference):
+            # Its alias would have to stand behind AS OF.
+            name = ".".join(reference.parts)
+            raise QueryError(
+                f"{name} AS OF is named like another table of the query",
+                where="the query",
+                remedy=f"Give it a name of its own: {name} VERSION AS OF … AS t",
+            )
         text = table.quoted + (f" AS {quote(alias)}" if alias else "")
         read = TableRead(0, len(table.quoted), reference.alias or alias, reference.driving, table=table)
         edits.append(Edit(reference.start, reference.end, text, (read,)))
     text, reads = apply_edits(query.text, edits, query.start, query.end)
     return BoundQuery(text, reads)
+
+
+def _readable(sql: str) -> Query:
+    found = parse_query(sql)
+    faults = [fault for fault in found.faults if fault.code != "TimeTravel"] if isinstance(found, Query) else [found]
+    if isinstance(found, SqlFault) or faults:
+        message = faults[0].message.replace("a model is", "only").replace("the file holds", "there is")
+        raise QueryError(message, where="the query", remedy=faults[0].suggestion)
+    return found
+
+
+def _as_it_was(reference: Reference) -> bool:
+    return bool(reference.node.args.get("version") or reference.node.args.get("when"))

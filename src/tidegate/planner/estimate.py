@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata
@@ -166,7 +167,7 @@ def probable_time(past_ms: Sequence[int], estimate: Estimate) -> Timing | None:
     """From runs of the same kind where there are some, else the estimate, which may be half or double."""
     if past_ms:
         ordered = sorted(ms / 1000 for ms in past_ms)
-        return Timing(ordered[len(ordered) // 2], ordered[0], ordered[-1], len(ordered))
+        return Timing(median(ordered), ordered[0], ordered[-1], len(ordered))
     if estimate.seconds is None:
         return None
     return Timing(estimate.seconds, estimate.seconds / 2, estimate.seconds * 2, 0)

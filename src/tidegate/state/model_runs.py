@@ -64,8 +64,14 @@ def models_of_run(connection: Connection, run_id: str) -> tuple[ModelRunRecord, 
     return tuple(map(_record, connection.execute(query).mappings()))
 
 
-def runs_of_model(connection: Connection, model: str, limit: int) -> tuple[ModelRunRecord, ...]:
+def runs_of_model(
+    connection: Connection, model: str, limit: int, status: str | None = None, run_type: str | None = None
+) -> tuple[ModelRunRecord, ...]:
     query = select(model_runs).where(model_runs.c.model == model)
+    if status is not None:
+        query = query.where(model_runs.c.status == status)
+    if run_type is not None:
+        query = query.where(model_runs.c.run_type == run_type)
     query = query.order_by(model_runs.c.finished_at.desc(), model_runs.c.run_id.desc()).limit(limit)
     return tuple(map(_record, connection.execute(query).mappings()))
 

@@ -38,10 +38,12 @@ class StateReader:
         with self._reading() as connection:
             return models_of_run(connection, run_id)
 
-    def runs_of_model(self, model: str, limit: int = 10) -> tuple[ModelRunRecord, ...]:
-        """Newest first."""
+    def runs_of_model(
+        self, model: str, limit: int = 10, status: str | None = None, run_type: str | None = None
+    ) -> tuple[ModelRunRecord, ...]:
+        """Newest first; `limit` counts those of the status and the run type that are asked for."""
         with self._reading() as connection:
-            return runs_of_model(connection, model, limit)
+            return runs_of_model(connection, model, limit, status, run_type)
 
     def latest_of_each_model(self) -> dict[str, ModelRunRecord]:
         with self._reading() as connection:

@@ -11,7 +11,10 @@ from tidegate.write.request import WriteRequest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["kept", "pinned"]
+__all__ = ["kept", "pinned", "sending_small_sides"]
+
+_SENT = "spark.sql.autoBroadcastJoinThreshold"
+_MOST_SENT = 64 * 2**20
 
 
 @contextlib.contextmanager
@@ -25,6 +28,21 @@ def kept(session: SparkSession, query: str, view: str) -> Iterator[str]:
         with contextlib.suppress(Exception):  # the session may be gone, and what it kept with it
             session.catalog.dropTempView(view)
             frame.unpersist()
+
+
+@contextlib.contextmanager
+def sending_small_sides(session: SparkSession) -> Iterator[None]:
+    """Joins send up to so many bytes to every task, unless the project says how many: the table is not shuffled."""
+    own = session.conf.get(_SENT, None)
+    if own is not None:
+        yield
+        return
+    session.conf.set(_SENT, str(_MOST_SENT))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
+            session.conf.unset(_SENT)
 
 
 def pinned(request: WriteRequest) -> str:

@@ -13,7 +13,7 @@ from tidegate.write.commits import Standing, commit_since, existing_rows, standi
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, compare_columns
 from tidegate.write.groups import replace_groups
-from tidegate.write.kept import kept, pinned
+from tidegate.write.kept import kept, pinned, sending_small_sides
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows
 from tidegate.write.promises import promised
 from tidegate.write.request import Touched, WriteOutcome, WriteRequest
@@ -84,7 +84,8 @@ def write_region(
             if region is None:
                 keys = Columns(tuple(columns.require(name, "the region", request.table) for name in touched.region))
                 return replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
-            outcome = _write(region, _worth_comparing(request) if compare is None else compare)
+            with sending_small_sides(request.session):
+                outcome = _write(region, _worth_comparing(request) if compare is None else compare)
     except BaseException:
         _put_back(request, before)
         raise

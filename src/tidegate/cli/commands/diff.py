@@ -25,8 +25,8 @@ __all__ = ["diff"]
 def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int) -> None:
     """Show which rows a run or a branch inserted, updated and deleted.
 
-    RUN is a run that was published (`latest` is the newest), BRANCH one that `run --no-publish` kept. TABLE names
-    tables to look at; without it, all that changed. Nothing is changed by looking.
+    RUN is the id of a run (`latest`: the newest, also one that changed nothing or failed), BRANCH one that
+    `run --no-publish` kept. TABLE names tables to look at; without it, all that changed. Nothing is changed by looking.
 
     \b
     Example:
@@ -36,3 +36,5 @@ def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int)
     output = invocation.output()
     found = find_diff(workspace.settings, name, tables, limit, say=output.note)
     output.show(found.to_dict(), lambda: diff_lines(found, limit, painter(sys.stdout)))
+    if name == "latest" and not found.tables:
+        output.note("`latest` is the newest run, whatever became of it: `tidegate history` lists the ones before.")

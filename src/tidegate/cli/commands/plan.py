@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,7 +42,7 @@ _REMEMBERED = 10
 @click.option("--full-refresh", is_flag=True, help="As if the selected tables were rebuilt from nothing.")
 @click.option("--from", "from_", type=Moment(), metavar="TIME", help="First interval of time_interval models (UTC).")
 @click.option("--to", type=Moment(), metavar="TIME", help="End of the intervals, not included (UTC).")
-@click.option("--explain", is_flag=True, help="Show the SQL that reads only what changed.")
+@click.option("--explain", is_flag=True, help="Show the SQL that reads only what changed; `tidegate sql` runs it.")
 @variables_option
 @common_options
 @pass_invocation
@@ -57,6 +58,8 @@ def plan(
     """Show what would run and why; nothing is run.
 
     SELECT names models as for `tidegate run`; without it, all. No JVM is started.
+
+    "perhaps" (in JSON: tentative, and run_type is null) runs only if what it waits for changes something it reads.
 
     \b
     Example:
@@ -103,19 +106,16 @@ def _query(compiled: Compiled, settings: Settings, project: Project, values: Run
 
 
 def _past(planned: Plan, compiled: Compiled, workspace: Workspace) -> Mapping[TableName, Sequence[int]]:
-    """How long each step took when it last ran in the same way, newest first."""
+    """How long each step took when it last ran in the same way, newest first; in any, where that is not known yet."""
     running = [step for step in planned.steps if step.decision.run_type is not RunType.SKIP]
     if not running:
         return {}
     past: dict[TableName, Sequence[int]] = {}
     with workspace.state() as state:
         for step in running:
-            records = state.runs_of_model(step.table.short(compiled.namespace), limit=_REMEMBERED)
-            past[step.table] = [
-                record.duration_ms
-                for record in records
-                if record.status == "completed" and record.run_type == step.decision.run_type
-            ]
+            name = step.table.short(compiled.namespace)
+            records = state.runs_of_model(name, _REMEMBERED, "completed", step.run_type)
+            past[step.table] = [record.duration_ms for record in records]
     return past
 
 
@@ -133,10 +133,11 @@ class _Shown:
         document = {
             "model": step.table.short(self.compiled.namespace),
             "wave": step.wave + 1,
-            "run_type": step.decision.run_type,
+            "run_type": step.run_type,
             "reason": step.decision.reason,
             "strategy": self.compiled.models[step.table].model.settings.written_as,
             "tentative": step.tentative,
+            "waits_for": self._waits_for(step),
             "inputs": list(self._inputs(step)),
             "estimated_rows": estimate.rows,
             "estimated_bytes": estimate.bytes,
@@ -151,7 +152,8 @@ class _Shown:
             yield "No models yet: put a SQL file into models/<layer>/."
             return
         headers = ("wave", "model", "strategy", "how", "rows", "size", "time", "why")
-        yield from text_table(headers, map(self._row, self.planned.steps), _WIDEST_REASON)
+        rows = (row for step in self.planned.steps for row in self._rows(step))
+        yield from text_table(headers, rows, _WIDEST_REASON)
         yield ""
         yield _summary(self.planned)
         if self.explain:
@@ -172,27 +174,48 @@ class _Shown:
                 "changed_rows": None if name in moving else _changed_rows(inputs, name, before is not None),
             }
 
+    def _rows(self, step: Step) -> Iterator[tuple[str, ...]]:
+        """One, and more below it for a reason that is longer than a line: what to do is at its end."""
+        *cells, reason = self._row(step)
+        first, *more = wrap(reason, _WIDEST_REASON) or [""]
+        yield (*cells, first)
+        yield from ((*("" for _ in cells), line) for line in more)
+
     def _row(self, step: Step) -> tuple[str, ...]:
-        estimate = Estimate() if step.decision.run_type is RunType.SKIP else step.decision.estimate
+        estimate = Estimate() if step.run_type is RunType.SKIP else step.decision.estimate
         return (
             str(step.wave + 1),
             step.table.short(self.compiled.namespace),
             self.compiled.models[step.table].model.settings.written_as,
-            "perhaps" if step.tentative else str(step.decision.run_type),
+            str(step.run_type or "perhaps"),
             "-" if estimate.rows is None else str(estimate.rows),
             "-" if estimate.bytes is None else size(estimate.bytes),
             _time(probable_time(self.past.get(step.table, ()), estimate)),
-            step.decision.reason,
+            self._reason(step),
         )
 
     def _timing(self, step: Step) -> Timing | None:
         return probable_time(self.past.get(step.table, ()), step.decision.estimate)
 
+    def _waits_for(self, step: Step) -> list[str]:
+        return [table.short(self.compiled.namespace) for table in step.waits_for]
+
+    def _reason(self, step: Step) -> str:
+        if not step.provisional:
+            return step.decision.reason
+        tentative = {other.table for other in self.planned.steps if other.tentative}
+        runs = "may run" if tentative.issuperset(step.waits_for) else "runs" if len(step.waits_for) == 1 else "run"
+        return f"{step.decision.reason} (as the lake is now; {', '.join(self._waits_for(step))} {runs} first)"
+
     def _explanation(self, step: Step) -> Iterator[str]:
-        if step.decision.run_type is RunType.SKIP:
+        if step.run_type is RunType.SKIP:
             return
         yield ""
-        yield f"-- {step.table.short(self.compiled.namespace)}: {step.decision.run_type}, {step.decision.reason}"
+        name, waits_for = step.table.short(self.compiled.namespace), self._waits_for(step)
+        if step.tentative:
+            yield f"-- {name}: decided when {', '.join(waits_for)} {'has' if len(waits_for) == 1 else 'have'} run"
+            return
+        yield f"-- {name}: {step.run_type}, {self._reason(step)}"
         sql = _delta_sql(step)
         if sql is not None:
             yield from sql.splitlines()

@@ -22,7 +22,7 @@ __all__ = ["preview", "sql"]
 def sql(invocation: Invocation, statement: str, limit: int) -> None:
     """Run one read-only query over the published tables.
 
-    All tables are read as one publish left them.
+    All tables are read as one publish left them; with VERSION AS OF or TIMESTAMP AS OF, one as it was before.
 
     \b
     Example:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["bind_images"]
 
 _SEQUENCE = "_last_updated_sequence_number"
+_POSITIONS = "__tidegate_positions"
 _MOST_POSITIONS = 2_000_000
 """Positions of deleted rows that are sent to every task."""
 
@@ -59,7 +60,7 @@ def _frame(session: SparkSession, read: ImageRead, metadata: TableMetadata, chan
         case Image.THEN:
             return session.sql(f"SELECT {_columns_then(metadata, change)} FROM {_then(read.table, change)}")
         case Image.BEFORE:
-            return session.sql(_before(session, read.table, metadata, change))
+            return _before(session, read.table, metadata, change)
 
 
 def _newer_rows(table: TableName, metadata: TableMetadata, change: TableChange) -> str:
@@ -67,18 +68,18 @@ def _newer_rows(table: TableName, metadata: TableMetadata, change: TableChange) 
     return f"SELECT {columns} FROM {table.quoted} WHERE {_SEQUENCE} > {change.sequence_number}"
 
 
-def _before(session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange) -> str:
+def _before(session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange) -> DataFrame:
     columns, then = _columns_then(metadata, change), _then(table, change)
     if change.insert_only:
-        return f"SELECT {columns} FROM {then} WHERE false"
+        return session.sql(f"SELECT {columns} FROM {then} WHERE false")
     if _files_stand(metadata, change):
-        return _by_position(table, columns, then)
+        return _by_position(session, table, columns, then)
     ids = f"SELECT _row_id AS `__id` FROM {table.quoted} WHERE {_SEQUENCE}"
     rows = f"SELECT {columns} FROM (SELECT *, _row_id AS `__id` FROM {then}) b LEFT"
     if change.may_delete and _rows_gone(session, table, change):
-        return f"{rows} ANTI JOIN ({ids} <= {change.sequence_number}) n ON b.`__id` = n.`__id`"
+        return session.sql(f"{rows} ANTI JOIN ({ids} <= {change.sequence_number}) n ON b.`__id` = n.`__id`")
     newer = f"{ids} > {change.sequence_number} AND _row_id < {change.next_row_id}"
-    return f"{rows} SEMI JOIN ({newer}) n ON b.`__id` = n.`__id`"
+    return session.sql(f"{rows} SEMI JOIN ({newer}) n ON b.`__id` = n.`__id`")
 
 
 def _files_stand(metadata: TableMetadata, change: TableChange) -> bool:
@@ -88,17 +89,22 @@ def _files_stand(metadata: TableMetadata, change: TableChange) -> bool:
     return not removed and all(s.count("total-position-deletes") <= _MOST_POSITIONS for s in newer[:1])
 
 
-def _by_position(table: TableName, columns: str, then: str) -> str:
+def _by_position(session: SparkSession, table: TableName, columns: str, then: str) -> DataFrame:
     """Rows that were updated or deleted since, by where they were.
 
     A join on the position alone, a number, takes away nearly all rows at a fraction of what comparing paths costs.
     """
-    gone = f"SELECT file_path AS `__file`, pos AS `__pos` FROM {table.quoted}.position_deletes"
-    return (
-        f"SELECT {columns} FROM (SELECT *, _file AS `__file`, _pos AS `__pos` FROM {then}) b"
-        f" LEFT SEMI JOIN ({gone}) p ON b.`__pos` = p.`__pos`"
-        f" LEFT SEMI JOIN ({gone}) g ON b.`__file` = g.`__file` AND b.`__pos` = g.`__pos`"
-    )
+    gone = session.sql(f"SELECT file_path AS `__file`, pos AS `__pos` FROM {table.quoted}.position_deletes")
+    # Spark takes a metadata table for another one each time it sees it, and would compute anew what reads it.
+    gone.localCheckpoint().createOrReplaceTempView(_POSITIONS)
+    try:
+        return session.sql(
+            f"SELECT /*+ BROADCAST(p, g) */ {columns} FROM (SELECT *, _file AS `__file`, _pos AS `__pos` FROM {then}) b"
+            f" LEFT SEMI JOIN {_POSITIONS} p ON b.`__pos` = p.`__pos`"
+            f" LEFT SEMI JOIN {_POSITIONS} g ON b.`__file` = g.`__file` AND b.`__pos` = g.`__pos`"
+        )
+    finally:
+        session.catalog.dropTempView(_POSITIONS)
 
 
 def _rows_gone(session: SparkSession, table: TableName, change: TableChange) -> bool:
