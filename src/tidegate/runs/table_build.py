@@ -30,7 +30,7 @@ from tidegate.runs.result import VERIFIED
 from tidegate.runs.verify import can_be_verified, verification_due, verify
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
-from tidegate.transform.deltas import bind_images, touched_keys
+from tidegate.transform.deltas import bind_images, result_sql, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.regions import write_region
 from tidegate.write.sql import literal
@@ -156,9 +156,10 @@ class TableBuild:
             if self._is_most(touched.rows):
                 self._turn_to_all_rows("most of it is touched")
                 return None
+            self.sql = result_sql(decision.delta, touched.nulls)
             fault("after_build")
             dropped = dict(self.former.dropped_columns) if self.former else {}
-            request = self._request(self.session.sql(decision.delta.result), dropped=dropped)
+            request = self._request(self.session.sql(self.sql), dropped=dropped)
             if not decision.complete:
                 outcome: WriteOutcome | None = self._write(request)
             elif self.settings.strategy is Strategy.SCD2:
