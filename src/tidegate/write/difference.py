@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,17 +11,17 @@ from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 from tidegate.write.columns import Columns
 from tidegate.write.content import HASHES, hash_columns
+from tidegate.write.promises import promised
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import held
 from tidegate.write.types import holds_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 __all__ = ["Difference", "write_difference"]
 
-_PROPERTY = "spark.sql.iceberg.snapshot-property.tidegate"
 _SIDE, _NEW, _OLD, _OP = (f"__tidegate_{name}" for name in ("side", "new", "old", "op"))
 _FEW = 10
 """More than one row in so many, and the whole table is cheaper to write and to read."""
@@ -58,7 +56,7 @@ def write_difference(request: WriteRequest, columns: Columns, before: TableMetad
             only_updates = not found["inserted"] and not found["deleted"]
             changed = _changed_columns(request, columns, keys, rows) if only_updates else None
             request.lake.restore(request.table, Pointer(PointerKind.TABLE, before.location))
-            with _promised(request.session, keys, changed):
+            with promised(request.session, keys.names, changed):
                 _merge(request, columns, keys, rows, found["inserted"], found["touched"] - found["inserted"])
     return Difference(found["touched"] - found["deleted"], found["deleted"])
 
@@ -125,19 +123,3 @@ def _merge(
             f"INSERT INTO {request.table.quoted} ({columns.sql()})"
             f" SELECT {columns.sql()} FROM {rows.quoted} WHERE {_OP} = 'insert'"
         )
-
-
-@contextlib.contextmanager
-def _promised(session: SparkSession, keys: Columns, changed: Sequence[str] | None) -> Iterator[None]:
-    """What commits say of themselves: a row keeps its key, and (where rows were only updated) which columns differ."""
-    said = {f"{_PROPERTY}.row-key": json.dumps(keys.names)}
-    if changed is not None:
-        said[f"{_PROPERTY}.changed-columns"] = json.dumps(changed)
-    try:
-        for name, value in said.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
-            for name in said:
-                session.conf.unset(name)

@@ -21,13 +21,11 @@ __all__ = ["DriftChange", "Touched", "WriteOutcome", "WriteRequest"]
 class Touched:
     """The result is of these keys only: what it lacks of them is gone, and of others it says nothing.
 
-    `view` names a relation of the session with the columns `region`, without duplicates. `unique`: the result has at
-    most one row for each of them.
+    `view` names a relation of the session with the columns `region`, without duplicates.
     """
 
     view: str
     region: tuple[str, ...]
-    unique: bool = False
 
 
 @dataclass(frozen=True, slots=True)
