@@ -111,7 +111,7 @@ def test_files_have_a_size_and_sources_outside_have_not(tmp_path: Path) -> None:
     old, new = ZoneFile("a.csv", 100, 1), ZoneFile("b.csv", 20, 1)
     zone = ZoneState("z", (old, new), None, NewFiles((new,), ()))
     assert estimate_all(Inputs(zones={"z": zone}), None, None) == Estimate(None, 120, None)
-    assert estimate_new(Inputs(zones={"z": zone}), {}) == Estimate(None, 20, None)
+    assert estimate_new(Inputs(zones={"z": zone})) == Estimate(None, 20, None)
     assert estimate_all(Inputs(silent=frozenset({"erp.a.b"})), None, None) == Estimate()
 
 

@@ -149,9 +149,7 @@ def _decide_changed_inputs(
     if isinstance(delta, Refusal):
         why = delta.construct if delta.construct.startswith("no key") else f"no delta: {delta.construct}"
         return _from_all_rows(model, f"{reason}; {why}")
-    changes = {
-        TableName.parse(name, ""): found for name, found in inputs.changed.items() if isinstance(found, TableChange)
-    }
+    changes = inputs.traced
     small = estimate_delta(inputs, changes, delta, own, progress)
     large = estimate_all(inputs, own, progress)
     always = asked.always_deltas or settings.deltas == "always"
@@ -239,6 +237,5 @@ def _estimated(decision: Decision, own: TableMetadata | None, progress: Progress
     if decision.run_type is RunType.SKIP:
         return replace(decision, estimate=Estimate(0, 0, 0.0))
     if decision.inserted_since or (inputs.zones and not decision.all_files and not decision.intervals):
-        changes = {name: found for name, found in inputs.changed.items() if isinstance(found, TableChange)}
-        return replace(decision, estimate=estimate_new(inputs, changes))
+        return replace(decision, estimate=estimate_new(inputs))
     return replace(decision, estimate=estimate_all(inputs, own, progress))

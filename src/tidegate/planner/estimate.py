@@ -85,11 +85,12 @@ def estimate_all(inputs: Inputs, own: TableMetadata | None, progress: Progress |
     return Estimate(rows, bytes, _FULL + _work(sizes, own, progress))
 
 
-def estimate_new(inputs: Inputs, changes: Mapping[str, TableChange]) -> Estimate:
+def estimate_new(inputs: Inputs) -> Estimate:
     """Only rows that tables gained and files that are new are read; no history says how long that takes."""
     files = [file.size for zone in inputs.zones.values() for file in (*zone.fresh.new, *zone.fresh.replaced)]
-    rows = None if files else sum(change.came for change in changes.values())
-    return Estimate(rows, sum(change.bytes_came for change in changes.values()) + sum(files))
+    changes = inputs.traced.values()
+    rows = None if files else sum(change.came for change in changes)
+    return Estimate(rows, sum(change.bytes_came for change in changes) + sum(files))
 
 
 def estimate_delta(

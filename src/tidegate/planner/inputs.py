@@ -66,6 +66,13 @@ class Inputs:
     def traceable(self) -> bool:
         return all(isinstance(found, TableChange) for found in self.changed.values())
 
+    @property
+    def traced(self) -> Mapping[TableName, TableChange]:
+        """The tables of which it is known how they changed."""
+        return {
+            TableName.parse(name, ""): found for name, found in self.changed.items() if isinstance(found, TableChange)
+        }
+
     def changes(self) -> tuple[str, ...]:
         """What differs from what was recorded, in words; empty if nothing does."""
         return (*self._table_changes(), *self._zone_changes())

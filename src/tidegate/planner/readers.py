@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tidegate.compiler.values import Compiled, CompiledModel
-from tidegate.lake.changes import TableChange
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
@@ -36,14 +35,9 @@ def as_difference(model: CompiledModel, facts: Facts, readers: tuple[CompiledMod
         return False
     if own is None or not settings.unique_key or not facts.inputs.changed:
         return False
-    changes = {
-        TableName.parse(name, ""): found
-        for name, found in facts.inputs.changed.items()
-        if isinstance(found, TableChange)
-    }
-    if len(changes) < len(facts.inputs.changed):
+    if not facts.inputs.traceable:
         return False
-    touched = touched_share(facts.inputs, changes, own.total_records)
+    touched = touched_share(facts.inputs, facts.inputs.traced, own.total_records)
     progress = [lake.progress(reader.model.table) for reader in readers if _takes_deltas(reader)]
     return worth_a_difference(own, touched, filter(None, progress))
 
