@@ -8,28 +8,26 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.compiling import Target
 from benchmarks.running import run_process, say
-from tidegate.config import SparkSection
-from tidegate.lake.changes import TableChange, change_since
-from tidegate.lake.embedded import EmbeddedCatalog
-from tidegate.lake.metadata import TableMetadata
+from tidegate.compiler import bind, compile_from_disk
+from tidegate.compiler.values import RunValues
+from tidegate.config import load_settings
+from tidegate.lake import open_catalog
+from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.deltas.rewrite import rewrite
-from tidegate.planner.deltas.values import DeltaQuery, InputTable
-from tidegate.project.model import ModelSettings, Strategy
+from tidegate.planner.plan import Wish, make_plan
+from tidegate.runs import RunOptions, run_project
 from tidegate.spark.session import child_session, start_session
-from tidegate.transform.deltas import bind_images, result_sql, touched_keys
-from tidegate.write import WriteRequest, write
-from tidegate.write.regions import write_region
+from tidegate.write.promises import promised
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,11 +38,11 @@ NARROW, WIDE = 5, 25
 MODELS = ("filter", "left join", "GROUP BY")
 UPDATED = 1000
 """One row in so many."""
+WARM_ROWS, WARM_ROUNDS = 500_000, 6
+"""A smaller project, in the same JVM, until its compiler has seen every query."""
 MEMORY = "6g"
-BRANCH = "run-1"
-
-ORDERS, CUSTOMERS = (TableName("bench", "raw", name) for name in ("orders", "customers"))
-KEYED = ModelSettings(strategy=Strategy.INCREMENTAL, unique_key=("id",))
+NAMESPACE = "bench"
+ORDERS = TableName(NAMESPACE, "raw", "orders")
 
 
 class Cell(NamedTuple):
@@ -63,10 +61,11 @@ _GROWTH = (Cell(5_000_000, NARROW), Cell(20_000_000, NARROW), 1.5)
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """Seconds."""
+    """Seconds. `picked`: the plan chose the delta."""
 
     full: float
     delta: float
+    picked: bool
 
     @property
     def share(self) -> float:
@@ -86,7 +85,8 @@ def measure_deltas(work: Path, cells: Sequence[Cell], rounds: int) -> Measured:
         run_process([sys.executable, "-m", "benchmarks.deltas", *arguments, str(answer)], work)
         measured[cell] = {model: Took(**took) for model, took in json.loads(answer.read_text()).items()}
         for model, took in measured[cell].items():
-            say(f"  {model}: full {took.full:.2f} s, delta {took.delta:.2f} s ({took.share:.0%})")
+            way = "delta" if took.picked else "full"
+            say(f"  {model}: full {took.full:.2f} s, delta {took.delta:.2f} s ({took.share:.0%}); the plan: {way}")
     return measured
 
 
@@ -103,18 +103,26 @@ def delta_targets(measured: Measured) -> list[Target]:
         for model in MODELS:
             times = measured[large][model].delta / measured[small][model].delta
             found.append(Target(f"{model}, 20 million rows against 5", times, limit, " times"))
+    took = [took for models in measured.values() for took in models.values()]
+    if len(took) >= len(MODELS):
+        worst = max(took.share if took.picked else 1.0 for took in took)
+        found.append(Target("what the plan chose, against a full rebuild, at worst", 100 * worst, 110, " %"))
+        dearer = sum(took.picked != (took.delta < took.full) for took in took)
+        found.append(Target(f"cells of {len(took)} in which the plan chose the dearer way", dearer, len(took) // 10))
     return found
 
 
 def models(columns: int) -> dict[str, str]:
-    more = "".join(f", {name}" for name in _more(columns))
+    """Each reads every column that there is."""
+    more = _more(columns)
+    named = "".join(f", {name}" for name in more)
+    largest = "".join(f", max({name}) AS {name}" for name in more)
     return {
-        "filter": f"SELECT id, customer_id, amount * 2 AS amount, status, at{more} FROM {ORDERS.quoted}"
-        " WHERE status < 7",
-        "left join": f"SELECT o.id, o.amount, o.status, c.name, c.region{more} FROM {ORDERS.quoted} AS o"
-        f" LEFT JOIN {CUSTOMERS.quoted} AS c ON o.customer_id = c.customer_id",
+        "filter": f"SELECT id, customer_id, amount * 2 AS amount, status, at{named} FROM raw.orders WHERE status < 7",
+        "left join": f"SELECT o.id, o.amount, o.status, c.name, c.region{named} FROM raw.orders AS o"
+        " LEFT JOIN raw.customers AS c ON o.customer_id = c.customer_id",
         "GROUP BY": "SELECT customer_id, count(*) AS orders, sum(amount) AS total, max(at) AS last_at"
-        f" FROM {ORDERS.quoted} GROUP BY customer_id",
+        f"{largest} FROM raw.orders GROUP BY customer_id",
     }
 
 
@@ -130,10 +138,10 @@ def _more(columns: int) -> dict[str, str]:
 
 
 class Bench:
-    """A lake with two tables, of which one changes, and the models over them."""
+    """A project with two tables, of which one changes, and the models over them; every figure is a run's own."""
 
-    def __init__(self, session: SparkSession, lake: BranchView, cell: Cell) -> None:
-        self.session, self.lake, self.cell = session, lake, cell
+    def __init__(self, folder: Path, cell: Cell) -> None:
+        self.folder, self.cell = folder, cell
         customers = cell.rows // 20
         values = {
             "customer_id": f"pmod(xxhash64(id, 1), {customers})",
@@ -142,107 +150,109 @@ class Bench:
             "at": "timestamp_seconds(1767225600 + pmod(xxhash64(id, 4), 7776000))",
             **_more(cell.columns),
         }
-        self.columns = ("id", *values)
-        self.values = ", ".join(f"{value} AS {name}" for name, value in values.items())
-        self._write(ORDERS, f"SELECT id, {self.values} FROM range(0, {cell.rows}, 1, 8)", ModelSettings())
+        selected = ", ".join(f"{value} AS {name}" for name, value in values.items())
+        toml = f'[project]\nname = "bench"\nnamespace = "{NAMESPACE}"\n\n[spark]\nmemory = "{MEMORY}"\n'
+        self._file("tidegate.toml", toml)
+        keyed = "-- @merge_strategy: incremental\n-- @unique_key: {}\n"
+        orders = f"SELECT id, {selected} FROM range(0, {cell.rows}, 1, 8)"
+        self._file("models/raw/orders.sql", keyed.format("id") + orders)
         names = "concat('name ', id) AS name, CAST(pmod(xxhash64(id, 5), 100) AS INT) AS region"
-        self._write(CUSTOMERS, f"SELECT id AS customer_id, {names} FROM range(0, {customers}, 1, 2)", ModelSettings())
+        people = f"SELECT id AS customer_id, {names} FROM range(0, {customers}, 1, 2)"
+        self._file("models/raw/customers.sql", keyed.format("customer_id") + people)
         self.models = models(cell.columns)
-        for model in self.models:
-            self.rebuild(model)
+        for model in MODELS:
+            self._model(model, "auto")
+        self.settings = load_settings(folder)
+        self.catalog = open_catalog(self.settings)
+        self.lake = BranchView(self.catalog, MAIN)
+        self.root = start_session(self.settings.spark, folder / "logs")
+        self._run()
 
-    def _write(self, table: TableName, query: str, settings: ModelSettings) -> None:
-        write(self._request(table, query, settings))
+    def _file(self, path: str, text: str) -> None:
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
 
-    def _request(self, table: TableName, query: str, settings: ModelSettings) -> WriteRequest:
-        now = datetime.now(UTC)
-        return WriteRequest(self.session, self.lake, table, self.session.sql(query), settings, now, complete=False)
+    def _model(self, model: str, deltas: str) -> None:
+        self._file(f"models/gold/{_table(model)}.sql", f"-- @deltas: {deltas}\n{self.models[model]}\n")
 
-    def table(self, model: str) -> TableName:
-        return TableName("bench", "gold", model.replace(" ", "_").lower())
+    def _run(self, *select: str, full_refresh: bool = False) -> tuple[str | None, float]:
+        """How the last model was built, and in how many seconds."""
+        result = run_project(self.settings, RunOptions(select=select, full_refresh=full_refresh))
+        if result.status != "success":
+            raise SystemExit(f"the run ended as {result.status}: {[m.error for m in result.materializations]}")
+        last = result.materializations[-1]
+        return last.run_type, last.duration_ms / 1000
 
-    def metadata(self, table: TableName) -> TableMetadata:
-        found = self.lake.table(table)
-        assert found is not None
-        return found
+    def session(self) -> SparkSession:
+        said = {"spark.sql.iceberg.snapshot-property.tidegate.run-id": "bench"}
+        return child_session(self.root, {**self.catalog.spark_conf(MAIN), **said}, self.catalog.spark_catalog(MAIN))
 
-    def update(self, round_number: int) -> TableMetadata:
-        """Amount and status of one order in a thousand; gives the table as it was."""
-        then, rows = self.metadata(ORDERS), self.cell.rows
-        kept = ", ".join(f"o.{name}" for name in self.columns if name not in ("amount", "status"))
+    def update(self, round_number: int) -> None:
+        """Amount and status of one order in a thousand, with what a run of its model would say of the commit."""
+        session, rows = self.session(), self.cell.rows
         batch = f"SELECT DISTINCT pmod(xxhash64(id, {100 + round_number}), {rows}) AS id FROM range({rows // UPDATED})"
-        self._write(
-            ORDERS,
-            f"SELECT {kept}, CAST(o.amount + 1 AS DECIMAL(12,2)) AS amount, (o.status + 1) % 10 AS status"
-            f" FROM {ORDERS.quoted} AS o JOIN ({batch}) AS u ON o.id = u.id",
-            KEYED,
-        )
-        return then
+        with promised(session, ("id",)):
+            session.sql(
+                f"MERGE INTO {ORDERS.quoted} o USING ({batch}) u ON o.id = u.id WHEN MATCHED THEN UPDATE"
+                " SET amount = CAST(o.amount + 1 AS DECIMAL(12,2)), status = (o.status + 1) % 10"
+            )
 
-    def rebuild(self, model: str) -> None:
-        self._write(self.table(model), self.models[model], ModelSettings())
-
-    def delta(self, model: str, then: TableMetadata) -> None:
-        """As the engine does it, from the recorded state of the input to the written table."""
-        change = change_since(self.metadata(ORDERS), then.table_input())
-        if not isinstance(change, TableChange):
-            raise SystemExit(f"the change cannot be traced: {change}")
-        inputs = {
-            ORDERS: InputTable(self.columns, (frozenset({"id"}),), True, frozenset(change.keyed_by or ()) or None),
-            CUSTOMERS: InputTable(("customer_id", "name", "region"), (frozenset({"customer_id"}),)),
-        }
-        delta = rewrite(self.models[model], inputs)
-        if not isinstance(delta, DeltaQuery):
-            raise SystemExit(f"{model} cannot be answered from changes: {delta.construct}")
-        with (
-            bind_images(self.session, self.lake, delta.reads, {ORDERS: change}),
-            touched_keys(self.session, delta) as touched,
-        ):
-            query = result_sql(delta, touched.nulls)
-            request = replace(self._request(self.table(model), query, ModelSettings()), touched=touched.keys)
-            if write_region(request, unique=delta.unique, nulls=touched.nulls) is None:
-                raise SystemExit(f"{model} had to be made anew")
+    def picked(self, model: str) -> str:
+        """How a run would build it now."""
+        project, compiled, _ = compile_from_disk(self.settings, self.lake.heads(), {})
+        wish = Wish(datetime.now(UTC))
+        values = RunValues(wish.now.isoformat(), incremental=True)
+        query = partial(bind, compiled, self.settings, project, values=values)
+        selected = [TableName(NAMESPACE, "gold", _table(model))]
+        plan = make_plan(compiled, selected, self.lake, self.settings, wish, query)
+        return str(plan.steps[0].run_type)
 
     def content(self, model: str) -> tuple[int, int]:
+        table = TableName(NAMESPACE, "gold", _table(model)).quoted
         hashed = "sum(CAST(xxhash64(*) AS DECIMAL(38,0)))"
-        row = self.session.sql(f"SELECT count(*) AS n, {hashed} AS h FROM {self.table(model).quoted}").collect()[0]
+        row = self.session().sql(f"SELECT count(*) AS n, {hashed} AS h FROM {table}").collect()[0]
         return row["n"], int(row["h"])
 
     def measure(self, round_number: int) -> dict[str, Took]:
         """The delta, then the full rebuild over the same input, which must give the same rows."""
-        then, took = self.update(round_number), {}
+        self.update(round_number)
+        took = {}
         for model in MODELS:
-            delta = _seconds(self.delta, model, then)
+            picked = self.picked(model)
+            self._model(model, "always")
+            run_type, delta = self._run(f"gold.{_table(model)}")
+            if run_type != "incremental":
+                raise SystemExit(f"{model} was not built from changes but as {run_type}")
             found = self.content(model)
-            full = _seconds(self.rebuild, model)
+            self._model(model, "auto")
+            _, full = self._run(f"gold.{_table(model)}", full_refresh=True)
             if found != self.content(model):
                 raise SystemExit(f"{model}: the delta gave other rows than the full rebuild")
-            took[model] = Took(full, delta)
+            took[model] = Took(full, delta, picked == "incremental")
         return took
 
 
-def _seconds(work: Callable[..., None], *arguments: object) -> float:
-    started = time.perf_counter()
-    work(*arguments)
-    return time.perf_counter() - started
+def _table(model: str) -> str:
+    return model.replace(" ", "_").lower()
 
 
 def main(folder: Path, cell: Cell, rounds: int, answer: Path) -> None:
-    catalog = EmbeddedCatalog(folder / "catalog.db", folder / "warehouse")
-    root = start_session(SparkSection(memory=MEMORY), folder / "logs")
-    catalog.create_branch(BRANCH)
-    session = child_session(root, catalog.spark_conf(BRANCH), catalog.spark_catalog(BRANCH))
-    bench = Bench(session, BranchView(catalog, BRANCH), cell)
+    warm = Bench(folder / "warm", Cell(WARM_ROWS, cell.columns))
+    for number in range(WARM_ROUNDS):
+        warm.measure(number)
+    bench = Bench(folder / "measured", cell)
     found = [bench.measure(number) for number in range(rounds + 1)][1:]
     medians = {
         model: Took(
             full=statistics.median(took[model].full for took in found),
             delta=statistics.median(took[model].delta for took in found),
+            picked=found[-1][model].picked,
         )
         for model in MODELS
     }
     answer.write_text(json.dumps({model: asdict(took) for model, took in medians.items()}))
-    root.stop()
+    bench.root.stop()
 
 
 if __name__ == "__main__":

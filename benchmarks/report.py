@@ -76,13 +76,15 @@ _CHANGES = """\
 {measured_with}
 
 One order in a thousand is updated; then three models that read the orders are brought up to date, once from the
-changes alone (*delta*) and once from all rows (*full*), each with everything from reading the input to the commit. A
-filter and a left join with a twentieth as many customers, both with the order's key, and a GROUP BY over the customer.
-After each delta the table is compared with the rebuilt one: the rows must be the same. Each figure is the median of
-{rounds} in one Spark session, after one that only warms up.
+changes alone (*delta*) and once from all rows (*full*), each by a run of its own; a figure is what the run says the
+model took, from the decision to the recorded progress. A filter and a left join with a twentieth as many customers,
+both with the order's key, and a GROUP BY over the customer; each of them reads all columns. After each delta the table
+is compared with the rebuilt one: the rows must be the same. Each figure is the median of {rounds} in one JVM, which has
+built a smaller project in both ways before, and this one once; the last column is what `tidegate plan` chose in the
+last round.
 
-| rows | columns | | full (s) | delta (s) | share |
-|---:|---:|---|---:|---:|---:|
+| rows | columns | | full (s) | delta (s) | share | the plan chose |
+|---:|---:|---|---:|---:|---:|---|
 {rows}
 
 | | measured | target | |
@@ -146,7 +148,8 @@ def delta_section(measured: MeasuredDeltas, rounds: int) -> str:
         measured_with=_measured_with(_spark()),
         rounds=f"{rounds} rounds" if rounds > 1 else "one round",
         rows="\n".join(
-            f"| {cell.rows:,} | {cell.columns} | {model} | {took.full:.2f} | {took.delta:.2f} | {took.share:.0%} |"
+            f"| {cell.rows:,} | {cell.columns} | {model} | {took.full:.2f} | {took.delta:.2f} | {took.share:.0%} "
+            f"| {'delta' if took.picked else 'full'} |"
             for cell, models in measured.items()
             for model, took in models.items()
         ),

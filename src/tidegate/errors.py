@@ -18,6 +18,7 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── BranchExistsError
     │   ├── BranchMissingError
     │   ├── TableMissingError
+    │   ├── SnapshotMissingError
     │   └── PublishConflictError
     ├── SourceError            a source outside the lake cannot be asked
     ├── ModelError             one model failed; its siblings go on
@@ -63,6 +64,7 @@ __all__ = [
     "RunExistsError",
     "SelectionError",
     "SetupError",
+    "SnapshotMissingError",
     "SourceError",
     "StateError",
     "StrategyError",
@@ -163,6 +165,10 @@ class BranchMissingError(LakeError):
 
 
 class TableMissingError(LakeError):
+    kind = FailureKind.NOT_FOUND
+
+
+class SnapshotMissingError(LakeError):
     kind = FailureKind.NOT_FOUND
 
 

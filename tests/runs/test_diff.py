@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.runs.conftest import ProjectFolder
-from tidegate.errors import LakeError, SelectionError
+from tidegate.errors import SelectionError, SnapshotMissingError
 from tidegate.runs.diff import Diff, diff
 from tidegate.runs.table_diff import TableDiff
 from tidegate.spark.session import child_session
@@ -193,7 +193,7 @@ def test_what_cannot_be_told_is_said_clearly(shop: ProjectFolder) -> None:
     assert look(shop, shop.run().run_id).tables == ()
     expire(shop, "silver.orders")
     for run in (first, second):
-        with pytest.raises(LakeError, match="expired"):
+        with pytest.raises(SnapshotMissingError, match="expired"):
             look(shop, run.run_id)
 
 

@@ -120,3 +120,31 @@ def test_a_table_that_somebody_else_wrote_to_is_made_anew(shop: ProjectFolder, o
     assert (made.run_type, made.reason) == ("full", "its own rows were changed by something else")
     assert shop.rows("silver.a") == [(0, 0), (1, 1), (2, 2)]
     assert run_types(shop.run()) == {"silver.a": "skip"}
+
+
+def test_a_change_that_touches_most_of_a_table_is_answered_from_all_rows(
+    shop: ProjectFolder, others: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One customer of three has most of the orders, which nobody could know before."""
+    monkeypatch.setattr("tidegate.planner.estimate._DELTA", 0.0)
+    monkeypatch.setattr("tidegate.planner.estimate._LOOKED_UP", 0.0)
+    others("CREATE TABLE shop.src.orders AS SELECT id, IF(id < 11000, 1, 2) AS customer FROM range(15000)")
+    others("CREATE TABLE shop.src.customers AS SELECT id, 'old' AS name FROM range(3)")
+    shop.model("silver.orders", "SELECT id, customer FROM src.orders", merge_strategy="incremental", unique_key="id")
+    shop.model(
+        "gold.named",
+        "SELECT o.id, c.name FROM silver.orders o JOIN src.customers c ON o.customer = c.id",
+        merge_strategy="incremental",
+        unique_key="id",
+    )
+    shop.run()
+    others("UPDATE shop.src.customers SET name = 'new' WHERE id = 1")
+    result = shop.run("gold.named")
+    assert run_types(result) == {"gold.named": "full"}
+    assert result.materializations[0].reason.endswith("most of it is touched")
+    assert shop.rows("SELECT name, count(*) FROM gold.named GROUP BY name") == [("new", 11000), ("old", 4000)]
+
+
+def test_hidden_columns_can_be_counted(shop: ProjectFolder, others: Sql) -> None:
+    others("CREATE TABLE shop.src.a AS SELECT id FROM range(3)")
+    assert shop.rows("SELECT count(_row_id), max(_row_id) FROM src.a") == [(3, 2)]

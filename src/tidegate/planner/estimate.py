@@ -11,7 +11,7 @@ from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import DeltaQuery, Image
+from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, Image
 from tidegate.planner.inputs import Inputs
 
 __all__ = [
@@ -27,18 +27,20 @@ __all__ = [
 ]
 
 # Seconds on two cores, as measured with `make bench`; only their proportions decide, for history scales the work.
-_FULL = 0.4
+_FULL = 0.5
 """To plan and commit a build from all rows."""
-_DELTA = 0.9
+_DELTA = 1.3
 """To find touched keys, merge and insert: more jobs, more commits."""
-_READ_VALUE = 8e-9
-_WRITE_VALUE = 3.2e-8
+_LOOKED_UP = 0.5
+"""To know the touched keys before the query for them begins, where it reads more than changed rows."""
+_READ_VALUE = 2e-8
+_WRITE_VALUE = 8e-8
 _JOINED_ROW = 3e-7
 """Each row of every table after the first."""
-_FOUND_ROW = 2.5e-8
+_FOUND_ROW = 8e-8
 """Each row of the target, among which the touched ones are found by key."""
-_BEFORE_ROW = 1e-7
-"""Each row of an old snapshot, among which the changed ones are found by row id."""
+_BEFORE_ROW = 4e-8
+"""Each row of a table, among which those that were changed are found by their mark."""
 _COMPARED_ROW = 1e-6
 """Each row of a table that is compared with a new result instead of being overwritten."""
 _FEW = 0.05
@@ -104,7 +106,7 @@ def estimate_delta(
     sizes = _sizes(inputs, progress)
     target = own.total_records if own else 0
     rows = bytes = 0
-    seconds = _DELTA + target * _FOUND_ROW
+    seconds = _DELTA + (_LOOKED_UP if TOUCHED in delta.result else 0.0) + target * _FOUND_ROW
     before = {read.table for read in delta.reads if read.image is Image.BEFORE}
     for table, change in changes.items():
         size = sizes[str(table)]

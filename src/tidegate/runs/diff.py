@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tidegate.config import Settings
-from tidegate.errors import LakeError, SelectionError, TidegateError
+from tidegate.errors import LakeError, SelectionError, SnapshotMissingError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName, nearest
 from tidegate.project.model import Strategy
 from tidegate.runs.diff_states import Moved, moved_by_branch, moved_by_run, wanted_tables
-from tidegate.runs.query import pinned_heads
+from tidegate.runs.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.runs.table_diff import TableDiff, compare_snapshots
 from tidegate.spark.failures import read_failure
 from tidegate.spark.session import child_session, start_session
@@ -56,7 +56,7 @@ def diff(
     chosen = wanted_tables(moved, tables, namespace, f"{of} {name}")
     if chosen and all(one.change == "expired" for one in chosen):
         names = ", ".join(one.table.short(namespace) for one in chosen)
-        raise LakeError(
+        raise SnapshotMissingError(
             f"the snapshots from before or after {of} {name} have expired, so what it changed in {names} is not known",
             remedy="[maintenance] keep_days and keep_snapshots say how long they are kept.",
         )
@@ -71,8 +71,7 @@ def diff(
             for one in chosen:
                 catalog.restore(branch, one.table, one.pointer)
             child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
-            # It answers counts from files' statistics, which say nothing of the lineage columns.
-            child.conf.set("spark.sql.iceberg.aggregate-push-down.enabled", "false")
+            child.conf.set(*NO_COUNTS_FROM_STATISTICS)
             found = [_diff_table(child, one, keys.get(one.table, ()), namespace, limit) for one in chosen]
     else:
         found = [_without_rows(one, namespace) for one in chosen]

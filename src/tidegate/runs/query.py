@@ -21,7 +21,10 @@ from tidegate.spark.session import child_session, start_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["QueryResult", "pinned_heads", "query"]
+__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "query"]
+
+NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
+"""Iceberg answers counts from files' statistics, which say nothing of the hidden columns, and fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ def query(settings: Settings, sql: str, limit: int | None = 1000, root: SparkSes
     session = root or start_session(settings.spark, settings.root / ".tidegate" / "logs")
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
+        child.conf.set(*NO_COUNTS_FROM_STATISTICS)
         try:
             frame = child.sql(bound.sql)
             names = _distinct([field.name for field in frame.schema.fields])

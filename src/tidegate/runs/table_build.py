@@ -32,6 +32,7 @@ from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write
+from tidegate.write.kept import for_few_rows
 from tidegate.write.regions import write_region
 from tidegate.write.sql import literal
 
@@ -152,8 +153,10 @@ class TableBuild:
         with ExitStack() as stack:
             with self.phases.timed("build_result"):
                 stack.enter_context(bind_images(self.session, run.lake, decision.delta.reads, decision.changes))
-                touched = stack.enter_context(touched_keys(self.session, decision.delta))
-            if self._is_most(touched.rows):
+                few = not self._may_be_most(sum(change.rows for change in decision.changes.values()))
+                with for_few_rows(self.session):
+                    touched = stack.enter_context(touched_keys(self.session, decision.delta, few=few))
+            if touched.rows is not None and self._may_be_most(touched.rows):
                 self._turn_to_all_rows("most of it is touched")
                 return None
             self.sql = result_sql(decision.delta, touched.nulls)
@@ -180,7 +183,7 @@ class TableBuild:
     def _spent_ms(self) -> int:
         return sum(self.phases.ms.values())
 
-    def _is_most(self, touched: int) -> bool:
+    def _may_be_most(self, touched: int) -> bool:
         """Then all rows are read sooner. A handful is never most, whatever the table is."""
         return touched > 10_000 and touched * 2 > self._metadata().total_records and not self._always
 
@@ -249,7 +252,7 @@ class TableBuild:
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
             return write(request)
 
-    def _write_region(self, request: WriteRequest, nulls: bool) -> WriteOutcome | None:
+    def _write_region(self, request: WriteRequest, nulls: bool | None) -> WriteOutcome | None:
         assert self.decision.delta is not None
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tidegate.write.request import WriteRequest
@@ -11,10 +11,13 @@ from tidegate.write.request import WriteRequest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["kept", "pinned", "sending_small_sides"]
+__all__ = ["FEW_ROWS", "for_few_rows", "into_one_file", "kept", "pinned"]
 
 _SENT = "spark.sql.autoBroadcastJoinThreshold"
-_MOST_SENT = 64 * 2**20
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_PARTS = "spark.sql.shuffle.partitions"
+FEW_ROWS = 50_000
+"""Up to so many, one task writes one file."""
 
 
 @contextlib.contextmanager
@@ -31,18 +34,46 @@ def kept(session: SparkSession, query: str, view: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def sending_small_sides(session: SparkSession) -> Iterator[None]:
-    """Joins send up to so many bytes to every task, unless the project says how many: the table is not shuffled."""
-    own = session.conf.get(_SENT, None)
-    if own is not None:
+def for_few_rows(session: SparkSession) -> Iterator[None]:
+    """Settings under which few rows meet large tables in as few jobs as can be; what the project itself says stays.
+
+    Joins send up to so many bytes to every task, so that the large side is not shuffled. On one machine a query is
+    planned once: each of the stages that Spark would plan anew costs more than it can save.
+    """
+    wanted = {_SENT: str(64 * 2**20)}
+    if _is_local(session):
+        wanted[_ADAPTIVE] = "false"
+    with _settings(session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}):
         yield
-        return
-    session.conf.set(_SENT, str(_MOST_SENT))
+
+
+@contextlib.contextmanager
+def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
+    """Under `for_few_rows`: what is shuffled on the way to the table, so few rows, goes through one task."""
+    sent = session.conf.get(_SENT, "0").removesuffix("b")
+    fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
+    with _settings(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
+        yield
+
+
+@contextlib.contextmanager
+def _settings(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    before = {name: session.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        session.conf.set(name, value)
     try:
         yield
     finally:
         with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
-            session.conf.unset(_SENT)
+            for name, former in before.items():
+                if former is None:
+                    session.conf.unset(name)
+                else:
+                    session.conf.set(name, former)
+
+
+def _is_local(session: SparkSession) -> bool:
+    return str(session.conf.get("spark.master", "")).startswith("local")
 
 
 def pinned(request: WriteRequest) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.lake.port import Pointer
 from tidegate.project.model import Strategy
 from tidegate.write.added import added_rows
-from tidegate.write.columns import Columns, columns_of, result_columns
+from tidegate.write.columns import Column, Columns, columns_of, result_columns
 from tidegate.write.commits import Standing, commit_since, existing_rows, standing
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, compare_columns
 from tidegate.write.groups import replace_groups
-from tidegate.write.kept import kept, pinned, sending_small_sides
+from tidegate.write.kept import FEW_ROWS, for_few_rows, into_one_file, kept, pinned
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows
 from tidegate.write.promises import promised
 from tidegate.write.request import Touched, WriteOutcome, WriteRequest
-from tidegate.write.sql import any_of, quote
+from tidegate.write.sql import any_of, literal, quote
 from tidegate.write.staging import RESULT, result_view
 from tidegate.write.types import join_types
 
@@ -25,16 +26,28 @@ __all__ = ["write_region"]
 
 _STAGED, _FOUND = "__tidegate_staged", "__tidegate_found"
 _GONE, _DIFFERS, _HERE = (f"__tidegate_{name}" for name in ("gone", "differs", "here"))
+_BOUNDED = re.compile(r"byte|short|integer|long|date|timestamp|string|decimal\(\d+,\d+\)")
 _MERGED = "spark.merge-into.num-target-rows"
 _CHEAP_TO_COMPARE = 32 * 2**20
 """Bytes of a table up to which all its columns are read to find the rows that do not differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Region:
-    """`key` tells rows apart, in the table and in the staged result of `rows` rows. `given`: columns of the result.
+class _Staged:
+    """What one look at the staged result told: `rows` of it, whether a key holds NULL, and between which values the
+    keys lie, as a condition on the table that lets Iceberg leave out files."""
 
-    `operator` compares values of the key: `=` is much faster where no touched one is NULL.
+    rows: int
+    nulls: bool
+    within: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """`key` tells rows apart, in the table and in the staged result. `given`: columns of the result.
+
+    `operator` compares values of the key: `=` is much faster where no touched one is NULL. `whole`: the key is the
+    region's, and the touched keys that the result lacks are staged as rows that are gone.
     """
 
     request: WriteRequest
@@ -43,7 +56,8 @@ class _Region:
     given: Columns
     key: Columns
     operator: str
-    rows: int
+    whole: bool
+    staged: _Staged
 
     @property
     def columns(self) -> Columns:
@@ -62,14 +76,14 @@ class _Region:
 
 
 def write_region(
-    request: WriteRequest, *, unique: bool, nulls: bool = True, compare: bool | None = None
+    request: WriteRequest, *, unique: bool, nulls: bool | None = None, compare: bool | None = None
 ) -> WriteOutcome | None:
     """Make the table what it was outside the touched keys, and the result inside. None: it must be made anew instead.
 
     The table has been built before, and `request.touched` is given. `unique`: at most one row for each touched key, in
-    the table too. `nulls`: a touched key may hold NULL. `compare`: rows that do not differ are not written again, for
-    which all columns of the table are read; by default where it is small and has readers. Whatever is raised, the
-    table is as it was before; so it is after None.
+    the table too. `nulls`: whether a touched key holds NULL, if that is known. `compare`: rows that do not differ are
+    not written again, for which all columns of the table are read; by default where it is small and has readers.
+    Whatever is raised, the table is as it was before; so it is after None.
     """
     touched = request.touched
     assert touched is not None
@@ -78,14 +92,22 @@ def write_region(
     if drift is None:
         return None
     before = request.lake.pointer(request.table)
+    key, whole = _key(request, touched, columns, unique)
     try:
-        with result_view(request), kept(request.session, _staged_sql(request, drift, columns), _STAGED):
-            region = _region(request, touched, drift, columns, unique, nulls)
-            if region is None:
-                keys = Columns(tuple(columns.require(name, "the region", request.table) for name in touched.region))
+        with (
+            result_view(request),
+            for_few_rows(request.session),
+            kept(request.session, _staged_sql(request, drift, columns, key, whole), _STAGED),
+        ):
+            if key is None:
+                _check_groups(request, columns)
+                keys = _region_columns(request, touched, columns)
                 return replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
-            with sending_small_sides(request.session):
-                outcome = _write(region, _worth_comparing(request) if compare is None else compare)
+            staged = _look(request, key, whole, unique)
+            null_safe = staged.nulls if whole else nulls is not False or request.settings.null_keys == "match"
+            operator = "<=>" if null_safe else "="
+            region = _Region(request, touched, drift, columns, key, operator, whole, staged)
+            outcome = _write(region, _worth_comparing(request) if compare is None else compare)
     except BaseException:
         _put_back(request, before)
         raise
@@ -114,48 +136,78 @@ def _drift(request: WriteRequest, columns: Columns) -> Drift | None:
     return None if drift.alters or drift.rebuild else drift
 
 
-def _staged_sql(request: WriteRequest, drift: Drift, columns: Columns) -> str:
+def _region_columns(request: WriteRequest, touched: Touched, columns: Columns) -> Columns:
+    return Columns(tuple(columns.require(name, "the region", request.table) for name in touched.region))
+
+
+def _key(request: WriteRequest, touched: Touched, columns: Columns, unique: bool) -> tuple[Columns | None, bool]:
+    """What tells the rows of touched keys apart, None where nothing does; and whether it is the region's own key."""
+    if request.settings.strategy is Strategy.INCREMENTAL:
+        key = key_columns(request, columns)
+        return key, _same_names(key.names, touched.region)
+    return (_region_columns(request, touched, columns), True) if unique else (None, False)
+
+
+def _staged_sql(request: WriteRequest, drift: Drift, columns: Columns, key: Columns | None, whole: bool) -> str:
     latest = request.settings.strategy is Strategy.INCREMENTAL and keeps_latest(request)
     rows = f"({latest_rows(request, RESULT, columns, key_columns(request, columns))})" if latest else RESULT
-    return f"SELECT {aligned(drift.columns, columns)} FROM {rows}"
+    result = f"SELECT {aligned(drift.columns, columns)}"
+    if key is None or not whole:
+        return f"{result}, false AS {_GONE} FROM {rows}"
+    values = ", ".join(
+        _value_of_key(column) if column.name in key else f"__r.{column.quoted}" for column in drift.columns
+    )
+    same = " AND ".join(f"__d.{column.quoted} <=> __r.{column.quoted}" for column in key)
+    assert request.touched is not None
+    return (
+        f"SELECT {values}, __r.{_HERE} IS NULL AS {_GONE} FROM {request.touched.view} __d"
+        f" LEFT JOIN ({result}, true AS {_HERE} FROM {rows}) __r ON {same}"
+    )
 
 
-def _region(
-    request: WriteRequest, touched: Touched, drift: Drift, columns: Columns, unique: bool, nulls: bool
-) -> _Region | None:
-    """None: nothing tells the rows of a touched key apart. Keys are checked here, before anything is written."""
+def _value_of_key(column: Column) -> str:
+    return f"IF(__r.{_HERE}, __r.{column.quoted}, CAST(__d.{column.quoted} AS {column.type_sql})) AS {column.quoted}"
+
+
+def _check_groups(request: WriteRequest, columns: Columns) -> None:
     strategy = request.settings.strategy
-    if strategy is Strategy.INCREMENTAL:
-        key = key_columns(request, columns)
-        proven = keeps_latest(request) or (unique and _same_names(key.names, touched.region))
-        rows = _checked_rows(request, key, unique=not proven)
-        null_safe = nulls or request.settings.null_keys == "match"
-        return _Region(request, touched, drift, columns, key, "<=>" if null_safe else "=", rows)
     if strategy in (Strategy.TRACKED, Strategy.DELETE_INSERT):
         setting = "group_key" if strategy is Strategy.TRACKED else "unique_key"
         check_keys(request, _STAGED, key_columns(request, columns, setting), unique=False, setting=setting)
-    if not unique:
-        return None
-    key = Columns(tuple(columns.require(name, "the region", request.table) for name in touched.region))
-    return _Region(request, touched, drift, columns, key, "<=>" if nulls else "=", _count(request))
 
 
-def _checked_rows(request: WriteRequest, key: Columns, *, unique: bool) -> int:
-    """How many rows are staged. One cheap pass says whether keys are right; the slower one, which of them are not."""
+def _look(request: WriteRequest, key: Columns, whole: bool, unique: bool) -> _Staged:
+    """One cheap pass says whether keys are right; a slower one, which of them are not. Nothing is written yet."""
+    keyed = request.settings.strategy is Strategy.INCREMENTAL
+    proven = not keyed or keeps_latest(request) or (unique and whole)
     missing = any_of(f"{column.quoted} IS NULL" for column in key)
-    different = f"count(DISTINCT struct({key.sql()}))" if unique else "count(*)"
+    different = "count_if(NOT gone)" if proven else f"count(DISTINCT IF(gone, NULL, struct({key.sql()})))"
+    bounded = [column for column in key if _has_bounds(column)]
+    bounds = "".join(
+        f", CAST(min({column.quoted}) AS STRING) AS low{at}, CAST(max({column.quoted}) AS STRING) AS high{at}"
+        for at, column in enumerate(bounded)
+    )
     row = request.session.sql(
-        f"SELECT count(*) AS n, count_if({missing}) AS missing, {different} AS different FROM {_STAGED}"
+        f"SELECT count_if(NOT gone) AS n, count_if(NOT gone AND ({missing})) AS missing,"
+        f" coalesce(bool_or({missing}), false) AS nulls, {different} AS different{bounds}"
+        f" FROM (SELECT *, {_GONE} AS gone FROM {_STAGED})"
     ).collect()[0]
-    rows: int = row["n"]
-    if row["missing"] or row["different"] != rows:
-        check_keys(request, _STAGED, key, unique=unique)
-    return rows
+    if keyed and (row["missing"] or row["different"] != row["n"]):
+        check_keys(request, f"(SELECT * FROM {_STAGED} WHERE NOT {_GONE})", key, unique=not proven)
+    within = [
+        f"__t.{column.quoted} BETWEEN {_literal(row[f'low{at}'], column)} AND {_literal(row[f'high{at}'], column)}"
+        for at, column in enumerate(bounded)
+        if not row["nulls"] and row[f"low{at}"] is not None
+    ]
+    return _Staged(row["n"], row["nulls"], " AND ".join(within))
 
 
-def _count(request: WriteRequest) -> int:
-    rows: int = request.session.sql(f"SELECT count(*) AS n FROM {_STAGED}").collect()[0]["n"]
-    return rows
+def _has_bounds(column: Column) -> bool:
+    return isinstance(column.type, str) and _BOUNDED.fullmatch(column.type) is not None
+
+
+def _literal(text: str, column: Column) -> str:
+    return f"CAST({literal(text)} AS {column.type_sql})"
 
 
 def _worth_comparing(request: WriteRequest) -> bool:
@@ -165,10 +217,10 @@ def _worth_comparing(request: WriteRequest) -> bool:
 
 def _write(region: _Region, compare: bool) -> WriteOutcome | None:
     if existing_rows(region.request) == 0:
-        if region.rows:
+        if region.staged.rows:
             _insert(region, "")
-        return region.outcome(region.rows, 0)
-    by_key_alone = _same_names(region.key.names, region.touched.region) and len(region.key) < len(region.columns)
+        return region.outcome(region.staged.rows, 0)
+    by_key_alone = region.whole and len(region.key) < len(region.columns)
     return _write_all(region) if by_key_alone and not compare else _write_difference(region)
 
 
@@ -185,13 +237,13 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
         ).collect()[0]
         if found["matched"] > found["keys"]:
             return None
-        inserted = region.rows - found["matched"]
+        inserted = region.staged.rows - found["matched"]
         _refuse_mass_delete(region, found["gone"], existing_rows(request))
         only_updates = not inserted and not found["gone"]
         changed = [column.name for at, column in enumerate(compared) if found[f"d{at}"]] if only_updates else None
         if found["updated"] or found["gone"]:
             again = f"SELECT 1 FROM {_FOUND} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
-            rows = f"SELECT *, false AS {_GONE} FROM {_STAGED} __s WHERE EXISTS ({again})"
+            rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
             gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_FOUND} WHERE {_GONE}"
             _merge(region, f"{rows} UNION ALL {gone}" if found["gone"] else rows, changed)
         if inserted:
@@ -206,7 +258,8 @@ def _found_sql(region: _Region, compared: Columns) -> str:
         f" CAST(array({differs}) AS array<boolean>) AS {_DIFFERS}"
         f" FROM (SELECT * FROM {pinned(region.request)}) __t"
         f" JOIN {region.touched.view} __d ON {region.same('__t', '__d', region.touched.region)}"
-        f" LEFT JOIN (SELECT *, true AS {_HERE} FROM {_STAGED}) __s ON {region.same_key('__t', '__s')}"
+        f" LEFT JOIN (SELECT *, true AS {_HERE} FROM {_STAGED} WHERE NOT {_GONE}) __s"
+        f" ON {region.same_key('__t', '__s')}"
     )
 
 
@@ -216,19 +269,15 @@ def _write_all(region: _Region) -> WriteOutcome | None:
     The rows that were updated are in the files that the MERGE added; the others are new.
     """
     request, before = region.request, standing(region.request)
-    gone = (
-        f"SELECT {_only_key(region)}, true AS {_GONE} FROM {region.touched.view} __d"
-        f" WHERE NOT EXISTS (SELECT 1 FROM {_STAGED} __s WHERE {region.same_key('__s', '__d')})"
-    )
-    updated, deleted = _merge(region, f"SELECT *, false AS {_GONE} FROM {_STAGED} UNION ALL {gone}")
-    if updated > region.rows:
+    updated, deleted = _merge(region, f"SELECT * FROM {_STAGED}")
+    if updated > region.staged.rows:
         return None
     _refuse_mass_delete(region, deleted, before.rows)
-    if updated < region.rows:
+    if updated < region.staged.rows:
         known = f"LEFT ANTI JOIN ({_written_keys(region, before)}) __f ON {region.same_key('__s', '__f')}"
         _insert(region, known if updated else "")
         request.session.catalog.dropTempView(_FOUND)
-    return region.outcome(region.rows, deleted)
+    return region.outcome(region.staged.rows, deleted)
 
 
 def _written_keys(region: _Region, before: Standing) -> str:
@@ -249,10 +298,11 @@ def _merge(region: _Region, source: str, changed: Sequence[str] | None = None) -
     clauses = [f"WHEN MATCHED AND __s.{_GONE} THEN DELETE"]
     if assignments:
         clauses.append(f"WHEN MATCHED THEN UPDATE SET {', '.join(assignments)}")
-    with promised(request.session, region.key.names, changed):
+    with promised(request.session, region.key.names, changed), into_one_file(request.session, region.staged.rows):
         request.session.sql(
             f"MERGE INTO {request.table.quoted} __t USING ({source}) __s"
-            f" ON {region.same_key('__t', '__s')} {' '.join(clauses)}"
+            f" ON {' AND '.join(filter(None, (region.same_key('__t', '__s'), region.staged.within)))}"
+            f" {' '.join(clauses)}"
         )
     commit = commit_since(request, before)
     if commit is None:
@@ -264,10 +314,12 @@ def _merge(region: _Region, source: str, changed: Sequence[str] | None = None) -
 
 def _insert(region: _Region, known: str) -> None:
     request = region.request
+    # Without a shuffle there would be a file for each part that the rows were kept in.
+    gathered = "/*+ COALESCE(1) */ " if region.staged.rows <= FEW_ROWS else ""
     with promised(request.session, region.key.names):
         request.session.sql(
             f"INSERT INTO {request.table.quoted} ({region.columns.sql()})"
-            f" SELECT {region.columns.sql('__s')} FROM {_STAGED} __s {known}"
+            f" SELECT {gathered}{region.columns.sql('__s')} FROM {_STAGED} __s {known} WHERE NOT __s.{_GONE}"
         )
 
 

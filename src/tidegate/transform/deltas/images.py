@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["bind_images"]
 
 _SEQUENCE = "_last_updated_sequence_number"
-_POSITIONS = "__tidegate_positions"
 _MOST_POSITIONS = 2_000_000
 """Positions of deleted rows that are sent to every task."""
 
@@ -73,7 +72,7 @@ def _before(session: SparkSession, table: TableName, metadata: TableMetadata, ch
     if change.insert_only:
         return session.sql(f"SELECT {columns} FROM {then} WHERE false")
     if _files_stand(metadata, change):
-        return _by_position(session, table, columns, then)
+        return _masked_since(session, table, metadata, change)
     ids = f"SELECT _row_id AS `__id` FROM {table.quoted} WHERE {_SEQUENCE}"
     rows = f"SELECT {columns} FROM (SELECT *, _row_id AS `__id` FROM {then}) b LEFT"
     if change.may_delete and _rows_gone(session, table, change):
@@ -89,22 +88,18 @@ def _files_stand(metadata: TableMetadata, change: TableChange) -> bool:
     return not removed and all(s.count("total-position-deletes") <= _MOST_POSITIONS for s in newer[:1])
 
 
-def _by_position(session: SparkSession, table: TableName, columns: str, then: str) -> DataFrame:
-    """Rows that were updated or deleted since, by where they were.
-
-    A join on the position alone, a number, takes away nearly all rows at a fraction of what comparing paths costs.
-    """
-    gone = session.sql(f"SELECT file_path AS `__file`, pos AS `__pos` FROM {table.quoted}.position_deletes")
-    # Spark takes a metadata table for another one each time it sees it, and would compute anew what reads it.
-    gone.localCheckpoint().createOrReplaceTempView(_POSITIONS)
-    try:
-        return session.sql(
-            f"SELECT /*+ BROADCAST(p, g) */ {columns} FROM (SELECT *, _file AS `__file`, _pos AS `__pos` FROM {then}) b"
-            f" LEFT SEMI JOIN {_POSITIONS} p ON b.`__pos` = p.`__pos`"
-            f" LEFT SEMI JOIN {_POSITIONS} g ON b.`__file` = g.`__file` AND b.`__pos` = g.`__pos`"
-        )
-    finally:
-        session.catalog.dropTempView(_POSITIONS)
+def _masked_since(session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange) -> DataFrame:
+    """Rows that were updated or deleted since: those masked now, without those that were masked then."""
+    columns = ", ".join(quote(field.name) for field in metadata.fields)
+    rows = f"FROM {table.quoted} WHERE _deleted AND {_SEQUENCE} <= {change.sequence_number}"
+    then = metadata.snapshots.get(change.then_id)
+    if then is not None and not then.count("total-position-deletes"):
+        return session.sql(f"SELECT {columns} {rows}")
+    return session.sql(
+        f"SELECT /*+ BROADCAST(p) */ {columns} FROM (SELECT {columns}, _file AS `__file`, _pos AS `__pos` {rows}) b"
+        f" LEFT ANTI JOIN (SELECT file_path, pos FROM {table.quoted}.position_deletes VERSION AS OF {change.then_id}) p"
+        " ON b.`__file` = p.file_path AND b.`__pos` = p.pos"
+    )
 
 
 def _rows_gone(session: SparkSession, table: TableName, change: TableChange) -> bool:
