@@ -83,7 +83,7 @@ def measure_memory(work: Path) -> dict[int, float]:
 
 def run_process(command: Sequence[str], work: Path) -> None:
     log = work / "output.log"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
     with log.open("wb") as output:
         done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=work, check=False)
     if done.returncode != 0:
