@@ -55,11 +55,12 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
         except Refused as other:
             refused = refused or other
             continue
-        touched = union(selects) if selects else _nothing(script, names)
+        once = len(selects) == 1 and selects[0] in toucher.once
+        touched = selects[0] if once else union(selects) if selects else _nothing(script, names)
         only = changed[0] if len(changed) == 1 and not toucher.widened else None
         result = Restrictor(toucher, only).result(relation, places, names)
         unique = is_unique(relation, frozenset(places))
-        return DeltaQuery(tuple(names), unique, touched, result, images.reads(touched, result))
+        return DeltaQuery(tuple(names), unique, touched, result, images.reads(touched, result), once)
     raise refused or Refused(_why_none(relation, key, within_key))
 
 

@@ -83,6 +83,8 @@ class Toucher:
         self.images = images
         self.fixes = fixes
         self.widened = False
+        self.once: set[str] = set()
+        """Of the SELECTs, those that give no value twice."""
 
     def relation(self, relation: Relation, places: Sequence[int], names: Sequence[str]) -> list[str]:
         """SELECTs that together give the touched values of these columns, under these names."""
@@ -285,7 +287,10 @@ class Toucher:
         used = {column for value in values for _, column in value.columns}
         if base.facts.keyed_by is not None and used <= keyed and all(value.plain for value in values):
             # A row may have left the conditions: without BEFORE only its key tells.
-            return [_lines(f"SELECT {chosen}", f"FROM {_named(self.images.name(base.table, Image.AFTER), item)}")]
+            select = _lines(f"SELECT {chosen}", f"FROM {_named(self.images.name(base.table, Image.AFTER), item)}")
+            if any({name.lower() for name in key} <= used for key in base.facts.unique):
+                self.once.add(select)
+            return [select]
         return [
             _lines(f"SELECT {chosen}", f"FROM {_named(self.images.name(base.table, image), item)}", *_where(local))
             for image in (Image.BEFORE, Image.AFTER)

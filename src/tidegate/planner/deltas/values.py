@@ -57,7 +57,8 @@ class DeltaQuery:
     """Rows of the table whose `region` columns are in TOUCHED are replaced by what `result` gives.
 
     `unique`: the result has at most one row for each value of the region. `touched` reads images of changed tables and
-    gives the region's columns; `result` reads TOUCHED. `reads` are the images that either of them names.
+    gives the region's columns, each value once if `once`; `result` may read TOUCHED. `reads` are the images that either
+    of them names.
     """
 
     region: tuple[str, ...]
@@ -65,6 +66,7 @@ class DeltaQuery:
     touched: str
     result: str
     reads: tuple[ImageRead, ...] = ()
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

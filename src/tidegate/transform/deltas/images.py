@@ -91,7 +91,7 @@ def _files_stand(metadata: TableMetadata, change: TableChange) -> bool:
 def _masked_since(session: SparkSession, table: TableName, metadata: TableMetadata, change: TableChange) -> DataFrame:
     """Rows that were updated or deleted since: those masked now, without those that were masked then."""
     columns = ", ".join(quote(field.name) for field in metadata.fields)
-    rows = f"FROM {table.quoted} WHERE _deleted AND {_SEQUENCE} <= {change.sequence_number}"
+    rows = f"FROM {table.quoted} WHERE _deleted AND coalesce({_SEQUENCE}, 0) <= {change.sequence_number}"
     then = metadata.snapshots.get(change.then_id)
     if then is not None and not then.count("total-position-deletes"):
         return session.sql(f"SELECT {columns} {rows}")

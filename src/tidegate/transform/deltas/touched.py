@@ -39,7 +39,8 @@ def touched_keys(session: SparkSession, delta: DeltaQuery, *, few: bool = False)
     `few`: they are known to be, so that nothing is found before it is used, unless the result depends on it.
     """
     region = ", ".join(map(quote, delta.region))
-    frame = session.sql(f"SELECT DISTINCT {region} FROM ({delta.touched})").persist()
+    distinct = "" if delta.once else "DISTINCT "
+    frame = session.sql(f"SELECT {distinct}{region} FROM ({delta.touched})").persist()
     try:
         rows = nulls = None
         if not few or TOUCHED in delta.result:
