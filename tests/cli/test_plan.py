@@ -47,11 +47,11 @@ def test_each_step_has_its_wave_its_kind_and_its_reason(shop: Path, tidegate: Ca
     told = tidegate("plan")
     assert (told.code, told.err) == (0, "")
     assert told.out.splitlines() == [
-        "wave  model          strategy      how       rows  size  time                    why",
-        "----  -------------  ------------  --------  ----  ----  ----------------------  ---------",
-        "   1  silver.notes   full_refresh  backfill     0  0 B   400ms (200ms to 800ms)  first run",
-        "   1  silver.orders  incremental   backfill     0  0 B   400ms (200ms to 800ms)  first run",
-        "   2  gold.revenue   full_refresh  backfill     -  -     -                       first run",
+        "wave  model          strategy      how       rows  size  time                   why",
+        "----  -------------  ------------  --------  ----  ----  ---------------------  ---------",
+        "   1  silver.notes   full_refresh  backfill     0  0 B   500ms (250ms to 1.0s)  first run",
+        "   1  silver.orders  incremental   backfill     0  0 B   500ms (250ms to 1.0s)  first run",
+        "   2  gold.revenue   full_refresh  backfill     -  -     -                      first run",
         "",
         "3 of 3 models would run",
     ]
