@@ -1,0 +1,337 @@
+"""What `@audit` may say: rules about a table as it will be published."""
+
+from __future__ import annotations
+
+from tidegate.checks.golden import golden_rows
+from tidegate.checks.kinds import Build, CheckKind, column, operand
+from tidegate.checks.parameters import (
+    COMPARABLE,
+    GROUPABLE,
+    NUMERIC,
+    TIME,
+    Arguments,
+    Parameter,
+    ParameterKind,
+)
+from tidegate.checks.rules import aggregate, entropy_of, ordered, plain
+from tidegate.checks.sql import interval, is_floating
+from tidegate.checks.values import Form, Measure, Query, Settled, Stage
+from tidegate.names import quote
+
+__all__ = ["AUDITS", "fresh"]
+
+_AUDIT = frozenset({Stage.BEFORE_PUBLISH})
+_OR_WARNING = _AUDIT | {Stage.AFTER_PUBLISH}
+_NULLS = "NULL is left out; fails where all are NULL"
+_FAILS = "fails"
+_NOT_ASKED = "does not matter"
+
+
+def _name(given: Arguments) -> str:
+    return given.column().name
+
+
+def _row_count(given: Arguments) -> Form:
+    condition = f"value {given.operator()} {given.whole('value')}"
+    expected = f"rows {given.operator()} {given.whole('value')}"
+    return Measure((("value", "count(*)"),), "value", condition, expected)
+
+
+def fresh(given: Arguments, parameter: str) -> Measure:
+    oldest = f"current_timestamp() - {interval(given.duration(parameter))}"
+    expected = f"newest {_name(given)} at most {given.text(parameter)} old"
+    newest = f"CAST(max({given.quoted()}) AS TIMESTAMP)"
+    return Measure((("value", newest),), "value", f"value >= {oldest}", expected)
+
+
+def _freshness(given: Arguments) -> Form:
+    return fresh(given, "age")
+
+
+def _judge(what: str, function: str, given: Arguments, value: str, *, exact: bool = False) -> Measure:
+    expected = f"{what} of {_name(given)} {given.operator()} {given.text('value')}"
+    condition = f"{given.operator()} {value}"
+    return aggregate(f"{function}({given.quoted()})", condition, expected, given.type(), exact=exact)
+
+
+def _mean(given: Arguments) -> Form:
+    return _judge("mean", "avg", given, given.number("value"))
+
+
+def _median(given: Arguments) -> Form:
+    return _judge("median", "median", given, given.number("value"), exact=True)
+
+
+def _min(given: Arguments) -> Form:
+    return _judge("min", "min", given, given.value("value"))
+
+
+def _max(given: Arguments) -> Form:
+    return _judge("max", "max", given, given.value("value"))
+
+
+def _sum(given: Arguments) -> Form:
+    return _judge("sum", "sum", given, given.number("value"))
+
+
+def _mean_between(given: Arguments) -> Form:
+    ordered(given, "low", "high")
+    expected = f"mean of {_name(given)} between {given.text('low')} and {given.text('high')}"
+    condition = f"BETWEEN {given.number('low')} AND {given.number('high')}"
+    return aggregate(f"avg({given.quoted()})", condition, expected, given.type())
+
+
+def _stddev(given: Arguments) -> Form:
+    return _judge("standard deviation", "stddev_samp", given, given.number("value"))
+
+
+def _zscore(given: Arguments) -> Form:
+    most, of = given.number("threshold"), f"CAST({given.quoted()} AS DOUBLE)"
+    if given.decimal("threshold") <= 0:
+        raise ValueError("the threshold must be more than 0")
+    furthest = "greatest(last - middle, middle - first)"
+    return Measure(
+        (("middle", f"avg({of})"), ("spread", f"stddev_pop({of})"), ("first", f"min({of})"), ("last", f"max({of})")),
+        f"CASE WHEN first = last THEN 0.0D ELSE round(try_divide({furthest}, spread), 6) END",
+        # Values that are all the same may differ from their mean in the last digit.
+        f"NOT isnan(last) AND (first = last OR {furthest} <= {most} * spread)",
+        f"no {_name(given)} more than {given.text('threshold')} standard deviations from the mean",
+    )
+
+
+def _percentile(given: Arguments) -> Form:
+    share = plain(given.share("share"))
+    expected = f"percentile {share} of {_name(given)} {given.operator()} {given.text('value')}"
+    condition = f"{given.operator()} {given.number('value')}"
+    return aggregate(f"percentile({given.quoted()}, {share})", condition, expected, given.type(), exact=True)
+
+
+def _entropy(given: Arguments) -> Form:
+    expected = f"entropy of {_name(given)} {given.operator()} {given.text('value')} bits"
+    return entropy_of(given.quoted(), f"{given.operator()} {given.number('value')}", expected)
+
+
+def _approx_distinct(given: Arguments) -> Form:
+    condition = f"value {given.operator()} {given.whole('value')}"
+    expected = f"about {given.operator()} {given.whole('value')} different values of {_name(given)}"
+    return Measure((("value", f"approx_count_distinct({given.quoted()})"),), "value", condition, expected)
+
+
+def _reconcile_count(given: Arguments) -> Form:
+    other = given.relation("table")
+    sql = (
+        "SELECT * FROM (SELECT (SELECT count(*) FROM {table}) AS `rows`, "
+        f"(SELECT count(*) FROM {other.quoted}) AS `other_rows`) WHERE `rows` <> `other_rows`"
+    )
+    return Query(sql, f"as many rows as {given.text('table')}", (str(other),))
+
+
+def _reconcile_sum(given: Arguments) -> Form:
+    other, theirs = given.relation("table"), quote(given.text("other"))
+    same = "`total` = `other_total`"
+    if is_floating(given.type()):
+        # The sum of such numbers depends on their order in its last digits.
+        same = "abs(`total` - `other_total`) <= 1e-9 * greatest(abs(`total`), abs(`other_total`))"
+    sql = (
+        f"SELECT * FROM (SELECT (SELECT sum({given.quoted()}) FROM {{table}}) AS `total`, "
+        f"(SELECT sum({theirs}) FROM {other.quoted}) AS `other_total`) WHERE coalesce(NOT ({same}), true)"
+    )
+    expected = f"sum of {_name(given)} is that of {given.text('other')} in {given.text('table')}"
+    return Query(sql, expected, (str(other),))
+
+
+def _column_exists(given: Arguments) -> Form:
+    name = given.condition("column")
+    found = given.table.find(name)
+    return Settled(found is not None, str(found.type) if found else "no such column", f"a column {name}")
+
+
+def _column_type(given: Arguments) -> Form:
+    name, kind = given.condition("column"), given.data_type("type")
+    found = given.table.find(name)
+    any_decimal = given.text("type").strip().lower() in ("decimal", "dec", "numeric")
+    expected = f"{name} is {'decimal' if any_decimal else kind}"
+    if found is None:
+        return Settled(False, "no such column", expected)
+    same = found.type.kind == "decimal" if any_decimal else found.type == kind
+    return Settled(same, str(found.type), expected)
+
+
+def _golden(given: Arguments) -> Form:
+    return golden_rows(given.text("file"), given.source, given.table)
+
+
+_NUMBER = ParameterKind.NUMBER
+_TABLE = Parameter("table", ParameterKind.TABLE)
+
+
+def _of_column(name: str, what: str, example: str, build: Build, *, warning: bool = False) -> CheckKind:
+    return CheckKind(
+        name,
+        _OR_WARNING if warning else _AUDIT,
+        (column(NUMERIC), *operand(_NUMBER)),
+        f"{what} compares so. NaN fails.",
+        _NULLS,
+        _FAILS,
+        example,
+        build,
+    )
+
+
+AUDITS = (
+    CheckKind(
+        "row_count",
+        _OR_WARNING,
+        operand(ParameterKind.WHOLE),
+        "The number of rows compares so.",
+        _NOT_ASKED,
+        "counts 0",
+        "row_count(>, 0)",
+        _row_count,
+    ),
+    CheckKind(
+        "freshness",
+        _OR_WARNING,
+        (column(TIME), Parameter("age", ParameterKind.DURATION)),
+        "The newest value is not older than that (`s m h d w`), counted from the moment of the check. "
+        "A date counts from its midnight, and one to come is fresh.",
+        _NULLS,
+        _FAILS,
+        "freshness(updated_at, 24h)",
+        _freshness,
+    ),
+    _of_column("mean", "The mean of the values", "mean(amount, >, 10)", _mean, warning=True),
+    _of_column("median", "The middle of the values, exactly,", "median(amount, <=, 100)", _median),
+    CheckKind(
+        "min",
+        _OR_WARNING,
+        (column(COMPARABLE), *operand(ParameterKind.VALUE)),
+        "The least of the values compares so.",
+        _NULLS,
+        _FAILS,
+        "min(amount, >, 0)",
+        _min,
+    ),
+    CheckKind(
+        "max",
+        _AUDIT,
+        (column(COMPARABLE), *operand(ParameterKind.VALUE)),
+        "The greatest of the values compares so. NaN fails.",
+        _NULLS,
+        _FAILS,
+        "max(ordered_on, <, 2030-01-01)",
+        _max,
+    ),
+    _of_column("sum", "The sum of the values", "sum(amount, >=, 1000)", _sum),
+    CheckKind(
+        "mean_between",
+        _AUDIT,
+        (column(NUMERIC), Parameter("low", _NUMBER), Parameter("high", _NUMBER)),
+        "The mean of the values lies between the two, or is one of them.",
+        _NULLS,
+        _FAILS,
+        "mean_between(amount, 10, 90)",
+        _mean_between,
+    ),
+    CheckKind(
+        "stddev",
+        _AUDIT,
+        (column(NUMERIC), *operand(_NUMBER)),
+        "The standard deviation of the values, as of a sample, compares so. A single value has none, and fails.",
+        _NULLS,
+        _FAILS,
+        "stddev(amount, <, 50)",
+        _stddev,
+    ),
+    CheckKind(
+        "zscore",
+        _AUDIT,
+        (column(NUMERIC), Parameter("threshold", _NUMBER)),
+        "No value is further from the mean than so many standard deviations of the population.",
+        _NULLS,
+        _FAILS,
+        "zscore(amount, 4)",
+        _zscore,
+    ),
+    CheckKind(
+        "percentile",
+        _AUDIT,
+        (column(NUMERIC), Parameter("share", ParameterKind.SHARE), *operand(_NUMBER)),
+        "The value below which that share of the values lies, exactly, compares so. The share is 0.95 or 95%.",
+        _NULLS,
+        _FAILS,
+        "percentile(duration, 0.95, <=, 30)",
+        _percentile,
+    ),
+    CheckKind(
+        "entropy",
+        _AUDIT,
+        (column(GROUPABLE), *operand(_NUMBER)),
+        "Shannon's entropy of the values, in bits, compares so: 0 where all are the same, 1 for two as frequent.",
+        _NULLS,
+        _FAILS,
+        "entropy(country, >=, 1.5)",
+        _entropy,
+    ),
+    CheckKind(
+        "approx_distinct",
+        _AUDIT,
+        (column(GROUPABLE), *operand(ParameterKind.WHOLE)),
+        "The number of different values compares so, estimated within some 5 %.",
+        "NULL is no value",
+        "counts 0",
+        "approx_distinct(customer_id, >=, 1000)",
+        _approx_distinct,
+    ),
+    CheckKind(
+        "reconcile_count",
+        _AUDIT,
+        (_TABLE,),
+        "The table has as many rows as another, which is built before it.",
+        _NOT_ASKED,
+        "counts 0",
+        "reconcile_count(bronze.orders)",
+        _reconcile_count,
+    ),
+    CheckKind(
+        "reconcile_sum",
+        _AUDIT,
+        (column(NUMERIC), _TABLE, Parameter("other", ParameterKind.OTHER_COLUMN)),
+        "The sum of the values is that of a column of another table; of float and double within a billionth.",
+        "NULL is left out; fails where all are NULL, in either table",
+        _FAILS,
+        "reconcile_sum(amount, bronze.orders, amount)",
+        _reconcile_sum,
+    ),
+    CheckKind(
+        "column_exists",
+        _AUDIT,
+        (Parameter("column", ParameterKind.LABEL),),
+        "The table has a column of that name; case does not count.",
+        _NOT_ASKED,
+        "does not matter",
+        "column_exists(order_id)",
+        _column_exists,
+    ),
+    CheckKind(
+        "column_type",
+        _AUDIT,
+        (Parameter("column", ParameterKind.LABEL), Parameter("type", ParameterKind.TYPE)),
+        "The column is of that type. A bare `decimal` is any; a column that is not there is of none.",
+        _NOT_ASKED,
+        "does not matter",
+        "column_type(amount, decimal(10,2))",
+        _column_type,
+    ),
+    CheckKind(
+        "golden",
+        _AUDIT,
+        (Parameter("file", ParameterKind.FILE),),
+        "The table holds exactly the rows of a CSV file of the project, as often and in whatever order. "
+        'Its first line names the columns that are compared; an empty cell is NULL, `""` is empty text.',
+        "NULL is like NULL",
+        "passes if the file has no rows",
+        "golden(tests/golden/orders.csv)",
+        _golden,
+    ),
+)

@@ -1,0 +1,279 @@
+"""What `type` of a settings file's `[[checks]]` may say beside the constraints and audits: the same ideas by key."""
+
+from __future__ import annotations
+
+from tidegate.checks.audits import fresh
+from tidegate.checks.kinds import Build, CheckKind, column
+from tidegate.checks.parameters import (
+    COMPARABLE,
+    GROUPABLE,
+    TEXTUAL,
+    TIME,
+    Arguments,
+    Parameter,
+    ParameterKind,
+)
+from tidegate.checks.rules import at_most_percent, ordered, plain, row_rule, unique_rows
+from tidegate.checks.sql import full_match, is_floating
+from tidegate.checks.values import Form, Measure, Query, RowRule
+from tidegate.names import quote
+
+__all__ = ["KEYED_ONLY"]
+
+_PASSES = "NULL passes"
+_FUNCTIONS = {
+    "count": "count",
+    "sum": "sum",
+    "avg": "avg",
+    "mean": "avg",
+    "min": "min",
+    "max": "max",
+    "stddev": "stddev_samp",
+    "median": "median",
+    "count_distinct": "count",
+}
+
+
+def _name(given: Arguments) -> str:
+    return given.column().name
+
+
+def _unique_expr(given: Arguments) -> Form:
+    expression = given.condition("expression")
+    return unique_rows((f"({expression})",), f"no value of {expression} twice")
+
+
+def _accepted_values(given: Arguments) -> Form:
+    condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
+    return row_rule(given, f"NOT ({condition})", f"{_name(given)} one of {given.text('values')}")
+
+
+def _relationships(given: Arguments) -> Form:
+    of, other, key = given.quoted(), given.relation("to_table"), quote(given.text("to_column"))
+    sql = (
+        f"SELECT checked.* FROM {{table}} AS checked LEFT ANTI JOIN {other.quoted} AS other "
+        f"ON checked.{of} = other.{key} WHERE checked.{of} IS NOT NULL"
+    )
+    expected = f"every {_name(given)} is found in {given.text('to_table')}.{given.text('to_column')}"
+    return Query(sql, expected, (str(other),))
+
+
+def _expression(given: Arguments) -> Form:
+    condition = given.condition("expression")
+    return RowRule(f"NOT ({condition})", condition)
+
+
+def _row_count(given: Arguments) -> Form:
+    bounds = [f"value >= {given.whole('min')}"] if given.has("min") else []
+    bounds += [f"value <= {given.whole('max')}"] if given.has("max") else []
+    return Measure((("value", "count(*)"),), "value", " AND ".join(bounds), f"rows {_range(given)}")
+
+
+def _in_range(given: Arguments) -> Form:
+    expected = f"{_name(given)} {_range(given)}"
+    bounds = [f"{given.quoted()} >= {given.value('min')}"] if given.has("min") else []
+    bounds += [f"{given.quoted()} <= {given.value('max')}"] if given.has("max") else []
+    return row_rule(given, f"NOT ({' AND '.join(bounds)})", expected)
+
+
+def _range(given: Arguments) -> str:
+    if given.has("min") and given.has("max"):
+        if not given.has("column"):
+            if given.whole("min") > given.whole("max"):
+                raise ValueError("min is more than max")
+        else:
+            ordered(given, "min", "max")
+        return f"between {given.text('min')} and {given.text('max')}"
+    if not given.has("min") and not given.has("max"):
+        raise ValueError("min, max or both are needed")
+    return f">= {given.text('min')}" if given.has("min") else f"<= {given.text('max')}"
+
+
+def _regex_match(given: Arguments) -> Form:
+    pattern = given.condition("pattern")
+    return row_rule(given, f"NOT ({given.quoted()} RLIKE {full_match(pattern)})", f"{_name(given)} matches {pattern}")
+
+
+def _aggregate(given: Arguments) -> Form:
+    word = given.text("function").strip().lower()
+    if not given.has("column") and word != "count":
+        raise ValueError(f"{word} needs a column")
+    floating = given.has("column") and is_floating(given.type()) and not word.startswith("count")
+    if given.has("column") and word in ("sum", "avg", "mean", "stddev", "median"):
+        if given.type().known and not given.type().is_numeric:
+            raise ValueError(f"{word} of column '{_name(given)}', which is {given.type()}, not a number")
+        value = given.number("value")
+    else:
+        value = given.value("value") if word in ("min", "max") else str(given.whole("value"))
+    of = given.quoted() if given.has("column") else "*"
+    of = f"DISTINCT {of}" if word == "count_distinct" else of
+    condition = f"value {given.operator()} {value}"
+    shown = f"{word} of {_name(given)}" if given.has("column") else "rows"
+    return Measure(
+        (("value", f"{_FUNCTIONS[word]}({of})"),),
+        "value",
+        f"NOT isnan(value) AND {condition}" if floating else condition,
+        f"{shown} {given.operator()} {given.text('value')}",
+        exact=word in ("median", "count_distinct"),
+    )
+
+
+def _not_in_future(given: Arguments) -> Form:
+    return row_rule(given, f"{given.quoted()} > {_now(given)}", f"no {_name(given)} in the future")
+
+
+def _older_than_n_days(given: Arguments) -> Form:
+    days = given.whole("days")
+    if days > 100_000:
+        raise ValueError(f"{days} days are too many")
+    younger = f"{given.quoted()} > {_now(given)} - INTERVAL '{days}' DAY"
+    return row_rule(given, younger, f"every {_name(given)} at least {days} days ago")
+
+
+def _now(given: Arguments) -> str:
+    return "current_date()" if given.type().kind == "date" else "current_timestamp()"
+
+
+def _freshness(given: Arguments) -> Form:
+    return fresh(given, "max_age")
+
+
+def _null_rate(given: Arguments) -> Form:
+    most = given.share("max") * 100
+    nulls = ("nulls", f"count(*) - count({given.quoted()})")
+    return at_most_percent(nulls, ("total", "count(*)"), most, f"NULL in at most {plain(most)} % of {_name(given)}")
+
+
+def _kind(
+    name: str, parameters: tuple[Parameter, ...], meaning: str, nulls: str, empty: str, example: str, build: Build
+) -> CheckKind:
+    return CheckKind(name, frozenset(), parameters, meaning, nulls, empty, example, build, keyed=True)
+
+
+_EXPRESSION = Parameter("expression", ParameterKind.EXPRESSION, also=("expr",))
+_OPERATOR = Parameter("operator", ParameterKind.OPERATOR, also=("op",))
+
+
+def _bounds(kind: ParameterKind) -> tuple[Parameter, Parameter]:
+    return Parameter("min", kind, optional=True), Parameter("max", kind, optional=True)
+
+
+KEYED_ONLY = (
+    _kind(
+        "unique_expr",
+        (_EXPRESSION,),
+        "No value of the expression is there twice.",
+        "NULL passes, however often",
+        "passes",
+        'expression = "lower(email)"',
+        _unique_expr,
+    ),
+    _kind(
+        "accepted_values",
+        (column(COMPARABLE), Parameter("values", ParameterKind.LIST)),
+        "Every value is one of the list; `in_list` by another name.",
+        _PASSES,
+        "passes",
+        'column = "status", values = ["open", "paid"]',
+        _accepted_values,
+    ),
+    _kind(
+        "relationships",
+        (
+            column(GROUPABLE),
+            Parameter("to_table", ParameterKind.TABLE, also=("to", "table")),
+            Parameter("to_column", ParameterKind.OTHER_COLUMN, also=("field", "key")),
+        ),
+        "Every value is found in a column of another table; `references` by another name.",
+        _PASSES,
+        "passes",
+        'column = "customer_id", to_table = "silver.customers", to_column = "id"',
+        _relationships,
+    ),
+    _kind(
+        "expression",
+        (Parameter("expression", ParameterKind.CONDITION, also=("expr", "condition")),),
+        "Every row meets the condition.",
+        "a condition that is NULL passes",
+        "passes",
+        'expression = "shipped_at >= ordered_at"',
+        _expression,
+    ),
+    _kind(
+        "row_count",
+        _bounds(ParameterKind.WHOLE),
+        "There are at least `min` rows and at most `max`.",
+        "does not matter",
+        "counts 0",
+        "min = 1",
+        _row_count,
+    ),
+    _kind(
+        "in_range",
+        (column(COMPARABLE), *_bounds(ParameterKind.VALUE)),
+        "Every value is at least `min` and at most `max`.",
+        _PASSES,
+        "passes",
+        'column = "amount", min = 0',
+        _in_range,
+    ),
+    _kind(
+        "regex_match",
+        (column(TEXTUAL), Parameter("pattern", ParameterKind.TEXT, also=("regex",))),
+        "The whole of every value matches the regular expression; `matches` by another name.",
+        _PASSES,
+        "passes",
+        'column = "zip", pattern = "[0-9]{5}"',
+        _regex_match,
+    ),
+    _kind(
+        "aggregate",
+        (
+            Parameter("function", ParameterKind.CHOICE, choices=tuple(_FUNCTIONS), also=("agg",)),
+            Parameter("column", ParameterKind.COLUMN, optional=True),
+            _OPERATOR,
+            Parameter("value", ParameterKind.TEXT),
+        ),
+        f"An aggregate of the column ({', '.join(_FUNCTIONS)}; `count` also of all rows) compares so.",
+        "NULL is left out; fails where all are NULL, but for counts",
+        "fails, but for counts",
+        'function = "sum", column = "amount", operator = ">", value = 0',
+        _aggregate,
+    ),
+    _kind(
+        "not_in_future",
+        (column(TIME),),
+        "No value is later than the moment of the check.",
+        _PASSES,
+        "passes",
+        'column = "ordered_at"',
+        _not_in_future,
+    ),
+    _kind(
+        "older_than_n_days",
+        (column(TIME), Parameter("days", ParameterKind.WHOLE, also=("n",))),
+        "Every value is at least so many days ago.",
+        _PASSES,
+        "passes",
+        'column = "closed_at", days = 30',
+        _older_than_n_days,
+    ),
+    _kind(
+        "freshness",
+        (column(TIME), Parameter("max_age", ParameterKind.DURATION, also=("age", "within"))),
+        "The newest value is not older than that.",
+        "NULL is left out; fails where all are NULL",
+        "fails",
+        'column = "updated_at", max_age = "24h"',
+        _freshness,
+    ),
+    _kind(
+        "null_rate",
+        (column(), Parameter("max", ParameterKind.SHARE, also=("threshold", "max_rate"))),
+        "At most that share of the values is NULL: 0.05 or 5%.",
+        "is what is counted",
+        "passes",
+        'column = "phone", max = 0.05',
+        _null_rate,
+    ),
+)

@@ -1,0 +1,103 @@
+"""The forms that several checks share: rules about rows, and aggregates with a condition."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from tidegate.checks.parameters import Arguments
+from tidegate.checks.sql import is_floating
+from tidegate.checks.values import Grouped, Measure, RowRule
+from tidegate.datatypes import DataType
+from tidegate.names import quote
+
+__all__ = [
+    "aggregate",
+    "at_most_percent",
+    "distinct_values",
+    "entropy_of",
+    "ordered",
+    "plain",
+    "quoted_columns",
+    "row_rule",
+    "step_rule",
+    "unique_rows",
+]
+
+
+def row_rule(given: Arguments, violates: str, expected: str, *columns: str) -> RowRule:
+    """`columns`: the parameters whose columns a sample shows first."""
+    return RowRule(violates, expected, tuple(given.column(name).name for name in columns or ("column",)))
+
+
+def aggregate(expression: str, condition: str, expected: str, kind: DataType, *, exact: bool = False) -> Measure:
+    """`condition` is over `value`. It fails where that is NULL, or a number that is none."""
+    passes = f"NOT isnan(value) AND value {condition}" if is_floating(kind) else f"value {condition}"
+    return Measure((("value", expression),), "value", passes, expected, exact=exact)
+
+
+def at_most_percent(part: tuple[str, str], whole: tuple[str, str], most: Decimal, expected: str) -> Measure:
+    """A share of nothing is none. Counts are compared, so that no digit is lost."""
+    if most > 100:
+        raise ValueError(f"{plain(most)} % is more than all")
+    value = f"coalesce(round(try_divide(100.0D * {part[0]}, {whole[0]}), 4), 0.0D)"
+    return Measure((whole, part), value, f"{part[0]} * 100 <= {plain(most)} * {whole[0]}", expected)
+
+
+def distinct_values(given: Arguments, expected: str) -> Measure:
+    condition = f"value {given.operator()} {given.whole('value')}"
+    return Measure((("value", f"count(DISTINCT {given.quoted()})"),), "value", condition, expected, exact=True)
+
+
+def unique_rows(keys: tuple[str, ...], expected: str) -> Grouped:
+    """Rows with a NULL among the keys are like no other row."""
+    only = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    return Grouped(keys, only, (("repeated", "count_if(n > 1)"),), "repeated", "repeated = 0", expected, "n > 1")
+
+
+def entropy_of(column: str, condition: str, expected: str) -> Grouped:
+    """Shannon's, in bits, of the values that are there; NULL where there are none. Rounded, for sums of logarithms of
+    equal numbers are not quite equal."""
+    value = "round(log2(total) - weighted / total, 9)"
+    aggregates = (("total", "sum(n)"), ("weighted", "sum(n * log2(n))"))
+    return Grouped((column,), f"{column} IS NOT NULL", aggregates, value, f"{value} {condition}", expected, "false")
+
+
+def step_rule(given: Arguments, step: int) -> Measure:
+    """All values leave the same rest, none is there twice, and there are as many as between the first and the last."""
+    if step < 1:
+        raise ValueError("the step must be 1 or more")
+    column, wide = given.quoted(), "CAST({} AS DECIMAL(38, 0))"
+    aggregates = (
+        ("known", f"count({column})"),
+        ("different", f"count(DISTINCT {column})"),
+        ("first", f"min({column})"),
+        ("last", f"max({column})"),
+        ("least_rest", f"min(pmod({column}, {step}))"),
+        ("most_rest", f"max(pmod({column}, {step}))"),
+    )
+    between = f"{wide.format('last')} - {wide.format('first')}"
+    passes = f"known = 0 OR (different = known AND least_rest = most_rest AND {between} = (known - 1) * {step}BD)"
+    steps = "by 1" if step == 1 else f"by {step}"
+    expected = f"{given.column().name} goes up {steps} without gap or repetition"
+    return Measure(aggregates, "different", passes, expected, exact=True)
+
+
+def ordered(given: Arguments, low: str, high: str) -> None:
+    """Raises ValueError where no number can lie between the two."""
+    try:
+        wrong = given.decimal(low) > given.decimal(high)
+    except ValueError:
+        # Dates and texts are compared by Spark.
+        return
+    if wrong and not given.type().is_text:
+        raise ValueError(f"{given.text(low)} is more than {given.text(high)}, so nothing is between them")
+
+
+def plain(number: Decimal) -> str:
+    """In digits, without an exponent."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def quoted_columns(given: Arguments, name: str = "columns") -> tuple[str, ...]:
+    return tuple(quote(column.name) for column in given.columns(name))

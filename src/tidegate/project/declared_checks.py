@@ -1,0 +1,266 @@
+"""Checks as directives and settings files declare them → `Check` values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from tidegate.checks.kinds import CheckKind
+from tidegate.checks.parameters import Parameter, ParameterKind
+from tidegate.checks.parsing import MalformedCall, argument_text, call_text, parse_call
+from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
+from tidegate.checks.values import Call, Check, Stage
+from tidegate.config import parse_duration
+from tidegate.names import nearest
+from tidegate.problems import Place, Problem, Severity, did_you_mean
+from tidegate.project.lists import split_list
+from tidegate.project.model import QualityTest
+from tidegate.project.placed import Node
+
+__all__ = ["CHECK_KEYS", "Declared", "check_of_test", "declared_checks", "own_and_inherited", "test_of_check"]
+
+CHECK_KEYS = frozenset({*DIRECTIVES, "checks"})
+_ABOUT = ("type", "name", "severity", "description", "tags", "remediation", "timeout")
+
+
+@dataclass(slots=True)
+class Declared:
+    checks: list[Check] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def refuse(self, code: str, message: str, place: Place, suggestion: str | None = None) -> None:
+        self.problems.append(Problem(code, message, place, suggestion=suggestion))
+
+
+def declared_checks(key: str, node: Node, own: Mapping[str, CheckKind], in_header: bool = False) -> Declared:
+    """`node`: what a directive or a settings file says under one of CHECK_KEYS; a list of it, or one.
+
+    `in_header`: the place of the node is where its text begins, so that those of arguments are known too.
+    """
+    found = Declared()
+    for item in node.value if isinstance(node.value, list) else (node,):
+        if key == "checks":
+            _from_table(item, own, found)
+        elif isinstance(item.value, str):
+            _from_text(DIRECTIVES[key], item.value, item.place, in_header, found)
+        else:
+            found.refuse("MalformedCheck", f"{key} must be text such as not_null(order_id)", item.place)
+    return found
+
+
+def check_of_test(test: QualityTest) -> Check:
+    return Check(
+        name=test.name,
+        stage=Stage.BEFORE_PUBLISH,
+        place=Place(test.file),
+        severity=test.severity,
+        description=test.description,
+        tags=test.tags,
+        remediation=test.remediation,
+        timeout=test.timeout,
+        source=test.source,
+    )
+
+
+def test_of_check(check: Check) -> QualityTest:
+    """Of one that is a query in a settings file: it is compiled and run like those in files of their own."""
+    return QualityTest(
+        name=check.name,
+        file=check.place.file,
+        source=check.source,
+        severity=check.severity,
+        description=check.description,
+        timeout=check.timeout,
+        remediation=check.remediation,
+        tags=check.tags,
+    )
+
+
+def own_and_inherited(
+    own: Iterable[Check], inherited: Iterable[Check]
+) -> tuple[tuple[Check, ...], tuple[Problem, ...]]:
+    """All checks of a model: its own go before those that it has from folders above it, and none may be there twice."""
+    checks: dict[tuple[Stage, str], Check] = {}
+    problems = []
+    for check in own:
+        first = checks.setdefault((check.stage, check.name), check)
+        if first is not check:
+            where = f"line {first.place.line}" + (
+                "" if first.place.file == check.place.file else f" of {first.place.file}"
+            )
+            message = f"check '{check.name}' is declared twice; the first is in {where}"
+            problems.append(
+                Problem("DuplicateCheck", message, check.place, suggestion="remove it, or give it another name")
+            )
+    above: dict[tuple[Stage, str], Check] = {}
+    for check in inherited:
+        # The nearest folder comes last, and may say how severe a check is there.
+        above[check.stage, check.name] = check
+    return (*checks.values(), *(check for key, check in above.items() if key not in checks)), tuple(problems)
+
+
+def _from_text(stage: Stage, text: str, place: Place, in_header: bool, found: Declared) -> None:
+    try:
+        call, severity = parse_call(text, place.col)
+    except MalformedCall as error:
+        at = Place(place.file, place.line, place.col + error.offset) if in_header else place
+        found.refuse("MalformedCheck", str(error), at)
+        return
+    if not in_header:
+        call = Call(call.name, call.arguments)
+    if stage is Stage.AFTER_PUBLISH:
+        if severity is Severity.ERROR:
+            message = "a warning is looked at after the publish, so it cannot be an error"
+            found.refuse("MalformedCheck", message, place, "leave out 'error', or make it an audit")
+            return
+        severity = Severity.WARN
+    found.checks.append(Check(_name(call), stage, place, call, severity or Severity.ERROR))
+
+
+def _name(call: Call) -> str:
+    """`check` gives its rule a name of its own."""
+    return call.arguments[0] if call.name == "check" and len(call.arguments) == 2 else call_text(call)
+
+
+def _from_table(node: Node, own: Mapping[str, CheckKind], found: Declared) -> None:
+    if not isinstance(node.value, dict):
+        found.refuse("MalformedCheck", "a check is written as a table with a type", node.place)
+        return
+    keys: Mapping[str, Node] = node.value
+    place = _first_place(node)
+    kind_name = keys["type"].value if "type" in keys else None
+    if not isinstance(kind_name, str):
+        found.refuse("MalformedCheck", "a check needs a type", place, 'write for example type = "not_null"')
+        return
+    about = _about(keys, place, found)
+    if kind_name == SQL_TYPE:
+        _from_sql(keys, about, place, found)
+        return
+    known = {**own, **KEYED}
+    kind = known.get(kind_name)
+    if kind is None and kind_name in BUILT_IN:
+        found.refuse("MisplacedCheck", f"{kind_name} can only be a warning", keys["type"].place, "write it as @warning")
+        return
+    if kind is None:
+        fix = did_you_mean(nearest(kind_name, (*known, SQL_TYPE))) or "docs/checks.md lists the checks"
+        found.refuse("UnknownCheck", f"there is no check '{kind_name}'", keys["type"].place, fix)
+        return
+    given = _given(kind, keys, found)
+    arguments, places = [], []
+    for parameter in kind.parameters:
+        one = given.get(parameter.name)
+        arguments.append("" if one is None else _text(one, parameter, found))
+        places.append(place if one is None else one.place)
+    call = Call(
+        kind.name, tuple(arguments), tuple(at.col for at in places), keyed=True, lines=tuple(at.line for at in places)
+    )
+    found.checks.append(replace(about, name=about.name or _keyed_name(call), call=call))
+
+
+def _keyed_name(call: Call) -> str:
+    return call_text(Call(call.name, tuple(filter(None, call.arguments))))
+
+
+def _first_place(node: Node) -> Place:
+    """A table of an array is where its first key is, for the array is where its first table is."""
+    places = [inner.place for inner in node.value.values()]
+    return min(places, key=lambda at: (at.line, at.col)) if places else node.place
+
+
+def _from_sql(keys: Mapping[str, Node], about: Check, place: Place, found: Declared) -> None:
+    _refuse_others(keys, (SQL_TYPE,), SQL_TYPE, found)
+    query = keys.get(SQL_TYPE)
+    if query is None or not isinstance(query.value, str) or not query.value.strip():
+        found.refuse("WrongCheckArgument", "a check of type sql needs sql", place, 'write sql = "SELECT …"')
+        return
+    # The lines of the query are those of the file, so that what is wrong in it is shown where it stands.
+    above = query.place.line if "\n" in query.value else query.place.line - 1
+    name = about.name or f"sql in line {query.place.line}"
+    found.checks.append(replace(about, name=name, place=query.place, source="\n" * above + query.value))
+
+
+def _given(kind: CheckKind, keys: Mapping[str, Node], found: Declared) -> dict[str, Node]:
+    """What is said of each parameter, by its first name."""
+    names = {name: parameter for parameter in kind.parameters for name in (parameter.name, *parameter.also)}
+    _refuse_others(keys, names, kind.name, found)
+    given: dict[str, Node] = {}
+    for key, node in keys.items():
+        if key in names and key not in _ABOUT:
+            if names[key].name in given:
+                found.refuse("WrongCheckArgument", f"'{key}' says the same as '{names[key].name}'", node.place)
+            given[names[key].name] = node
+    return given
+
+
+def _refuse_others(keys: Mapping[str, Node], names: Iterable[str], kind: str, found: Declared) -> None:
+    known = (*names, *_ABOUT)
+    for key, node in keys.items():
+        if key not in known:
+            fix = did_you_mean(nearest(key, known)) or f"known are {', '.join(known)}"
+            found.refuse("WrongCheckArgument", f"check {kind} has no key '{key}'", node.place, fix)
+
+
+def _text(node: Node, parameter: Parameter, found: Declared) -> str:
+    if isinstance(node.value, list) and parameter.kind in (ParameterKind.LIST, ParameterKind.COLUMNS):
+        return ", ".join(argument_text(_plain(item)) for item in node.value)
+    if isinstance(node.value, list | dict) or node.value is None:
+        found.refuse("WrongCheckArgument", f"{parameter.name} must be text or a number", node.place)
+        return "?"
+    return _plain(node)
+
+
+def _plain(node: Node) -> str:
+    return str(node.value).lower() if isinstance(node.value, bool) else node.text or str(node.value)
+
+
+def _about(keys: Mapping[str, Node], place: Place, found: Declared) -> Check:
+    """The check without what it asks."""
+
+    def text(key: str) -> str:
+        node = keys.get(key)
+        if node is None:
+            return ""
+        if not isinstance(node.value, str):
+            found.refuse("WrongCheckArgument", f"{key} must be text", node.place)
+            return ""
+        return node.value.strip()
+
+    severity, written = Severity.ERROR, text("severity").lower()
+    if written in tuple(Severity):
+        severity = Severity(written)
+    elif written:
+        message = f"severity must be error or warn, not '{written}'"
+        found.refuse(
+            "WrongCheckArgument", message, keys["severity"].place, did_you_mean(nearest(written, tuple(Severity)))
+        )
+    timeout: timedelta | None = None
+    try:
+        timeout = parse_duration(text("timeout")) if "timeout" in keys else None
+    except ValueError as error:
+        found.refuse("WrongCheckArgument", f"timeout: {error}", keys["timeout"].place)
+    return Check(
+        name=text("name"),
+        stage=Stage.BEFORE_PUBLISH,
+        place=place,
+        severity=severity,
+        description=text("description"),
+        tags=tuple(_tags(keys.get("tags"), found)),
+        remediation=text("remediation"),
+        timeout=timeout,
+    )
+
+
+def _tags(node: Node | None, found: Declared) -> Iterator[str]:
+    value: Any = node.value if node else None
+    try:
+        if isinstance(value, str):
+            yield from split_list(value)
+        elif isinstance(value, list):
+            yield from (str(item.value) for item in value)
+        elif node is not None:
+            raise ValueError("must be a list of words")
+    except ValueError as error:
+        assert node is not None
+        found.refuse("WrongCheckArgument", f"tags: {error}", node.place)
