@@ -8,16 +8,26 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.checks import CHECK_ROWS, check_targets, measure_checks
 from benchmarks.compiling import SIZES, measure_compiling, targets
 from benchmarks.deltas import CELLS, Cell, delta_targets, measure_deltas
 from benchmarks.idle import idle_targets, measure_idle
-from benchmarks.report import TARGET, compile_section, delta_section, idle_section, memory_section, page, time_section
+from benchmarks.report import (
+    TARGET,
+    check_section,
+    compile_section,
+    delta_section,
+    idle_section,
+    memory_section,
+    page,
+    time_section,
+)
 from benchmarks.running import measure_memory, measure_time
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("compile", "deltas", "idle", "run")
+PARTS = ("checks", "compile", "deltas", "idle", "run")
 
 
 def main() -> int:
@@ -32,6 +42,7 @@ def main() -> int:
         "--limit", type=float, default=900, help="compile, idle: seconds that one call may take (default 900)"
     )
     parser.add_argument("--cells", nargs="+", help="deltas: sizes as ROWSxCOLUMNS, such as 1000000x5 (default: four)")
+    parser.add_argument("--check-rows", type=int, default=CHECK_ROWS, help="checks: rows (default 5,000,000)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
     parts = PARTS if options.only is None else (options.only,)
@@ -46,6 +57,10 @@ def main() -> int:
             idle = measure_idle(work, options.rounds, options.limit, not options.no_dbt)
             sections.append(idle_section(idle))
             missed += [target.about for target in idle_targets(idle) if not target.met]
+        if "checks" in parts:
+            times = measure_checks(work, options.check_rows, options.rounds)
+            sections.append(check_section(times, options.check_rows))
+            missed += [target.about for target in check_targets(times) if not target.met]
         if "deltas" in parts:
             cells = [Cell(*map(int, text.split("x"))) for text in options.cells] if options.cells else CELLS
             deltas = measure_deltas(work, cells, options.rounds)

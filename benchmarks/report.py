@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from benchmarks.checks import CheckTimes, check_targets
 from benchmarks.compiling import Case, Measured, Side, Step, Target, targets
 from benchmarks.dbt import dbt_version
 from benchmarks.deltas import Measured as MeasuredDeltas
@@ -18,7 +19,16 @@ from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
 from benchmarks.statements import STATEMENTS
 from benchmarks.usage import Usage
 
-__all__ = ["TARGET", "compile_section", "delta_section", "idle_section", "memory_section", "page", "time_section"]
+__all__ = [
+    "TARGET",
+    "check_section",
+    "compile_section",
+    "delta_section",
+    "idle_section",
+    "memory_section",
+    "page",
+    "time_section",
+]
 
 TARGET = 1.05
 
@@ -63,6 +73,25 @@ again, in a Spark session of its own process. Each is a fresh process, from comm
 
 | round | tidegate (s) | CPU (s) | MiB | dbt (s) | CPU (s) | MiB |
 |---:|---:|---:|---:|---:|---:|---:|
+{rounds}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_CHECKS = """\
+## Checks
+
+{measured_with}
+
+A table of {rows:,} rows with 20 columns of numbers, and a check about each of them: rules about rows and aggregates
+that need no exact count of different values. *Sums* is one query that adds up each of the columns; *together* is what
+a run does with the checks, *alone* a query for each. *Exact* are `unique` and `primary_key` of a column, `references`,
+`percentile`, `median` and `distinct_count`. All in one JVM, which has done everything once before.
+
+| round | sums (s) | together (s) | alone (s) | exact, together (s) | exact, alone (s) |
+|---:|---:|---:|---:|---:|---:|
 {rounds}
 
 | | measured | target | |
@@ -154,6 +183,20 @@ def delta_section(measured: MeasuredDeltas, rounds: int) -> str:
             for model, took in models.items()
         ),
         targets=_target_rows(delta_targets(measured)),
+    )
+
+
+def check_section(times: CheckTimes, rows: int) -> str:
+    names = ("sums", "together", "alone", "exact together", "exact alone")
+    rounds = [
+        " | ".join([str(number), *(f"{times[name][number - 1]:.2f}" for name in names)])
+        for number in range(1, len(times["sums"]) + 1)
+    ]
+    return _CHECKS.format(
+        measured_with=_measured_with(_spark()),
+        rows=rows,
+        rounds="\n".join(f"| {row} |" for row in rounds),
+        targets=_target_rows(check_targets(times)),
     )
 
 

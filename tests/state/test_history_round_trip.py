@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +14,16 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import StateError
-from tidegate.state import EventRecord, ModelRunRecord, QualityRecord, RunRecord, StateStore, open_reader, open_state
+from tidegate.state import (
+    EventRecord,
+    ModelRunRecord,
+    QualityRecord,
+    RunRecord,
+    StateStore,
+    migrations,
+    open_reader,
+    open_state,
+)
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -150,3 +162,43 @@ def test_a_second_run_of_the_same_id_and_an_unknown_run_are_refused(store: State
         store.start_run(a_run())
     with pytest.raises(StateError, match="run-9 is not in the state database"):
         store.heartbeat("run-9", NOON)
+
+
+@pytest.mark.parametrize("value", [7, 2.5, "12.50", "2026-01-31 06:00:00", True, None])
+def test_what_a_check_found_comes_back_as_it_was(store: StateStore, value: object) -> None:
+    store.add_check(a_check(value=value, unit="row", kind="audit"))
+    (check,) = store.reader().checks("run-1")
+    assert (check.value, type(check.value)) == (value, type(value))
+    assert (check.unit, check.kind) == ("row", "audit")
+
+
+def test_the_checks_of_a_model_are_told_of_its_latest_runs_newest_first(store: StateStore) -> None:
+    for number in range(4):
+        at = NOON + timedelta(minutes=number)
+        for name in ("a", "b"):
+            store.add_check(replace(a_check(), run_id=f"run-{number}", name=name, at=at, value=number))
+    store.add_check(replace(a_check(), model="gold.other", run_id="run-9", at=NOON + timedelta(hours=1)))
+    found = store.reader().checks_of_model("silver.orders", 2)
+    assert [(check.run_id, check.name) for check in found] == [
+        ("run-3", "a"),
+        ("run-3", "b"),
+        ("run-2", "a"),
+        ("run-2", "b"),
+    ]
+
+
+def test_results_from_before_values_could_be_anything_are_kept(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as past:
+        past.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+        open_state(url).close()
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        for name, value in (("some", 3), ("none", None)):
+            row = ("run-1", "silver.orders", "before_publish", name, "error", "failed", value, "0 rows", 5)
+            at = ("2026-11-15 12:00:00.000000", "[]", "", "", None)
+            connection.execute(f"INSERT INTO quality_results VALUES ({', '.join('?' * 14)})", row + at)
+        connection.commit()
+    with open_reader(url) as reader:
+        assert {check.name: (check.value, check.kind, check.unit) for check in reader.checks("run-1")} == {
+            "some": (3, "test", "row"),
+            "none": (None, "test", "row"),
+        }

@@ -1,5 +1,7 @@
 """Rules about data, checked before it is published."""
 
-from tidegate.quality.sql_tests import TestOutcome, plain, run_sql_test
+from tidegate.quality.asking import SAMPLES, Asked, Found
+from tidegate.quality.measuring import measure
+from tidegate.quality.plain_values import plain
 
-__all__ = ["TestOutcome", "plain", "run_sql_test"]
+__all__ = ["SAMPLES", "Asked", "Found", "measure", "plain"]

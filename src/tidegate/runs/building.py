@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tidegate.errors import PublishConflictError, RunCancelledError
 from tidegate.names import TableName
+from tidegate.runs.checks import check_published
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.publishing import publish_tables
 from tidegate.runs.tally import ModelOutcome, Outcomes, Tally
@@ -39,46 +40,57 @@ class Building:
             return
         everything = all(outcome.usable for outcome in outcomes.values())
         if self._publishes("run") or (self._publishes("all") and everything):
-            self._publish(_built(outcomes))
+            self._check_published(self._publish(_built(outcomes)))
             self.tally.cancelled = self.run.cancellation.requested and not self.tally.published
 
     def _publishes(self, mode: str) -> bool:
         return self.run.publish_mode == mode and not self.run.options.no_publish
 
-    def _publish(self, tables: Collection[TableName]) -> None:
+    def _publish(self, tables: Collection[TableName]) -> Collection[TableName]:
+        """What has been published."""
         if not tables:
-            return
+            return ()
         try:
             with self.phases.timed("branch_resolution"):
                 whole = self.run.publish_mode in ("all", "wave")
                 published = publish_tables(self.run, tables, self._rebuild, whole)
         except RunCancelledError:
-            return
+            return ()
         except PublishConflictError as error:
             self.tally.error = error
             self.tally.conflicts += 1
-            return
+            return ()
         self.tally.conflicts += published.conflicts
         self.tally.outcomes.update(published.rebuilt)
         moved = [change.table for change in published.changes]
         self.tally.published.update(dict.fromkeys(moved))
         self.run.emit("published", None, {"tables": [self.run.short(table) for table in moved]})
+        return moved
+
+    def _check_published(self, tables: Collection[TableName]) -> None:
+        phases = Phases(self.run.clock)
+        with phases.timed("quality_tests"):
+            found = check_published(self.run, tables)
+        with self.publishing:
+            self.tally.after_publish.extend(found)
+            self.phases.add(phases)
 
     def _rebuild(self, tables: Collection[TableName]) -> Outcomes:
         return run_waves(self.run, tables, self.concurrency)
 
     def _publish_model(self, table: TableName, outcome: ModelOutcome) -> ModelOutcome:
-        if outcome.materialization.status != "completed":
+        if not outcome.publishable:
             return outcome
         with self.publishing:
-            self._publish({table})
+            published = self._publish({table})
+        self._check_published(published)
         return self._after_publish(table, outcome)
 
     def _publish_wave(self, outcomes: Outcomes) -> Collection[TableName]:
         """A wave goes out whole or not at all; what is held back blocks what reads it."""
         built = _built(outcomes)
         if all(outcome.usable for outcome in outcomes.values()):
-            self._publish(built)
+            self._check_published(self._publish(built))
             for table in built:
                 outcomes[table] = self._after_publish(table, outcomes[table])
         return [table for table in built if table not in self.tally.published and not self._unchanged(table)]
@@ -102,4 +114,4 @@ class Building:
 
 
 def _built(outcomes: Outcomes) -> set[TableName]:
-    return {table for table, outcome in outcomes.items() if outcome.materialization.status == "completed"}
+    return {table for table, outcome in outcomes.items() if outcome.publishable}

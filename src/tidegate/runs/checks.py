@@ -1,69 +1,117 @@
-"""The SQL tests of one model, run on the branch before anything is published."""
+"""The gates of a run: what must hold on the branch before a table may go out, and what is looked at afterwards."""
 
 from __future__ import annotations
 
-from tidegate.compiler import bind_test
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from tidegate.checks.values import Check, Stage
 from tidegate.compiler.values import CompiledModel, RunValues
-from tidegate.errors import QualityError, TidegateError
-from tidegate.project.model import QualityTest
-from tidegate.quality import TestOutcome, run_sql_test
+from tidegate.errors import QualityError
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.port import MAIN
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.runs.answering import Answering
 from tidegate.runs.context import RunContext
 from tidegate.runs.result import CheckResult
+from tidegate.spark.session import child_session, use_pool
+from tidegate.write.added import added_rows, newer_snapshots
 
-__all__ = ["run_checks"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["check_before_publish", "check_published", "failure_of"]
+
+_WRITTEN = "tidegate_written"
 
 
-def run_checks(run: RunContext, model: CompiledModel, values: RunValues, results: list[CheckResult]) -> None:
-    """Append a result per test; raise QualityError if one of severity error did not pass."""
-    tests = model.model.tests
-    if not tests:
+def check_before_publish(
+    run: RunContext,
+    model: CompiledModel,
+    values: RunValues,
+    session: SparkSession,
+    results: list[CheckResult],
+    before: TableMetadata | None = None,
+) -> None:
+    """Append a result per constraint, audit and test; raise QualityError if one of severity error did not pass.
+
+    `before`: the table that this run added to; None where all of its rows are this run's.
+    """
+    checks = [check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH]
+    if not checks:
         return
     name = run.short(model.model.table)
-    run.emit("before_checks", name, {"checks": len(tests), "phase": "quality_tests"})
-    for test in tests:
-        run.cancellation.check()
-        result = _result(name, test, _run(run, model, test, values))
-        results.append(result)
-        run.emit("check_result", name, {"result": result})
-    run.emit("after_checks", name, {})
-    blocking = [result for result in results if result.status in ("failed", "error") and result.severity == "error"]
-    if blocking:
-        first = blocking[0]
-        what = f"{first.value} row{'' if first.value == 1 else 's'}" if first.status == "failed" else first.error
-        more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
-        path = next(test.path for test in tests if test.name == first.name)
-        raise QualityError(
-            f"test {first.name} {'failed' if first.status == 'failed' else 'could not run'}: {what}{more}",
-            where=str(path),
-            remedy=first.remediation or None,
-        )
-
-
-def _run(run: RunContext, model: CompiledModel, test: QualityTest, values: RunValues) -> TestOutcome:
-    try:
-        query = bind_test(run.compiled, run.settings, run.project, test, model.model.table, values)
-    except TidegateError as error:
-        return TestOutcome("error", None, 0, error=str(error))
-    with run.session(model.model.table) as session:
-        outcome = run_sql_test(
-            test, query.sql, session, run.settings.run.test_timeout, lambda: run.cancellation.requested
-        )
+    run.emit("before_checks", name, {"checks": len(checks), "phase": "quality_tests"})
+    constrained = any(check.stage is Stage.BEFORE_WRITE for check in checks)
+    written = _written(run, model.model.table, session, before) if before is not None and constrained else None
+    found = _answering(run, run.lake, session, values).answer(model, checks, written)
     run.cancellation.check()
-    return outcome
+    _tell(run, name, found)
+    results.extend(found)
+    run.emit("after_checks", name, {})
+    if failure := failure_of(found, checks):
+        raise failure
 
 
-def _result(model: str, test: QualityTest, outcome: TestOutcome) -> CheckResult:
-    return CheckResult(
-        model=model,
-        name=test.name,
-        stage="before_publish",
-        severity=str(test.severity),
-        status=outcome.status,
-        value=outcome.value,
-        expected="0 rows",
-        duration_ms=outcome.duration_ms,
-        samples=outcome.samples,
-        description=test.description,
-        remediation=test.remediation,
-        error=outcome.error,
-    )
+def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[CheckResult, ...]:
+    """The warnings of tables that have just been published, read from main. Never raises for what they find."""
+    found: list[CheckResult] = []
+    main = BranchView(run.catalog, MAIN)
+    for table in sorted(tables):
+        model = run.compiled.models.get(table)
+        checks = [c for c in model.checks if c.stage is Stage.AFTER_PUBLISH] if model else []
+        if model is None or not checks or run.cancellation.requested:
+            continue
+        name = run.short(table)
+        try:
+            conf = {**run.catalog.spark_conf(MAIN), **run.source_conf}
+            session = child_session(run.root, conf, run.catalog.spark_catalog(MAIN), run.drivers)
+            use_pool(session, name)
+            values = RunValues(run.started_at.isoformat(), vars=run.vars)
+            with run.cancellation.watching(session):
+                results = _answering(run, main, session, values).answer(model, checks)
+        except Exception as error:
+            run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {error}"})
+            continue
+        _tell(run, name, results)
+        found += results
+    return tuple(found)
+
+
+def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> QualityError | None:
+    """What keeps the table from being published: the first, and how many more there are."""
+    places = {(check.stage, check.name): check.place for check in checks}
+    blocking = [result for result in results if result.blocks]
+    if not blocking:
+        return None
+    first = blocking[0]
+    place = places[Stage(first.stage), first.name]
+    more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
+    where = place.file if first.kind == "test" else f"{place.file}:{place.line}"
+    return QualityError(f"{first.told}{more}", where=where, remedy=first.remediation or None)
+
+
+def _written(run: RunContext, table: TableName, session: SparkSession, before: TableMetadata) -> str | None:
+    """A view of the rows that were written since `before`; None where those are all, or only Iceberg can tell."""
+    now = run.lake.table(table)
+    if now is None or now.uuid != before.uuid or before.current is None:
+        return None
+    since = before.current.sequence_number
+    if newer_snapshots(now, since):
+        rows = added_rows(session, table, now, since)
+    else:
+        rows = session.sql(f"SELECT * FROM {table.quoted} WHERE false")
+    if rows is None:
+        return None
+    rows.createOrReplaceTempView(_WRITTEN)
+    return _WRITTEN
+
+
+def _answering(run: RunContext, lake: BranchView, session: SparkSession, values: RunValues) -> Answering:
+    return Answering(run.compiled, run.settings, run.project, lake, session, values, lambda: run.cancellation.requested)
+
+
+def _tell(run: RunContext, name: str, results: Iterable[CheckResult]) -> None:
+    for result in results:
+        run.emit("check_result", name, {"result": result})

@@ -40,7 +40,14 @@ class Phases:
         try:
             yield
         finally:
-            self.ms[name] = self.ms.get(name, 0) + round((self._clock.monotonic() - started) * 1000)
+            self._add(name, round((self._clock.monotonic() - started) * 1000))
+
+    def add(self, other: Phases) -> None:
+        for name, ms in other.ms.items():
+            self._add(name, ms)
+
+    def _add(self, name: str, ms: int) -> None:
+        self.ms[name] = self.ms.get(name, 0) + ms
 
 
 @dataclass(frozen=True, slots=True)

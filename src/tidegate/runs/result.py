@@ -19,20 +19,41 @@ PHASES = ("branch_creation", "config_loading", "build_result", "iceberg_write", 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """`status`: passed, failed, warned or error. `value` is the number of rows that break the rule."""
+    """`status`: passed, failed, warned or error. `value`: what was found; `unit`: `row` where it counts rows that break
+    the rule. `kind`: constraint, audit, check, test or warning."""
 
     model: str
     name: str
     stage: str
     severity: str
     status: str
-    value: int | None
+    value: int | float | str | bool | None
     expected: str
     duration_ms: int
     samples: tuple[Mapping[str, Any], ...] = ()
     description: str = ""
     remediation: str = ""
     error: str | None = None
+    kind: str = "check"
+    unit: str = ""
+
+    @property
+    def blocks(self) -> bool:
+        """It keeps its table from being published."""
+        return self.severity == "error" and self.status in ("failed", "error") and self.stage != "after_publish"
+
+    @property
+    def told(self) -> str:
+        """One sentence, for a check that did not pass."""
+        if self.status == "error":
+            return f"{self.kind} {self.name} could not run: {self.error}"
+        return f"{self.kind} {self.name} failed: {self.found}"
+
+    @property
+    def found(self) -> str:
+        if self.unit:
+            return f"{self.value} {self.unit}{'' if self.value == 1 else 's'}"
+        return "nothing to compare" if self.value is None else str(self.value)
 
 
 @dataclass(frozen=True, slots=True)

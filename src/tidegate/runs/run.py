@@ -161,7 +161,8 @@ class _Run:
         """The sources that the models of the plan, or their tests, read."""
         models = [compiled.models[table] for table in _to_build(plan)]
         read = {table.namespace for model in models for table in model.sources}
-        tests = (test.source for model in models for test in model.model.tests)
+        checked = [*models, *(compiled.models[step.table] for step in plan.steps if step.decision.check_again)]
+        tests = (check.source for model in checked for check in model.checks)
         return frozenset(self.settings.sources.keys() & read) | mentioned(self.settings.sources, tests)
 
     def _require_sources(self, compiled: Compiled, plan: Plan, catalog: BranchCatalog, sources: frozenset[str]) -> None:
@@ -335,6 +336,7 @@ class _Run:
     def _result(self) -> RunResult:
         outcomes = [self.tally.outcomes[table] for table in sorted(self.tally.outcomes)]
         checks: list[CheckResult] = [check for outcome in outcomes for check in outcome.checks]
+        checks += self.tally.after_publish
         phases = dict(self.phases.ms)
         for outcome in outcomes:
             for name, ms in outcome.materialization.phases.items():

@@ -14,9 +14,16 @@ __all__ = ["ModelOutcome", "Outcomes", "Tally"]
 
 @dataclass(frozen=True, slots=True)
 class ModelOutcome:
+    """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared."""
+
     materialization: Materialization
     checks: tuple[CheckResult, ...] = ()
     drift: tuple[dict[str, Any], ...] = ()
+    checked_again: bool = False
+
+    @property
+    def publishable(self) -> bool:
+        return self.materialization.status == "completed" or self.checked_again
 
     @property
     def usable(self) -> bool:
@@ -33,5 +40,6 @@ class Tally:
     published: dict[TableName, None] = field(default_factory=dict)
     conflicts: int = 0
     warnings: list[str] = field(default_factory=list)
+    after_publish: list[CheckResult] = field(default_factory=list)
     error: TidegateError | None = None
     cancelled: bool = False

@@ -5,12 +5,26 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, Connection, Index, String, Table, Text, delete, insert, select
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    RowMapping,
+    String,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    select,
+)
 
 from tidegate.state.columns import UtcTime, metadata
 from tidegate.state.records import QualityRecord
 
-__all__ = ["checks_of_run", "put_check", "quality_results"]
+__all__ = ["checks_of_model", "checks_of_run", "put_check", "quality_results"]
 
 quality_results = Table(
     "quality_results",
@@ -21,7 +35,7 @@ quality_results = Table(
     Column("name", String(512), primary_key=True),
     Column("severity", String(16), nullable=False),
     Column("status", String(16), nullable=False),
-    Column("value", BigInteger),
+    Column("value", JSON),
     Column("expected", Text, nullable=False),
     Column("duration_ms", BigInteger, nullable=False),
     Column("at", UtcTime, nullable=False),
@@ -29,6 +43,8 @@ quality_results = Table(
     Column("description", Text, nullable=False),
     Column("remediation", Text, nullable=False),
     Column("error", Text),
+    Column("kind", String(16), nullable=False),
+    Column("unit", String(16), nullable=False),
     Index("quality_results_by_model", "model", "at"),
 )
 
@@ -45,5 +61,19 @@ def checks_of_run(connection: Connection, run_id: str, model: str | None) -> tup
     query = select(quality_results).where(table.run_id == run_id).order_by(table.at, table.model, table.name)
     if model is not None:
         query = query.where(table.model == model)
-    rows: list[dict[str, Any]] = [dict(row) for row in connection.execute(query).mappings()]
-    return tuple(QualityRecord(**{**row, "samples": tuple(row["samples"])}) for row in rows)
+    return tuple(map(_record, connection.execute(query).mappings()))
+
+
+def checks_of_model(connection: Connection, model: str, runs: int) -> tuple[QualityRecord, ...]:
+    table = quality_results.c
+    newest = func.max(table.at)
+    latest = select(table.run_id).where(table.model == model).group_by(table.run_id)
+    latest = latest.order_by(newest.desc(), table.run_id.desc()).limit(runs)
+    query = select(quality_results).where(table.model == model, table.run_id.in_(latest))
+    query = query.order_by(table.at.desc(), table.stage, table.name)
+    return tuple(map(_record, connection.execute(query).mappings()))
+
+
+def _record(row: RowMapping) -> QualityRecord:
+    values: dict[str, Any] = {**row, "samples": tuple(row["samples"])}
+    return QualityRecord(**values)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 from tidegate.state.events import events_of_run
 from tidegate.state.failures import translated
 from tidegate.state.model_runs import latest_of_each_model, models_of_run, runs_of_model
-from tidegate.state.quality_results import checks_of_run
+from tidegate.state.quality_results import checks_of_model, checks_of_run
 from tidegate.state.records import EventRecord, ModelRunRecord, QualityRecord, RunRecord
 from tidegate.state.runs import find_run, newest_runs
 
@@ -52,6 +52,11 @@ class StateReader:
     def checks(self, run_id: str, model: str | None = None) -> tuple[QualityRecord, ...]:
         with self._reading() as connection:
             return checks_of_run(connection, run_id, model)
+
+    def checks_of_model(self, model: str, runs: int = 10) -> tuple[QualityRecord, ...]:
+        """Those of the latest runs in which the model was checked, newest first."""
+        with self._reading() as connection:
+            return checks_of_model(connection, model, runs)
 
     def events(self, run_id: str, after: int = 0) -> tuple[EventRecord, ...]:
         """Those with a `seq` above `after`, in order."""

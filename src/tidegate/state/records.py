@@ -59,7 +59,10 @@ class ModelRunRecord:
 
 @dataclass(frozen=True, slots=True)
 class QualityRecord:
-    """One check of one model in one run; a check done again within a run replaces its record."""
+    """One check of one model in one run; a check done again within a run replaces its record.
+
+    `value`: what was found; `unit`: `row` where it counts rows. `kind`: constraint, audit, test or warning.
+    """
 
     run_id: str
     model: str
@@ -67,7 +70,7 @@ class QualityRecord:
     stage: str
     severity: str
     status: str
-    value: int | None
+    value: int | float | str | bool | None
     expected: str
     duration_ms: int
     at: datetime
@@ -75,6 +78,8 @@ class QualityRecord:
     description: str = ""
     remediation: str = ""
     error: str | None = None
+    kind: str = "check"
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
