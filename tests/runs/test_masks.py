@@ -1,0 +1,235 @@
+"""Masks when tables are written: their values, the same table however it is built, and nothing in clear elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tidegate.cli.main import run_cli
+from tidegate.compiler import compile_from_disk
+from tidegate.config import Secret
+from tidegate.errors import QueryError
+from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.project.masks import ColumnMask
+from tidegate.project.model import ModelSettings
+from tidegate.runs.diff import diff
+from tidegate.runs.masking import masked_frame, without_values
+from tidegate.runs.verify import verify
+from tidegate.spark.session import child_session
+from tidegate.write import WriteRequest, write
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+CASES = Path(__file__).parents[1] / "cases" / "masks" / "values.txt"
+INITIALS = "upper(left({column}, 2))"
+Sql = Callable[[str], object]
+
+
+def test_masks_give_these_values(spark: SparkSession) -> None:
+    lines = [line.split("|") for line in CASES.read_text().splitlines() if not line.startswith("#")]
+    cases = [(mask.strip(), value.strip(), expected.strip()) for mask, value, expected in lines]
+    frame = spark.sql(f"SELECT {', '.join(f'{value} AS `c {n}`' for n, (_, value, _) in enumerate(cases))}")
+    masks = [ColumnMask(f"C {n}", m, INITIALS if m == "initials" else None) for n, (m, _, _) in enumerate(cases)]
+    found = masked_frame(frame, masks, "m.sql")
+    assert found.columns == frame.columns
+    row = found.first()
+    assert row is not None
+    for (mask, value, expected), got, field in zip(cases, row, found.schema.fields, strict=True):
+        text, _, kind = (expected, "", "string") if expected[:4] != "NULL" else expected.partition(" ")
+        shown = ("NULL" if got is None else got, field.dataType.simpleString())
+        assert shown == (text, kind or "string"), f"{mask} of {value}"
+
+
+def test_a_salt_changes_every_hash(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT 'anna' AS a, 'anna' AS b, CAST(NULL AS STRING) AS c")
+    salted = [ColumnMask(name, "hash_pii", salt=Secret("it's \\ salt")) for name in "ac"]
+    row = masked_frame(frame, [*salted, ColumnMask("b", "hash_pii")], "m.sql").first()
+    assert row is not None
+    assert row["a"] != row["b"]
+    assert row["c"] is None
+
+
+def test_a_column_that_is_not_there_is_an_error_if_the_model_names_it(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT 1 AS a")
+    assert masked_frame(frame, [ColumnMask("b", "redact", required=False)], "m.sql").columns == ["a"]
+    with pytest.raises(QueryError, match="no column 'b'"):
+        masked_frame(frame, [ColumnMask("b", "redact")], "m.sql")
+
+
+@pytest.fixture
+def others(shop: ProjectFolder, spark: SparkSession) -> Sql:
+    """Somebody else's program that writes straight to main."""
+    catalog = shop.catalog
+    session = child_session(spark, catalog.spark_conf("main"), catalog.spark_catalog("main"))
+    session.conf.set("spark.sql.shuffle.partitions", "1")
+    session.sql("CREATE NAMESPACE shop.src")
+    session.sql(
+        "CREATE TABLE shop.src.people AS SELECT id, concat('anna', id, '@clear.example') AS email,"
+        " 'born in clear' AS note, date'2000-01-01' AS day FROM range(6)"
+    )
+    sql: Sql = session.sql
+    return sql
+
+
+TAGS = {"column": "email: [mask_email]\n-- @column: note: [pii]\n-- @column: day: [redact]"}
+QUERY = "SELECT id, email, note, day FROM src.people"
+MASKED = [(i, "a***@clear.example", None) for i in (0, 2, 3, 4, 5, 9)]
+
+
+def test_every_way_to_build_gives_the_same_masked_table(shop: ProjectFolder, others: Sql) -> None:
+    key = {"unique_key": "id", **TAGS}
+    shop.model("silver.whole", QUERY, **key, deltas="never")
+    shop.model("silver.region", QUERY, **key, deltas="always")
+    shop.model("silver.merged", QUERY, merge_strategy="incremental", **key, deltas="never")
+    shop.model("silver.changes", QUERY, merge_strategy="incremental", **key, deltas="always")
+    shop.model("silver.replaced", QUERY, merge_strategy="delete_insert", **key)
+    shop.model("silver.grouped", QUERY, merge_strategy="tracked", group_key="id", **TAGS)
+    shop.model("silver.versions", QUERY, merge_strategy="scd2", **key)
+    assert shop.run().exit_code == 0
+    others("DELETE FROM shop.src.people WHERE id = 1")
+    others("INSERT INTO shop.src.people VALUES (9, 'anna9@clear.example', 'born in clear', NULL)")
+    result = shop.run(verify=True)
+    assert result.exit_code == 0
+    assert not result.warnings
+    assert run_types(result)["silver.region"] == "incremental"
+    assert run_types(result)["silver.changes"] == "incremental"
+    for name in ("whole", "region", "merged", "changes", "replaced", "grouped"):
+        assert shop.rows(f"SELECT id, email, day FROM silver.{name}") == MASKED, name
+    assert shop.rows("SELECT id, email, day FROM silver.versions WHERE is_current") == MASKED
+
+
+def test_a_changed_mask_writes_the_table_anew(shop: ProjectFolder, others: Sql) -> None:
+    shop.model("silver.people", QUERY)
+    shop.run()
+    assert "clear" in str(shop.rows("silver.people"))
+    shop.model("silver.people", QUERY, column="email: [redact]")
+    result = shop.run()
+    assert [m.reason for m in result.materializations] == ["definition changed"]
+    assert shop.rows("SELECT DISTINCT email FROM silver.people") == [("[redacted]",)]
+
+
+def test_rows_are_not_found_by_a_masked_column(shop: ProjectFolder, others: Sql) -> None:
+    sql = "SELECT email, count(*) AS n FROM src.people GROUP BY email"
+    shop.model("gold.counts", sql, column="email: [mask_email]", deltas="always")
+    shop.run()
+    others("DELETE FROM shop.src.people WHERE id = 1")
+    result = shop.run()
+    assert run_types(result) == {"gold.counts": "full"}
+    assert "email is masked" in result.materializations[0].reason
+    assert shop.rows("gold.counts") == [("a***@clear.example", 1)] * 5
+
+
+def test_nothing_is_told_in_clear(shop: ProjectFolder, others: Sql, capsys: pytest.CaptureFixture[str]) -> None:
+    tags = {"column": "email: [pii]\n-- @column: note: [mask_email]", "constraint": "length_eq(email, 99) warn"}
+    shop.model("silver.people", "SELECT id, email, note FROM src.people", **tags)
+    shop.model("gold.copied", "SELECT id, email AS contact FROM silver.people")
+    shop.file("models/gold/copied/tests/quality/named.sql", "-- @severity: warn\nSELECT contact AS c FROM gold.copied")
+    first = shop.run()
+    assert statuses(first) == {"silver.people": "completed", "gold.copied": "completed"}
+    told = [str(first.to_dict()), *(str(event) for event in shop.events)]
+    samples = [sample for result in first.check_results for sample in result.samples]
+    assert {"c": "***"} in samples
+    assert {"email": "***"} in samples
+    others("UPDATE shop.src.people SET email = 'new@clear.example', note = 'new, in clear' WHERE id = 1")
+    shop.run()
+    told.append(str(diff(shop.settings, "latest", root=shop.spark).to_dict()))
+    for model in ("silver.people", "gold.copied"):
+        for form in ([], ["--json"]):
+            assert run_cli(["preview", model, "--project", str(shop.root), *form]) == 0
+            told.append(capsys.readouterr().out)
+            assert "***" in told[-1]
+    told += [file.read_bytes().decode(errors="replace") for file in (shop.root / ".tidegate").glob("state.db*")]
+    for text in told:
+        assert "clear" not in text
+
+
+def test_a_key_that_is_personal_is_not_told_when_it_repeats(shop: ProjectFolder, others: Sql) -> None:
+    sql = "SELECT 'x@clear.example' AS email, id FROM src.people"
+    shop.model("silver.people", sql, merge_strategy="incremental", unique_key="email", column="email: [pii]")
+    (failed,) = shop.run().materializations
+    assert failed.error is not None
+    assert "email=*** (6 rows)" in failed.error
+    assert "clear" not in failed.error
+
+
+def test_a_verification_that_fails_shows_no_hidden_value(
+    on_branch: Callable[[str], SparkSession], catalog: EmbeddedCatalog
+) -> None:
+    session = on_branch("run-1")
+
+    def request(query: str) -> WriteRequest:
+        return WriteRequest(
+            session,
+            BranchView(catalog, "run-1"),
+            TableName("shop", "silver", "t"),
+            session.sql(query),
+            ModelSettings(),
+            run_started_at=datetime(2024, 1, 1, tzinfo=UTC),
+            complete=True,
+            rebuild=True,
+            hidden=frozenset({"s"}),
+        )
+
+    write(request("SELECT 1 AS id, 'clear' AS S"))
+    found = verify(request("SELECT 1 AS id, 'clear, too' AS S"))
+    assert found.table_samples == found.full_samples == ({"id": 1, "S": "***"},)
+    assert "clear" not in found.message
+
+
+def test_what_changed_is_not_told_of_a_column_that_has_another_name_now(shop: ProjectFolder, others: Sql) -> None:
+    shop.model("silver.people", "SELECT id, email, note AS gone FROM src.people", column="email: [pii]")
+    shop.run()
+    shop.model("silver.people", "SELECT id, email AS contact FROM src.people", column="contact: [pii]")
+    shop.run()
+    found = diff(shop.settings, "latest", root=shop.spark)
+    assert found.tables[0].samples
+    assert "clear" not in str(found.to_dict())
+
+
+def test_spark_quotes_no_value_of_a_model_with_hidden_columns(shop: ProjectFolder, others: Sql) -> None:
+    shop.model("silver.people", "SELECT id, email FROM src.people", column="email: [pii]")
+    shop.model("gold.broken", "SELECT CAST(email AS INT) AS n FROM silver.people")
+    result = shop.run()
+    (broken,) = [m for m in result.materializations if m.model == "gold.broken"]
+    assert broken.error is not None
+    assert "The value *** of the type" in broken.error
+    assert not any("clear" in str(event) for event in shop.events)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("The value 'a b' of the type \"STRING\" cannot be cast", 'The value *** of the type "STRING" cannot be cast'),
+        ('The value 300 of the type "INT" cannot', 'The value *** of the type "INT" cannot'),
+        ("The 12.5 cannot be represented as Decimal(3, 2)", "The *** cannot be represented as Decimal(3, 2)"),
+        ("Text 'it\\'s' could not be parsed", "Text *** could not be parsed"),
+        ("column `email` is not there", "column `email` is not there"),
+    ],
+)
+def test_values_are_taken_out_of_messages(message: str, shown: str) -> None:
+    assert without_values(message) == shown
+
+
+def test_a_preview_below_a_model_with_errors_shows_no_value(
+    shop: ProjectFolder, others: Sql, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.model("silver.people", QUERY, column="note: [pii]")
+    shop.model("gold.copied", "SELECT note AS n FROM silver.people")
+    shop.run()
+    shop.model("silver.people", "SELECT nothing FROM src.people", column="note: [pii]")
+    assert compile_from_disk(shop.settings, shop.catalog.head(), {})[1].errors
+    for name in ("silver.people", "gold.copied"):
+        assert run_cli(["preview", name, "--project", str(shop.root), "--json"]) == 0
+        (row, *_) = json.loads(capsys.readouterr().out)["rows"]
+        assert set(row.values()) == {"***"}
