@@ -62,9 +62,10 @@ format: $(VENV)/.package ## let ruff put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-docs: $(VENV)/.package ## write docs/diagnostics.md anew from what the compiler can say
+docs: $(VENV)/.package ## write docs/diagnostics.md and the tables of docs/checks.md anew from the code
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.registry import markdown; \
 	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
+	@$(BIN)/python -m tidegate.checks.page docs/checks.md
 
 bench: setup ## measure against a plain PySpark script and dbt; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks

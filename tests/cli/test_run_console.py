@@ -100,26 +100,66 @@ def test_a_failure_says_where_and_what_to_do_and_blocks_what_is_below() -> None:
     ]
 
 
-def test_a_check_that_did_not_pass_shows_three_samples_and_its_remedy() -> None:
-    check = CheckResult(
-        "silver.orders", "no_gaps", "audit", "error", "failed", 7, "0 rows", 5,
-        samples=tuple({"id": n, "at": NOON} for n in range(5)), description="No day is missing.", remediation="Reload.",
-    )  # fmt: skip
-    bare = replace(check, samples=(), description="", remediation="")
-    warned = replace(bare, name="late", severity="warn", status="warned", value=1)
-    broken = replace(bare, name="slow", status="error", value=None, error="timed out after 300 s")
-    passed = replace(check, status="passed", name="fine")
-    events = [event("check_result", "silver.orders", result=each) for each in (check, warned, broken, passed)]
-    assert lines_of(events, ended(check_results=(check, warned, broken, passed), status="failed"))[:-1] == [
-        "[FAIL] silver.orders: audit no_gaps failed: 7 rows, expected 0 rows",
+GAPS = CheckResult(
+    "silver.orders", "no_gaps", "before_publish", "error", "failed", 7, "0 rows", 5,
+    samples=tuple({"id": n, "at": NOON} for n in range(5)), description="No day is missing.", remediation="Reload.",
+    kind="test", unit="row",
+)  # fmt: skip
+
+
+def test_a_failing_check_is_told_once_below_its_model_with_a_sample_and_its_remedy() -> None:
+    bare = replace(GAPS, samples=(), description="", remediation="", unit="", kind="audit")
+    mean = replace(bare, name="mean(a, >, 5)", value=2.5, expected="mean of a > 5")
+    broken = replace(bare, name="slow", status="error", value=None, error="not done after 1s")
+    passed = replace(GAPS, status="passed", name="fine")
+    checks = (GAPS, mean, broken, passed)
+    failed = replace(
+        REVENUE, model="silver.orders", error=f"{GAPS.told} (and 2 more)", where="tests/no_gaps.sql", remedy="Reload."
+    )
+    events = [event("before_model_run", "silver.orders")]
+    events += [event("check_result", "silver.orders", result=each) for each in checks]
+    events += [event("after_model_run", "silver.orders", result=failed)]
+    assert lines_of(events, ended(failed, check_results=checks, status="failed"))[:-1] == [
+        "[FAIL] silver.orders  (full_refresh, full, 154ms) test no_gaps failed: 7 rows (and 2 more)",
+        "       expected: 0 rows",
         "       No day is missing.",
-        '       sample: {"id": 0, "at": "2026-11-15T12:00:00+00:00"}',
-        '       sample: {"id": 1, "at": "2026-11-15T12:00:00+00:00"}',
-        '       sample: {"id": 2, "at": "2026-11-15T12:00:00+00:00"}',
+        '       sample: {"id": 0, "at": "2026-11-15T12:00:00+00:00"} (1 of 5 in --json)',
         "       fix: Reload.",
-        "[WARN] silver.orders: audit late failed: 1 row, expected 0 rows",
-        "[FAIL] silver.orders: audit slow error: timed out after 300 s",
+        "       audit mean(a, >, 5) failed: 2.5, expected mean of a > 5",
+        "       audit slow could not run: not done after 1s",
+        "       where: tests/no_gaps.sql",
     ]
+
+
+def test_a_check_that_only_warns_has_a_line_of_its_own() -> None:
+    late = replace(GAPS, name="late", severity="warn", status="warned", value=1, samples=())
+    published = replace(late, name="max(a, <, 3)", stage="after_publish", severity="error", kind="warning", unit="")
+    broken = replace(late, name="slow", status="error", value=None, error="not done after 1s", description="")
+    events = [event("check_result", "silver.orders", result=each) for each in (late, published, broken)]
+    checks = (late, published, broken)
+    assert lines_of(events, ended(check_results=checks, status="success"))[:-1] == [
+        "[WARN] silver.orders: test late failed: 1 row, expected 0 rows",
+        "       No day is missing.",
+        "       fix: Reload.",
+        "[WARN] silver.orders: warning max(a, <, 3) failed: 1, expected 0 rows",
+        "       No day is missing.",
+        "       fix: Reload.",
+        "[WARN] silver.orders: test slow could not run: not done after 1s",
+        "       fix: Reload.",
+    ]
+
+
+def test_a_model_that_passes_when_it_is_built_again_leaves_no_failed_check_behind() -> None:
+    passed = replace(GAPS, status="passed", samples=())
+    events = [
+        event("before_model_run", "silver.orders"),
+        event("check_result", "silver.orders", result=GAPS),
+        event("before_model_run", "silver.orders"),
+        event("check_result", "silver.orders", result=passed),
+        event("after_model_run", "silver.orders", result=replace(STAGING, model="silver.orders")),
+    ]
+    lines = lines_of(events, ended(replace(STAGING, model="silver.orders"), check_results=(passed,)))
+    assert not [line for line in lines if "FAIL" in line or "no_gaps" in line]
 
 
 def test_each_warning_is_told_once() -> None:

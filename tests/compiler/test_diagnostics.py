@@ -21,7 +21,7 @@ CASES = Path(__file__).parents[1] / "cases" / "compile"
 SOURCE = Path(tidegate.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 
-ROOMS = ("compiler", "project", "contracts", "sources")
+ROOMS = ("compiler", "project", "contracts", "checks", "sources")
 CODE = re.compile(r"(?=.*[a-z])(?:[A-Z][a-z]*){2,}")
 
 

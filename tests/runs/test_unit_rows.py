@@ -48,7 +48,7 @@ def cases() -> Iterator[Any]:
         yield pytest.param(head, expected, actual, result, id=head)
 
 
-@pytest.mark.parametrize(("head", "expected", "actual", "result"), cases())
+@pytest.mark.parametrize(("head", "expected", "actual", "result"), list(cases()))
 def test_rows_are_compared_as_the_case_says(head: str, expected: str, actual: str, result: str) -> None:
     key = re.search(r"\[key ([\d ]+)\]", head)
     positions = tuple(map(int, key[1].split())) if key else ()

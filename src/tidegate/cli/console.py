@@ -67,6 +67,7 @@ class RunConsole:
         self._width = 0
         self._told: set[str] = set()
         self._told_checks: set[tuple[str, str, str]] = set()
+        self._failed_checks: dict[str, list[CheckResult]] = {}
         self._told_warnings: set[str] = set()
 
     def __enter__(self) -> RunConsole:
@@ -88,6 +89,8 @@ class RunConsole:
                 self._tell_check(check)
             for materialization in result.materializations:
                 self._tell_model(materialization)
+            for checks in self._failed_checks.values():
+                self._lines(line for check in checks for line in check_lines(check))
             for warning in result.warnings:
                 self._tell_warning(warning)
             self._lines(end_lines(result, kept))
@@ -108,6 +111,8 @@ class RunConsole:
         elif event.name == "before_model_run":
             # A model that is built again after a conflict gets a second line.
             self._told.discard(event.model)
+            self._told_checks = {key for key in self._told_checks if key[0] != event.model}
+            self._failed_checks.pop(event.model, None)
             self._view.started(event.model)
         else:
             phase, rows = event.data.get("phase"), event.data.get("rows_written")
@@ -127,12 +132,17 @@ class RunConsole:
             return
         self._told.add(result.model)
         self._view.ended(result.model, result.rows_written)
-        self._lines(model_lines(result, max(self._width, len(result.model))))
+        checks = self._failed_checks.pop(result.model, []) if result.failure_kind == "QualityFailed" else []
+        self._lines(model_lines(result, max(self._width, len(result.model)), checks))
 
     def _tell_check(self, check: CheckResult) -> None:
         key = (check.model, check.stage, check.name)
-        if key not in self._told_checks:
-            self._told_checks.add(key)
+        if key in self._told_checks:
+            return
+        self._told_checks.add(key)
+        if check.blocks:  # the line of its model will tell
+            self._failed_checks.setdefault(check.model, []).append(check)
+        else:
             self._lines(check_lines(check))
 
     def _tell_warning(self, message: str, model: str | None = None) -> None:

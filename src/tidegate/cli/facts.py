@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from tidegate.checks.values import Check
 from tidegate.cli.context import Workspace
 from tidegate.compiler.values import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
@@ -40,6 +41,7 @@ class ModelFacts:
     table: TableFacts | None
     runs: tuple[ModelRunRecord, ...]
     checks: tuple[QualityRecord, ...]
+    """Of the latest runs in which the model was checked, newest first."""
 
     def document(self) -> dict[str, Any]:
         model = self.compiled.model
@@ -51,11 +53,23 @@ class ModelFacts:
             "downstreams": list(self.downstreams),
             "zones": list(self.compiled.zones),
             "fingerprint": self.compiled.fingerprint,
-            "tests": [{"name": test.name, "severity": test.severity, "path": str(test.path)} for test in model.tests],
+            "checks": [_declared(check) for check in self.compiled.checks],
             "table": asdict(self.table) if self.table else None,
             "runs": [asdict(run) for run in self.runs],
             "check_results": [asdict(check) for check in self.checks],
         }
+
+
+def _declared(check: Check) -> dict[str, Any]:
+    return {
+        "name": check.name,
+        "stage": check.stage,
+        "severity": check.severity,
+        "description": check.description,
+        "tags": list(check.tags),
+        "file": check.place.file,
+        "line": check.place.line,
+    }
 
 
 def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
@@ -68,8 +82,7 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
     metadata = workspace.metadata(table)
     with workspace.state() as state:
         runs = state.runs_of_model(short)
-        # A skipped model is not checked again, so the newest results may be those of an earlier run.
-        checks = next((found for run in runs if (found := state.checks(run.run_id, short))), ())
+        checks = state.checks_of_model(short)
     return ModelFacts(
         name=short,
         compiled=model,

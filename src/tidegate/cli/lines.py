@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tidegate.cli.table import clean, duration, plural
 from tidegate.jsontext import json_text
 from tidegate.runs.result import VERIFIED, CheckResult, Materialization, RunResult
 
-__all__ = ["check_lines", "end_lines", "head_line", "model_lines"]
+__all__ = ["check_lines", "end_lines", "failed_check_lines", "head_line", "model_lines"]
 
 _TAGS = {"completed": "[OK]", "skipped": "[OK]", "failed": "[FAIL]", "blocked": "[BLOCKED]", "cancelled": "[CANCELLED]"}
 _INDENT = " " * 7
-_MAX_SAMPLES = 3
 
 
 def head_line(run_id: str, models: int) -> str:
     return f"Running {plural(models, 'model')} on {run_id}"
 
 
-def model_lines(result: Materialization, width: int) -> Iterator[str]:
-    """`width` is that of the longest model name, so that the brackets stand below each other."""
+def model_lines(result: Materialization, width: int, checks: Sequence[CheckResult] = ()) -> Iterator[str]:
+    """`width` is that of the longest model name, so that the brackets stand below each other. `checks`: those that
+    kept it from being published; its error tells of the first of them."""
     name = f"{_TAGS.get(result.status, '[FAIL]'):<6} {result.model}"
     error = "" if result.status == "blocked" else _first_line(result.error)
     yield f"{name:<{len(_INDENT) + width}}  ({', '.join(_facts(result))}) {error}".rstrip()
     if result.status == "failed":
         yield from _rest(result.error)
-        yield from _where_and_fix(result.where, result.remedy)
+        yield from failed_check_lines(checks)
+        # A check's own remedy stands with the check.
+        yield from _where_and_fix(result.where, None if checks else result.remedy)
 
 
 def _facts(result: Materialization) -> Iterator[str]:
@@ -55,20 +57,33 @@ def check_lines(check: CheckResult) -> Iterator[str]:
     """Nothing for a check that passed."""
     if check.status == "passed":
         return
-    tag = "[WARN]" if check.status == "warned" or check.severity == "warn" else "[FAIL]"
-    outcome = f"error: {_first_line(check.error)}" if check.status == "error" else f"failed: {_found(check)}"
-    yield f"{tag} {check.model}: {check.stage} {check.name} {outcome}".rstrip()
+    tag = "[FAIL]" if check.blocks else "[WARN]"
+    yield f"{tag} {check.model}: {_told(check)}"
+    yield from _details(check)
+
+
+def failed_check_lines(checks: Sequence[CheckResult]) -> Iterator[str]:
+    """What kept a model from being published, below the model's own line, which names the first of them."""
+    for number, check in enumerate(checks):
+        if number:
+            yield f"{_INDENT}{_told(check)}"
+        elif check.status == "failed" and check.expected:
+            yield f"{_INDENT}expected: {clean(check.expected)}"
+        yield from _details(check)
+
+
+def _told(check: CheckResult) -> str:
+    expected = f", expected {check.expected}" if check.status != "error" and check.expected else ""
+    return f"{_first_line(check.told)}{clean(expected)}"
+
+
+def _details(check: CheckResult) -> Iterator[str]:
     if check.description:
         yield f"{_INDENT}{clean(check.description)}"
-    for sample in check.samples[:_MAX_SAMPLES]:
-        yield f"{_INDENT}sample: {json_text(dict(sample))}"
+    for sample in check.samples[:1]:
+        more = f" (1 of {len(check.samples)} in --json)" if len(check.samples) > 1 else ""
+        yield f"{_INDENT}sample: {json_text(dict(sample))}{more}"
     yield from _where_and_fix(None, check.remediation or None)
-
-
-def _found(check: CheckResult) -> str:
-    if check.value is None:
-        return f"expected {check.expected}"
-    return f"{plural(check.value, 'row')}, expected {check.expected}"
 
 
 def end_lines(result: RunResult, kept: bool) -> Iterator[str]:

@@ -38,12 +38,16 @@ COMMANDS = {
     "plan": CommandEntry("commands.plan", "plan", "Show what would run and why; nothing is run."),
     "run": CommandEntry("commands.run", "run", "Build models on a branch, check them, and publish them in one step."),
     "publish": CommandEntry("commands.run", "publish", "Publish a branch that `run --no-publish` kept."),
+    "check": CommandEntry("commands.check", "check", "Check the published tables; nothing is built or changed."),
     "ls": CommandEntry("commands.models", "ls", "List the models of the project."),
     "show": CommandEntry("commands.models", "show", "Show one model: settings, table, upstreams, runs and checks."),
     "lineage": CommandEntry("commands.lineage", "lineage", "Show where columns come from, or what is made of them."),
     "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
     "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
     "diff": CommandEntry("commands.diff", "diff", "Show which rows a run or a branch inserted, updated and deleted."),
+    "test": CommandEntry(
+        "commands.test", "test", "Run the unit tests of models on given rows; the lake is not touched."
+    ),
     "history": CommandEntry("commands.history", "history", "List past runs, newest first."),
     "logs": CommandEntry("commands.history", "logs", "Show everything that one run did, in order."),
     "branches": CommandEntry("commands.lake", "branches", "List the branches of the lake and what they changed."),

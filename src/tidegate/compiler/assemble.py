@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tidegate.checks.forms import digest_of
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import ephemeral_through, tables_through, zones_through
+from tidegate.compiler.settled_checks import settled_checks
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.names import TableName
@@ -57,6 +59,7 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
     inlined = ephemeral_through(work, draft)
     names = draft.content.names.union(*(found.content.names for found in inlined))
+    checks = settled_checks(work, draft) if draft.model.checks else ()
     return CompiledModel(
         model=draft.model,
         depends_on=tuple(sorted(reads - {table})),
@@ -72,12 +75,15 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
         edges=draft.content.edges,
         conditions=draft.content.conditions,
         star=draft.star,
+        checks=checks,
+        checks_digest=digest_of(checks) if checks else "",
     )
 
 
 def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
     queries = [facts for _, facts in draft.facts]
-    return fingerprint(queries, draft.content.landing_reads, draft.model.settings, inlined or {})
+    model = draft.model
+    return fingerprint(queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks)
 
 
 def _is_deterministic(draft: Draft) -> bool:

@@ -12,23 +12,32 @@ from tidegate.compiler.cache import CompileCache
 from tidegate.compiler.drafts import Workspace
 from tidegate.compiler.outside import Outside
 from tidegate.compiler.passes.archives import check_archives
+from tidegate.compiler.passes.checks import check_other_tables
 from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.problems import report_problems
 from tidegate.compiler.passes.sources import report_sources
+from tidegate.compiler.passes.unit_tests import check_unit_tests
 from tidegate.compiler.understand import understand
 from tidegate.compiler.values import Compiled, Diagnostic, in_order
 from tidegate.config import Settings
 from tidegate.lake.port import Heads
 from tidegate.names import TableName
-from tidegate.project import Project
+from tidegate.project import Project, Severity
 from tidegate.sources import Discovery
 
 __all__ = ["PROJECT_PASSES", "compile_project", "without_collecting"]
 
 ProjectPass = Callable[[Workspace], Iterator[Diagnostic]]
 
-PROJECT_PASSES: tuple[ProjectPass, ...] = (report_problems, report_sources, check_archives, find_cycles)
+PROJECT_PASSES: tuple[ProjectPass, ...] = (
+    report_problems,
+    report_sources,
+    check_archives,
+    check_other_tables,
+    find_cycles,
+    check_unit_tests,
+)
 
 
 def compile_project(
@@ -49,7 +58,11 @@ def compile_project(
         built = models.edges()
         order_tests(work, built)
         broken = frozenset(work.models) - frozenset(models) | project.unread
-        compiled = Compiled(models, waves_of(built), (), settings.project.namespace, broken)
+        # What could not be read may have had tags.
+        tagged = any(model.settings.column_tags for model in project.models) or any(
+            problem.severity is Severity.ERROR for problem in project.problems
+        )
+        compiled = Compiled(models, waves_of(built), (), settings.project.namespace, broken, tagged)
         found |= set(lint(compiled, settings, models.around_stars()))
         return replace(compiled, diagnostics=in_order(found))
 

@@ -49,6 +49,10 @@ class Digests:
             places = [place for place in model.origins.values() if place.file != draft.file] if model.origins else ()
             unread = self._work.unread and self._work.short(model.table) in self._work.unread
             parts.append(f"{model.contract}\0{bool(model.tests)}\0{bool(unread)}\0{places or ''}")
+            if model.checks:
+                parts.append(repr(model.checks))
+            if model.masks:
+                parts.append(repr(model.masks))
         written = "\0".join(parts).encode(errors="surrogateescape")
         return blake3(self._of_settings(model.settings) + written).digest()
 

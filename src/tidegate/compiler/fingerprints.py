@@ -12,6 +12,7 @@ from blake3 import blake3
 
 from tidegate.compiler.facts import QueryFacts
 from tidegate.compiler.values import LandingRead
+from tidegate.project.masks import ColumnMask
 from tidegate.project.model import ModelSettings
 
 __all__ = ["fingerprint"]
@@ -22,6 +23,7 @@ _NOT_THE_RESULT = {
     "owner",
     "tags",
     "columns",
+    "column_tags",
     "depends_on",
     "archive_landing_zones",
     "skip",
@@ -32,16 +34,22 @@ _NOT_THE_RESULT = {
 
 
 def fingerprint(
-    queries: Sequence[QueryFacts], landings: Sequence[LandingRead], settings: ModelSettings, inlined: Mapping[str, str]
+    queries: Sequence[QueryFacts],
+    landings: Sequence[LandingRead],
+    settings: ModelSettings,
+    inlined: Mapping[str, str],
+    masks: Sequence[ColumnMask] = (),
 ) -> str:
     """`queries`: the model as rendered for a first and for a later run; `inlined`: ephemeral models by fingerprint."""
-    definition = [
+    definition: list[Any] = [
         _VERSION,
         [query.words for query in queries],
         sorted(json.dumps(asdict(landing), sort_keys=True) for landing in landings),
         _settings(tuple(getattr(settings, name) for name in _counted())),
         sorted(inlined.items()),
     ]
+    if masks:
+        definition.append(sorted(mask.definition for mask in masks))
     return str(blake3(json.dumps(definition).encode()).hexdigest())
 
 

@@ -80,6 +80,7 @@ def _texts(project: Project, settings: Settings, cli_vars: Mapping[str, object])
     for model in project.models:
         yield model.source
         yield from (test.source for test in model.tests)
+        yield from (argument for check in model.checks if check.call for argument in check.call.arguments)
         yield from model.settings.depends_on
     yield from (macro.source for macro in project.macros)
     # A variable may hold the whole name of a table, or what stands before its dot.

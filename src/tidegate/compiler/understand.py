@@ -12,9 +12,11 @@ from tidegate.compiler.digests import Digests
 from tidegate.compiler.drafts import Draft, Outcome, Progress, Workspace
 from tidegate.compiler.forked import cores, in_forks
 from tidegate.compiler.passes.capabilities import check_capabilities
+from tidegate.compiler.passes.checks import check_checks
 from tidegate.compiler.passes.columns import type_columns
 from tidegate.compiler.passes.contracts import check_contracts
 from tidegate.compiler.passes.graph import waves_of
+from tidegate.compiler.passes.masks import mask_columns
 from tidegate.compiler.passes.output import check_output
 from tidegate.compiler.passes.parse import parse_text
 from tidegate.compiler.passes.reading import check_reading
@@ -36,7 +38,9 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
     check_query,
     check_reading,
     check_output,
+    mask_columns,
     check_contracts,
+    check_checks,
     check_capabilities,
 )
 """What is asked of one model or test once those that it reads are understood."""

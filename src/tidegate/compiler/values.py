@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from tidegate.checks.values import Check
 from tidegate.config import ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
@@ -101,7 +102,8 @@ class CompiledModel:
     own table. `manual`: its template uses `watermark_value` or `is_incremental()`, so its author decides what is read.
     `inlined`: the ephemeral models that are part of its query. `relation`: the columns of its result as far as they are
     known; `edges`: where they come from, ephemeral models being tables of their own here; `conditions`: columns that
-    decide which rows there are; `star`: it takes whatever columns its input has.
+    decide which rows there are; `star`: it takes whatever columns its input has. `checks`: the model's, with other
+    tables named in full; `checks_digest` changes with whatever decides how they turn out, and is empty without any.
     """
 
     model: Model
@@ -118,13 +120,16 @@ class CompiledModel:
     edges: tuple[Edge, ...] = ()
     conditions: tuple[Origin, ...] = ()
     star: bool = False
+    checks: tuple[Check, ...] = ()
+    checks_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """`waves`: every model that has a table or view, in the order to build; ephemeral ones are only in `models`.
 
-    `broken`: models with errors, or that cannot be built because of someone else's.
+    `broken`: models with errors, or that cannot be built because of someone else's. `tagged`: columns may have tags;
+    where it is False, no column of the project has one.
     """
 
     models: Mapping[TableName, CompiledModel]
@@ -132,6 +137,7 @@ class Compiled:
     diagnostics: tuple[Diagnostic, ...] = ()
     namespace: str = ""
     broken: frozenset[TableName] = frozenset()
+    tagged: bool = True
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -16,6 +16,7 @@ from tidegate.config.sections import (
     read_landing,
     read_lints,
     read_maintenance,
+    read_masking,
     read_project,
     read_run,
     read_spark,
@@ -41,6 +42,7 @@ _SECTIONS = (
     "landing",
     "lints",
     "maintenance",
+    "masking",
     "sources",
     "vars",
 )
@@ -85,6 +87,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         vars=read_table(section("vars")),
         sources=read_sources(section("sources"), raw.get("sources"), root, project.namespace),
         lints=read_lints(section("lints")),
+        masking=read_masking(section("masking")),
     )
     if document.problems:
         count = len(document.lines())

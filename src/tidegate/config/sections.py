@@ -10,11 +10,13 @@ from typing import Any
 from tidegate.config.paths import local_path
 from tidegate.config.reading import Section, unknown_key
 from tidegate.config.reserved import why_not_a_name
+from tidegate.config.secret import Secret
 from tidegate.config.settings import (
     LakeSection,
     LandingSection,
     LintsSection,
     MaintenanceSection,
+    MaskingSection,
     ProjectSection,
     RunSection,
     SparkSection,
@@ -27,6 +29,7 @@ __all__ = [
     "read_landing",
     "read_lints",
     "read_maintenance",
+    "read_masking",
     "read_project",
     "read_run",
     "read_spark",
@@ -209,6 +212,14 @@ def read_maintenance(section: Section) -> MaintenanceSection:
     )
     section.finish()
     return maintenance
+
+
+def read_masking(section: Section) -> MaskingSection:
+    salt = section.text("salt", None)
+    if salt is not None and not salt.strip():
+        section.report("salt", "'salt' in [masking] must not be empty: leave it out, or set it to a long random text")
+    section.finish()
+    return MaskingSection(Secret(salt) if salt else None)
 
 
 def read_table(section: Section) -> Mapping[str, Any]:

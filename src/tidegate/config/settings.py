@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.secret import Secret
 from tidegate.config.sources import SourceSettings
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "LandingSection",
     "LintsSection",
     "MaintenanceSection",
+    "MaskingSection",
     "ProjectSection",
     "RunSection",
     "Settings",
@@ -114,6 +116,13 @@ class MaintenanceSection:
 
 
 @dataclass(frozen=True, slots=True)
+class MaskingSection:
+    """`salt`: put before what `hash_pii` hashes, so that nobody without it can try out values."""
+
+    salt: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """One project's settings. `root` is the folder of tidegate.toml, `file` that file; paths are absolute."""
 
@@ -130,3 +139,4 @@ class Settings:
     vars: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     lints: LintsSection = field(default_factory=LintsSection)
+    masking: MaskingSection = field(default_factory=MaskingSection)

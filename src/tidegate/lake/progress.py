@@ -46,6 +46,7 @@ class Progress:
 
     `delta_factor`: how many times as long as estimated an update from changes took the last time.
     `deltas`: how often the table was brought up to date from changes alone since then, or since it was verified.
+    `checks`: a digest of the checks that the table passed before it was published.
     `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
     """
 
@@ -67,6 +68,7 @@ class Progress:
     delta_factor: float = 1.0
     deltas: int = 0
     unique: tuple[str, ...] = ()
+    checks: str = ""
     version: int = PROGRESS_VERSION
 
     def to_json(self) -> str:

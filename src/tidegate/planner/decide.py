@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tidegate.checks.values import Stage
 from tidegate.compiler.values import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
@@ -36,6 +37,8 @@ class Decision:
 
     `delta`: only what this touches is computed, from these `changes`. Where it is `complete`, the rows of the touched
     regions are replaced by the result; else the result is written as the strategy writes any, and nothing goes.
+
+    `check_again`: the table stays as it is, but it was published with other checks than are declared now.
     """
 
     run_type: RunType
@@ -48,6 +51,7 @@ class Decision:
     delta: DeltaQuery | None = None
     changes: Mapping[TableName, TableChange] = field(default_factory=dict)
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
+    check_again: bool = False
 
     def from_all_rows(self, why: str, model: CompiledModel) -> Decision:
         """The same run without its delta, as when more turns out to be touched than was expected."""
@@ -86,6 +90,8 @@ def decide(
         decision = Decision(RunType.FULL, reason, True, result_is_complete(model), all_files=True)
     if decision is None:
         decision = _decide_changed_inputs(model, table, progress, inputs, asked, bound)
+    if decision.run_type is RunType.SKIP and progress is not None and _has_other_checks(model, progress):
+        decision = replace(decision, reason=f"{decision.reason}; checks changed: run again", check_again=True)
     return decision if decision.estimate.bytes is not None else _estimated(decision, table, progress, inputs)
 
 
@@ -114,6 +120,11 @@ def _decide(
         if settings.strategy is Strategy.APPEND_ONLY and inputs.any:
             return Decision(RunType.SKIP, "nothing new to append")
     return None
+
+
+def _has_other_checks(model: CompiledModel, progress: Progress) -> bool:
+    before_publish = any(check.stage is not Stage.AFTER_PUBLISH for check in model.checks)
+    return before_publish and progress.checks != model.checks_digest
 
 
 def _unchanged(inputs: Inputs) -> str:
@@ -207,7 +218,7 @@ def _decide_view(model: CompiledModel, progress: Progress, inputs: Inputs) -> De
     if progress.fingerprint != model.fingerprint:
         return Decision(RunType.BACKFILL, "definition changed", rebuild=True)
     changes = inputs.changes()
-    if model.model.tests and changes:
+    if model.checks and changes:
         return Decision(RunType.FULL, f"{'; '.join(changes)}, to be tested", rebuild=True)
     reshaped = [
         inputs.short(name)

@@ -45,7 +45,13 @@ def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQ
     settings = model.model.settings
     key = settings.group_key if settings.strategy is Strategy.TRACKED else settings.unique_key
     within_key = settings.strategy is not Strategy.FULL_REFRESH
-    return rewrite(bound().sql, input_tables(inputs), key, within_key)
+    delta = rewrite(bound().sql, input_tables(inputs), key, within_key)
+    masked = {mask.column.lower() for mask in model.model.masks}
+    if masked and isinstance(delta, DeltaQuery):
+        # The table holds other values than the keys that a change touches.
+        hidden = next((column for column in delta.region if column.lower() in masked), None)
+        return delta if hidden is None else Refusal(f"{hidden} is masked, so rows cannot be found by it")
+    return delta
 
 
 def used_columns(inputs: Inputs, query: BoundQuery) -> Mapping[TableName, frozenset[str] | None]:

@@ -76,7 +76,7 @@ class Plan:
 
     @property
     def idle(self) -> bool:
-        return all(step.decision.run_type is RunType.SKIP for step in self.steps)
+        return all(s.decision.run_type is RunType.SKIP and not s.decision.check_again for s in self.steps)
 
 
 def plan_model(

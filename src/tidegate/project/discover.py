@@ -119,6 +119,11 @@ def _place(folder: str, names: list[str], homes: dict[Home, _Files], found: Disc
             elif kind == ".sql":
                 message = "no model owns this test: quality tests are in tests/quality/ inside the model's own folder"
                 found.problems.append(Problem("MisplacedFile", message, Place(path)))
+            elif kind in _SETTINGS:
+                message = (
+                    "no test is read from here: unit tests are in the project's tests/ or the model's settings file"
+                )
+                found.problems.append(Problem("MisplacedFile", message, Place(path)))
         elif kind in _FORMS:
             of_contract = _contract_home(parts, name) if kind in _SETTINGS else None
             is_folder_form = stem == _FORMS[kind] and len(parts) >= 3

@@ -13,7 +13,7 @@ from tidegate.names import nearest
 from tidegate.project.lists import split_list, unquote
 from tidegate.project.model import Materialized, Strategy
 
-__all__ = ["KEYS", "SPELLINGS", "Key", "KindValue"]
+__all__ = ["KEYS", "SPELLINGS", "ColumnNote", "Key", "KindValue"]
 
 Read = Callable[[Any], Any]
 
@@ -145,17 +145,37 @@ def _duration_text(value: Any) -> str:
     return _filled(value)
 
 
-def _column_notes(value: Any) -> Mapping[str, str]:
-    """`name: description` from a directive, a table from a file."""
+_TAGS = re.compile(r"(?P<note>.*?)\s*\[\s*(?P<tags>[\w.-]+(?:\s*,\s*[\w.-]+)*)\s*\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNote:
+    """What is said of one column. `described`: a description was written, if only an empty one."""
+
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    described: bool = True
+
+
+def _column_notes(value: Any) -> Mapping[str, ColumnNote]:
+    """`name: description [tags]` from a directive, a table from a file."""
     if isinstance(value, dict):
-        notes = {}
-        for name, note in value.items():
-            notes[str(name)] = _text(note.get("description", "")) if isinstance(note, dict) else _text(note)
-        return notes
+        return {str(name): _note_of_table(note) for name, note in value.items()}
     name, colon, note = _filled(value).partition(":")
     if not colon:
         raise ValueError(f"must be 'name: description', not '{value}'")
-    return {unquote(name.strip()): note.strip()}
+    match = _TAGS.fullmatch(note.strip())
+    if match is None:
+        return {unquote(name.strip()): ColumnNote(note.strip())}
+    tags = tuple(dict.fromkeys(tag.strip() for tag in match["tags"].split(",")))
+    return {unquote(name.strip()): ColumnNote(match["note"], tags, bool(match["note"]))}
+
+
+def _note_of_table(note: Any) -> ColumnNote:
+    if not isinstance(note, dict):
+        return ColumnNote(_text(note))
+    tags = _items(note["tags"]) if note.get("tags") else ()
+    return ColumnNote(_text(note.get("description", "")), tuple(dict.fromkeys(tags)), "description" in note or not tags)
 
 
 SPELLINGS: Mapping[str, KindValue] = {
@@ -202,9 +222,9 @@ KEYS: Mapping[str, Key] = {
     "deletes": Key(_one_of("propagate", "ignore"), "deletes"),
     "skip": Key(_one_of("auto", "never"), "skip"),
     "archive_landing_zones": Key(_boolean, "archive_landing_zones"),
-    "constraint": Key(_as_written, refused=True, repeatable=True),
-    "audit": Key(_as_written, refused=True, repeatable=True),
-    "warning": Key(_as_written, refused=True, repeatable=True),
+    "constraint": Key(_as_written, repeatable=True),
+    "audit": Key(_as_written, repeatable=True),
+    "warning": Key(_as_written, repeatable=True),
     "quarantine": Key(_boolean, refused=True, unless=False),
     "format": Key(_one_of("iceberg", "delta"), refused=True, unless="iceberg"),
     "description": Key(_text, "description"),

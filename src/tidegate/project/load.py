@@ -7,19 +7,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
 
+from tidegate.checks.forms import kind_of
+from tidegate.checks.kinds import CheckKind
+from tidegate.checks.parameters import ParameterKind
+from tidegate.checks.values import Check
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
-from tidegate.project.directives import read_directives
+from tidegate.names import TableName, nearest
+from tidegate.project.declared_checks import CHECK_KEYS, check_of_test, own_and_inherited, test_of_check
+from tidegate.project.directives import Directive, read_directives
 from tidegate.project.discover import ModelFiles, discover
 from tidegate.project.keys import KEYS
-from tidegate.project.model import Model, ModelSettings, QualityTest
-from tidegate.project.problems import Place, Problem
+from tidegate.project.masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
+from tidegate.project.model import Materialized, Model, ModelSettings, QualityTest
+from tidegate.project.own_checks import own_check_files, read_own_checks
+from tidegate.project.placed import Node, read_tree
+from tidegate.project.problems import Place, Problem, did_you_mean
 from tidegate.project.project import Project
 from tidegate.project.quality_tests import read_quality_test
 from tidegate.project.settings import Entry, Level, conflicts, merge_levels, read_level
 from tidegate.project.sidecars import entries_of, read_settings_file
 from tidegate.project.templates import MacroFile
 from tidegate.project.texts import Texts
+from tidegate.project.unit_test import UnitTest
+from tidegate.project.unit_tests import read_unit_tests, unit_test_files
 
 __all__ = ["load_project"]
 
@@ -30,14 +41,26 @@ def load_project(settings: Settings, texts: Texts | None = None) -> Project:
     reader = _Reader(settings, texts)
     found = discover(settings.root, settings.project.namespace)
     reader.problems += found.problems
+    reader.read_own_checks()
+    reader.read_masks()
     base = reader.project_defaults()
     folders = {os.path.dirname(path): reader.settings_file(path) for path in found.defaults}
     models = [model for files in found.models for model in reader.models(files, base, folders)]
     macros = [MacroFile(path, text) for path in found.macros if (text := reader.text(path)) is not None]
+    for path in unit_test_files(settings.root):
+        reader.unit_test_file(path)
     texts.keep_only(reader.read)
     unread = frozenset(files.table for files in found.models) - frozenset(model.table for model in models)
     unread |= frozenset(found.unsupported)
-    return Project(tuple(models), tuple(macros), tuple(reader.problems), unread)
+    return Project(
+        tuple(models),
+        tuple(macros),
+        tuple(reader.problems),
+        unread,
+        tuple(reader.unit_tests),
+        tuple(reader.own_checks),
+        tuple(reader.own_masks),
+    )
 
 
 class _Reader:
@@ -49,6 +72,10 @@ class _Reader:
         self._root = str(settings.root)
         self.read: set[str] = set()
         self.problems: list[Problem] = []
+        self.unit_tests: list[UnitTest] = []
+        self.own_checks: Mapping[str, CheckKind] = {}
+        self._own_texts: Mapping[str, str] = {}
+        self.own_masks: Mapping[str, str] = {}
         self._kept: list[tuple[Level, ...]] = []
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
@@ -64,24 +91,51 @@ class _Reader:
         self.problems.append(Problem("UnreadableFile", message, place))
         return None
 
+    def read_own_checks(self) -> None:
+        paths = own_check_files(self.settings.root)
+        found = read_own_checks((path, text) for path in paths if (text := self.text(path)) is not None)
+        self.problems += found.problems
+        self.own_checks, self._own_texts = found.kinds, found.texts
+
+    def read_masks(self) -> None:
+        paths = mask_files(self.settings.root)
+        self.own_masks, problems = read_masks((p, text) for p in paths if (text := self.text(p)) is not None)
+        self.problems += problems
+
     def project_defaults(self) -> Level:
         file = self.settings.file
         text = file.read_text("utf-8-sig") if self.settings.defaults and file.is_file() else ""
         name = file.relative_to(self.settings.root).as_posix() if file.is_relative_to(self.settings.root) else str(file)
         return self._level(entries_of(self.settings.defaults, text, name, ("defaults",)))
 
-    def settings_file(self, path: str) -> Level:
+    def settings_file(self, path: str, table: TableName | None = None) -> Level:
+        """`table`: whose it is alone; only such a file can hold tests."""
         text = self.text(path)
         if text is None:
             return Level({})
         entries, problems = read_settings_file(text, path)
         self.problems += problems
+        if table is not None and any(entry.key == "tests" for entry in entries):
+            self._unit_tests(text, path, table)
+            entries = tuple(entry for entry in entries if entry.key != "tests")
+        if any(entry.key in _PLACED for entry in entries):
+            entries = _placed(entries, text, path)
         return self._level(entries)
+
+    def unit_test_file(self, path: str) -> None:
+        text = self.text(path)
+        if text is not None:
+            self._unit_tests(text, path)
+
+    def _unit_tests(self, text: str, path: str, table: TableName | None = None) -> None:
+        tests, problems = read_unit_tests(text, path, self.settings.project.namespace, table)
+        self.unit_tests += tests
+        self.problems += problems
 
     def models(self, files: ModelFiles, base: Level, folders: Mapping[str, Level]) -> list[Model]:
         models, before = [], len(self.problems)
         tests = tuple([test for path in files.tests if (test := self._quality_test(path)) is not None])
-        sidecar = [self.settings_file(path) for path in files.sidecars[:1]]
+        sidecar = [self.settings_file(path, files.table) for path in files.sidecars[:1]]
         contract = self._contract(files.contracts[0], files.table.name) if files.contracts else None
         for path in files.sources:
             source = self.text(path)
@@ -91,16 +145,39 @@ class _Reader:
             directives, problems = read_directives(source, path, KEYS)
             if directives or problems:
                 self.problems += problems
-                header = self._level(Entry(d.key, d.value, d.place) for d in directives)
+                header = self._level(_written(directive, source) for directive in directives)
                 self.problems += conflicts(sidecar, header)
                 merged, origins = merge_levels([base, *above, *sidecar, header])
             else:
+                header = _NOTHING
                 merged, origins = self._shared(base, *above, *sidecar)
-            models.append(Model(files.table, path, source, merged, tests, contract, origins))
+            checks = self._checks([base, *above], [*sidecar, header], tests, merged)
+            queries = tuple(test_of_check(c) for c in checks if c.call is None and c.place.file not in files.tests)
+            masks, tagged = self._masks(merged, [*sidecar, header]) if merged.column_tags else ((), {})
+            origins = {**origins, **tagged} if tagged else origins
+            models.append(Model(files.table, path, source, merged, tests + queries, contract, origins, checks, masks))
         if len(self.problems) > before:
             short = files.table.short(self.settings.project.namespace)
             self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
+
+    def _checks(
+        self, above: list[Level], own: list[Level], tests: tuple[QualityTest, ...], settings: ModelSettings
+    ) -> tuple[Check, ...]:
+        declared = [check for level in own for check in level.checks]
+        has_table = settings.materialized is not Materialized.EPHEMERAL
+        inherited = [check for level in above for check in level.checks] if has_table else []
+        if not declared and not inherited and not tests:
+            return ()
+        checks, problems = own_and_inherited([*declared, *map(check_of_test, tests)], inherited)
+        self.problems += problems
+        return checks
+
+    def _masks(self, settings: ModelSettings, own: list[Level]) -> tuple[tuple[ColumnMask, ...], Mapping[str, Place]]:
+        """Also where the model itself tags its columns."""
+        places = {column: place for level in own for column, place in level.tagged.items()}
+        masks = masks_of(settings.column_tags, self.own_masks, places, self.settings.masking.salt)
+        return masks, {f"column_tags.{column}": place for column, place in places.items()}
 
     def _shared(self, *levels: Level) -> tuple[ModelSettings, Mapping[str, Place]]:
         """Many models say nothing of their own, and share what the folders above them say."""
@@ -127,9 +204,61 @@ class _Reader:
         return contract
 
     def _level(self, entries: Iterable[Entry]) -> Level:
-        level = read_level(entries)
+        level = read_level(entries, self.own_checks)
         self.problems += level.problems
-        return level
+        if level.tagged:
+            self.problems += unknown_masks(level.values["column_tags"][0], self.own_masks, level.tagged)
+        return replace(level, checks=tuple(map(self._with_file, level.checks))) if level.checks else level
+
+    def _with_file(self, check: Check) -> Check:
+        """With the text of the file that the check needs."""
+        call = check.call
+        if call is None:
+            return check
+        if call.name in self._own_texts:
+            return replace(check, source=self._own_texts[call.name])
+        kind = kind_of(check)
+        for at, _ in kind.of_kind(ParameterKind.FILE) if kind else ():
+            if at < len(call.arguments) and call.arguments[at]:
+                return replace(check, source=self._beside(call.arguments[at], check.place))
+        return check
+
+    def _beside(self, name: str, place: Place) -> str:
+        """The text of a file of the project that a check names; empty where there is none."""
+        path = os.path.normpath(name).replace(os.sep, "/")
+        if os.path.isabs(name) or path.startswith("../"):
+            message = f"'{name}' is outside the project"
+            self.problems.append(Problem("MissingCheckFile", message, place, suggestion="name a file of the project"))
+        elif not os.path.isfile(f"{self._root}/{path}"):
+            folder = os.path.dirname(f"{self._root}/{path}")
+            others = os.listdir(folder) if os.path.isdir(folder) else []
+            fix = did_you_mean(nearest(os.path.basename(path), others)) or "the path begins at the project's folder"
+            self.problems.append(Problem("MissingCheckFile", f"there is no file '{name}'", place, suggestion=fix))
+        else:
+            return self.text(path) or ""
+        return ""
+
+
+_NOTHING = Level({})
+_PLACED = CHECK_KEYS | {"column", "columns"}
+"""Settings whose parts are told of by where they stand."""
+
+
+def _written(directive: Directive, source: str) -> Entry:
+    """A check's text is looked into, so where it begins counts."""
+    if directive.key not in CHECK_KEYS:
+        return Entry(directive.key, directive.value, directive.place)
+    line = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")[directive.place.line - 1]
+    place = replace(directive.place, col=len(line.rstrip()) - len(directive.value) + 1)
+    node = Node(directive.value, place, directive.value)
+    return Entry(directive.key, directive.value, directive.place, node, in_header=True)
+
+
+def _placed(entries: Iterable[Entry], text: str, file: str) -> tuple[Entry, ...]:
+    """Checks and columns with the places of their keys."""
+    tree = read_tree(text, file)
+    nodes = tree.value if isinstance(tree, Node) and isinstance(tree.value, dict) else {}
+    return tuple(replace(entry, node=nodes.get(entry.key)) if entry.key in _PLACED else entry for entry in entries)
 
 
 def _above(path: str) -> Iterator[str]:

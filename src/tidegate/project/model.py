@@ -8,9 +8,11 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from tidegate.checks.values import Check
 from tidegate.contracts import ModelContract
 from tidegate.names import TableName
 from tidegate.problems import Place, Severity
+from tidegate.project.masks import ColumnMask
 
 __all__ = ["Materialized", "Model", "ModelSettings", "QualityTest", "Severity", "Strategy"]
 
@@ -64,6 +66,7 @@ class ModelSettings:
     depends_on: tuple[str, ...] = ()
     freshness: timedelta | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    column_tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def written_as(self) -> str:
@@ -93,7 +96,9 @@ class QualityTest:
 class Model:
     """What produces one table or view. `file` is relative to the project; `source` is its text as it is.
 
-    `origins`: where its settings were written, by their names in ModelSettings.
+    `origins`: where its settings were written, by their names in ModelSettings, and the tags of each column that the
+    model itself names, as `column_tags.<name in lower case>`. `checks`: every rule about its table,
+    `tests` included.
     """
 
     table: TableName
@@ -103,6 +108,8 @@ class Model:
     tests: tuple[QualityTest, ...] = ()
     contract: ModelContract | None = None
     origins: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+    checks: tuple[Check, ...] = ()
+    masks: tuple[ColumnMask, ...] = ()
 
     @property
     def path(self) -> PurePosixPath:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tidegate.checks.kinds import CheckKind
+from tidegate.checks.values import Check
 from tidegate.names import nearest
-from tidegate.project.keys import KEYS, Key, KindValue
+from tidegate.project.declared_checks import CHECK_KEYS, declared_checks
+from tidegate.project.keys import KEYS, ColumnNote, Key, KindValue
 from tidegate.project.model import Materialized, ModelSettings, Severity, Strategy
+from tidegate.project.placed import Node
 from tidegate.project.problems import Place, Problem, did_you_mean
 
 __all__ = ["Entry", "Level", "conflicts", "merge_levels", "read_level"]
@@ -16,26 +20,44 @@ __all__ = ["Entry", "Level", "conflicts", "merge_levels", "read_level"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A setting as written: in a directive, a settings file or [defaults]."""
+    """A setting as written: in a directive, a settings file or [defaults].
+
+    `node`: where each part of the value stands, where that is known. `in_header`: it is a directive.
+    """
 
     key: str
     value: Any
     place: Place
+    node: Node | None = None
+    in_header: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The settings of one place, understood: field of ModelSettings → value and where it was written."""
+    """The settings of one place, understood: field of ModelSettings → value and where it was written.
+
+    `tagged`: columns with tags, in lower case, and where they are.
+    """
 
     values: Mapping[str, tuple[Any, Place]]
     problems: tuple[Problem, ...] = ()
+    checks: tuple[Check, ...] = ()
+    tagged: Mapping[str, Place] = field(default_factory=dict)
 
 
-def read_level(entries: Iterable[Entry]) -> Level:
+def read_level(entries: Iterable[Entry], own_checks: Mapping[str, CheckKind] | None = None) -> Level:
     """Look at each entry once, so that a mistake in a shared file is reported once."""
     values: dict[str, tuple[Any, Place]] = {}
     problems: list[Problem] = []
+    checks: list[Check] = []
+    tagged: dict[str, Place] = {}
     for entry in entries:
+        if entry.key in CHECK_KEYS:
+            node = entry.node or _node(entry.value, entry.place)
+            found = declared_checks(entry.key, node, own_checks or {}, entry.in_header)
+            checks += found.checks
+            problems += found.problems
+            continue
         key = KEYS.get("column" if entry.key == "columns" else entry.key)
         if key is None:
             problems.append(_unknown(entry))
@@ -46,28 +68,42 @@ def read_level(entries: Iterable[Entry]) -> Level:
             message = f"{entry.key}: {error}" if str(error)[:1] in "'`" else f"{entry.key} {error}"
             problems.append(Problem("InvalidSetting", message, entry.place))
             continue
+        if key.field == "columns":
+            tagged |= _places_of_tags(entry, value)
         if key.field is None:
             problems += _answer_unused(entry, key, value)
         elif key.field in values and not key.repeatable:
             message = f"'{entry.key}' is set twice; the first is in line {values[key.field][1].line}"
             problems.append(Problem("RepeatedSetting", message, entry.place))
         elif key.repeatable and key.field in values:
-            values[key.field] = ({**values[key.field][0], **value}, values[key.field][1])
+            values[key.field] = (_together(values[key.field][0], value), values[key.field][1])
         else:
             values[key.field] = (value, entry.place)
-    return Level(_settle_kind(values, problems), tuple(problems))
+    return Level(_settle_kind(_split_notes(values), problems), tuple(problems), tuple(checks), tagged)
+
+
+def _node(value: Any, place: Place) -> Node:
+    """All of it stands where its key does."""
+    if isinstance(value, dict):
+        return Node({key: _node(inner, place) for key, inner in value.items()}, place)
+    if isinstance(value, list):
+        return Node([_node(inner, place) for inner in value], place)
+    return Node(value, place, str(value))
 
 
 def merge_levels(levels: Sequence[Level]) -> tuple[ModelSettings, Mapping[str, Place]]:
     """The last level that says something wins; also where each setting was written."""
     merged: dict[str, tuple[Any, Place]] = {}
     for level in levels:
-        columns = merged.get("columns")
+        columns, tags = merged.get("columns"), merged.get("column_tags")
         if "materialized" in level.values and level.values["materialized"][0] is not Materialized.TABLE:
             merged.pop("strategy", None)
         merged.update(level.values)
         if columns and "columns" in level.values:
             merged["columns"] = ({**columns[0], **level.values["columns"][0]}, level.values["columns"][1])
+        if tags and "column_tags" in level.values:
+            added, place = level.values["column_tags"]
+            merged["column_tags"] = (_all_tags(tags[0], added), place)
     settings = ModelSettings(**{name: value for name, (value, _) in merged.items()})
     return settings, {name: place for name, (_, place) in merged.items()}
 
@@ -79,12 +115,50 @@ def conflicts(sidecar: Sequence[Level], header: Level) -> Iterator[Problem]:
         for name, (value, place) in header.values.items():
             other, elsewhere = level.values.get(name, (value, place))
             # `kind` says both what strategy and whether there is a table: one contradiction, not two.
-            if other == value or name == "columns" or place in told:
+            if other == value or name in ("columns", "column_tags") or place in told:
                 continue
             told.add(place)
             message = f"{_NAMES.get(name, name)} is {_shown(value)} here and {_shown(other)} in {elsewhere.file}"
             fix = "say it in one place; as it is, the directive wins"
             yield Problem("ConflictingSettings", message, place, severity=Severity.WARN, suggestion=fix)
+
+
+def _places_of_tags(entry: Entry, notes: Mapping[str, ColumnNote]) -> dict[str, Place]:
+    nodes = entry.node.value if entry.node and isinstance(entry.node.value, dict) else {}
+    return {
+        name.lower(): nodes[name].place if name in nodes else entry.place for name, note in notes.items() if note.tags
+    }
+
+
+def _together(notes: Mapping[str, ColumnNote], more: Mapping[str, ColumnNote]) -> dict[str, ColumnNote]:
+    joined = dict(notes)
+    for name, note in more.items():
+        tags = (*joined[name].tags, *note.tags) if name in joined else note.tags
+        described = note if note.described else joined.get(name, note)
+        joined[name] = replace(described, tags=tuple(dict.fromkeys(tags)))
+    return joined
+
+
+def _split_notes(values: dict[str, tuple[Any, Place]]) -> dict[str, tuple[Any, Place]]:
+    """What is said of columns, as descriptions and tags."""
+    if "columns" not in values:
+        return values
+    notes, place = values.pop("columns")
+    if described := {name: note.description for name, note in notes.items() if note.described}:
+        values["columns"] = (described, place)
+    if tags := {name: note.tags for name, note in notes.items() if note.tags}:
+        values["column_tags"] = (tags, place)
+    return values
+
+
+def _all_tags(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """A tag is never taken away: what a folder marks as personal stays so."""
+    names = {name.lower(): name for name in one}
+    together = dict(one)
+    for name, tags in other.items():
+        known = names.setdefault(name.lower(), name)
+        together[known] = tuple(dict.fromkeys((*together.get(known, ()), *tags)))
+    return together
 
 
 _NAMES = {"strategy": "merge_strategy"}
@@ -127,9 +201,8 @@ def _answer_unused(entry: Entry, key: Key, value: Any) -> list[Problem]:
 
 
 def _unknown(entry: Entry) -> Problem:
-    if entry.key in {"checks", "tests"}:
-        message = f"[[{entry.key}]] is not supported by this version"
-        suggestion = "write the rule as a query in tests/quality/NAME.sql"
-        return Problem("UnsupportedSetting", message, entry.place, suggestion=suggestion)
+    if entry.key == "tests":
+        message = "[[tests]] are a model's own, and this file is not one model's"
+        return Problem("UnsupportedSetting", message, entry.place, suggestion="write them beside the model")
     suggestion = did_you_mean(nearest(entry.key, KEYS)) or f"known are {', '.join(sorted(KEYS))}"
     return Problem("UnknownSetting", f"unknown setting '{entry.key}'", entry.place, suggestion=suggestion)

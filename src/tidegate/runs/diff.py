@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.config import Settings
@@ -13,6 +13,7 @@ from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName, nearest
 from tidegate.project.model import Strategy
 from tidegate.runs.diff_states import Moved, moved_by_branch, moved_by_run, wanted_tables
+from tidegate.runs.masking import hidden_of, without_hidden
 from tidegate.runs.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.runs.table_diff import TableDiff, compare_snapshots
 from tidegate.spark.failures import read_failure
@@ -72,7 +73,10 @@ def diff(
                 catalog.restore(branch, one.table, one.pointer)
             child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
             child.conf.set(*NO_COUNTS_FROM_STATISTICS)
-            found = [_diff_table(child, one, keys.get(one.table, ()), namespace, limit) for one in chosen]
+            found = [
+                _without_clear(_diff_table(child, one, keys.get(one.table, ()), namespace, limit), compiled, one.table)
+                for one in chosen
+            ]
     else:
         found = [_without_rows(one, namespace) for one in chosen]
     return Diff(name, of, tuple(found))
@@ -114,6 +118,25 @@ def _declared_keys(compiled: Compiled | None) -> Mapping[TableName, tuple[str, .
         more = (own.scd_valid_from,) if own.strategy is Strategy.SCD2 and own.unique_key else ()
         keys[table] = (*own.unique_key, *more)
     return keys
+
+
+def _without_clear(found: TableDiff, compiled: Compiled | None, table: TableName) -> TableDiff:
+    """Samples without the values of columns that nobody is shown."""
+
+    if not found.samples:
+        return found
+    names = {name for change in found.samples for row in (change.before, change.after) for name in row or ()}
+    hidden = {*hidden_of(compiled, table, names)}
+    hidden |= {before.lower() for before, now in found.columns_renamed.items() if now.lower() in hidden}
+    if compiled is None or compiled.tagged:
+        # What the tags of a column were that is gone, nobody knows.
+        hidden |= {name.lower() for name in found.columns_dropped}
+
+    def shown(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return None if row is None else without_hidden(row, hidden)
+
+    samples = (replace(change, before=shown(change.before), after=shown(change.after)) for change in found.samples)
+    return replace(found, samples=tuple(samples))
 
 
 def _without_rows(moved: Moved, namespace: str) -> TableDiff:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.values import CompiledModel, RunValues
 from tidegate.errors import ModelError, QueryError, RunCancelledError, StrategyError, TidegateError
+from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.plan import Facts, plan_model
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized
-from tidegate.runs.checks import run_checks
+from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.faults import fault
+from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.result import CheckResult, Materialization
-from tidegate.runs.table_build import TableBuild, bound_query
+from tidegate.runs.table_build import TableBuild, bound_query, set_progress
 from tidegate.runs.tally import ModelOutcome
 from tidegate.spark.session import use_pool
 from tidegate.transform import explain
@@ -48,7 +50,8 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
     if materialization.status == "failed":
         run.emit("model_error", name, {"error": materialization.error, "failure_kind": materialization.failure_kind})
     run.emit("after_model_run", name, {"result": materialization})
-    return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift))
+    checked_again = attempt.checked_again and materialization.status == "skipped"
+    return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift), checked_again)
 
 
 class _Attempt:
@@ -68,6 +71,7 @@ class _Attempt:
         self.watermark: str | None = None
         self.sql = ""
         self.files: tuple[ZoneFile, ...] = ()
+        self.checked_again = False
 
     def build(self) -> Materialization:
         run = self.run
@@ -80,23 +84,29 @@ class _Attempt:
             facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish, bound)
             self.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
-            return self._result("skipped")
+            return self._check_again() if facts.decision.check_again else self._result("skipped")
+        before = None if facts.decision.rebuild else run.lake.table(self.table)
         with run.session(self.table) as session:
             use_pool(session, self.name)
             try:
                 is_view = self.settings.materialized is Materialized.VIEW
                 outcome = self._build_view(session, facts) if is_view else self._build_table(session, facts)
                 fault("after_progress")
-                self._check()
+                self._check(session, before if self._adds(outcome) else None)
             except TidegateError:
                 raise
             except Exception as error:
                 run.cancellation.check()
-                raise explain(
-                    error, self.sql, self.model.model.source, str(self.model.model.path), self.files
-                ) from error
+                raise self._explained(error) from error
         fault("after_checks")
         return self._result("completed", outcome)
+
+    def _explained(self, error: Exception) -> ModelError:
+        model = self.model.model
+        explained = explain(error, self.sql, model.source, str(model.path), self.files)
+        if sees_hidden(self.run.compiled, self.model):
+            explained.message = without_values(explained.message)
+        return explained
 
     def _require_upstreams(self) -> None:
         heads = self.run.lake.heads()
@@ -143,6 +153,7 @@ class _Attempt:
             strategy=self.settings.written_as,
             tables=facts.inputs.tables,
             duration_ms=sum(self.phases.ms.values()),
+            checks=self.model.checks_digest,
         )
         with self.phases.timed("iceberg_write"):
             run.emit("before_materialize", self.name, {})
@@ -169,9 +180,27 @@ class _Attempt:
         for warning in outcome.warnings:
             self.run.emit("warning", self.name, {"message": f"{self.name}: {warning}"})
 
-    def _check(self) -> None:
+    def _adds(self, outcome: WriteOutcome) -> bool:
+        """Some of the table's rows are not this run's."""
+        assert self.decision is not None
+        now = self.run.lake.table(self.table)
+        return now is not None and not self.decision.rebuild and outcome.rows_written < now.total_records
+
+    def _check(self, session: SparkSession, before: TableMetadata | None = None) -> None:
         with self.phases.timed("quality_tests"):
-            run_checks(self.run, self.model, self.values, self.checks)
+            check_before_publish(self.run, self.model, self.values, session, self.checks, before)
+
+    def _check_again(self) -> Materialization:
+        """The table stays as it is; its checks are others than it was published with."""
+        with self.run.session(self.table) as session:
+            use_pool(session, self.name)
+            self._check(session)
+            progress = self.run.lake.progress(self.table)
+            assert progress is not None
+            checked = replace(progress, checks=self.model.checks_digest)
+            set_progress(session, self.table, checked, is_view=self.settings.materialized is Materialized.VIEW)
+        self.checked_again = True
+        return self._result("skipped")
 
     def _result(self, status: str, outcome: WriteOutcome | None = None) -> Materialization:
         assert self.decision is not None

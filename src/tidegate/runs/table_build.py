@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
+from tidegate.compiler.hidden import hidden_columns
 from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
-from tidegate.names import quote
+from tidegate.names import TableName, quote
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.delta_rule import used_columns
 from tidegate.planner.inputs import recorded_inputs
@@ -26,6 +28,7 @@ from tidegate.project.model import Strategy
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
 from tidegate.runs.faults import fault
+from tidegate.runs.masking import masked_frame, sees_hidden, without_values
 from tidegate.runs.result import VERIFIED
 from tidegate.runs.verify import can_be_verified, verification_due, verify
 from tidegate.spark.failures import read_failure
@@ -39,7 +42,7 @@ from tidegate.write.sql import literal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["TableBuild", "bound_query"]
+__all__ = ["TableBuild", "bound_query", "set_progress"]
 
 _OF_THE_PLACE = (FailureKind.CONNECTION_FAILED, FailureKind.AUTH_FAILED, FailureKind.TRANSIENT)
 """Failures that another query would meet as well."""
@@ -49,6 +52,18 @@ def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
     """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
     values = RunValues(run.started_at.isoformat(), vars=run.vars)
     return bind(run.compiled, run.settings, run.project, model.model.table, values)
+
+
+def set_progress(
+    session: SparkSession,
+    table: TableName,
+    progress: Progress,
+    others: Mapping[str, str] = MappingProxyType({}),
+    is_view: bool = False,
+) -> None:
+    properties = {PROGRESS_PROPERTY: progress.to_json(), **others}
+    pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+    session.sql(f"ALTER {'VIEW' if is_view else 'TABLE'} {table.quoted} SET TBLPROPERTIES ({pairs})")
 
 
 class TableBuild:
@@ -140,7 +155,8 @@ class TableBuild:
             if failure.kind in _OF_THE_PLACE:
                 raise
             self.run.lake.restore(self.table, before)
-            self.notes.append(f"built from all rows, because its changes could not be read: {failure.message}")
+            why = without_values(failure.message) if sees_hidden(self.run.compiled, self.model) else failure.message
+            self.notes.append(f"built from all rows, because its changes could not be read: {why}")
             self._turn_to_all_rows("its changes could not be read")
             return None
 
@@ -234,7 +250,7 @@ class TableBuild:
             session=self.session,
             lake=run.lake,
             table=self.table,
-            result=frame,
+            result=masked_frame(frame, self.model.model.masks, str(self.model.model.path)),
             settings=self.settings,
             run_started_at=run.started_at,
             complete=self.decision.complete,
@@ -245,6 +261,7 @@ class TableBuild:
             dropped_column_grace=run.settings.run.dropped_column_grace,
             has_readers=bool(readers),
             as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
+            hidden=hidden_columns(run.compiled, self.table),
         )
 
     def _write(self, request: WriteRequest) -> WriteOutcome:
@@ -267,9 +284,7 @@ class TableBuild:
         return str(row["w"]) if row is not None and row["w"] is not None else None
 
     def _set_progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> None:
-        properties = {PROGRESS_PROPERTY: self._progress(outcome, zones).to_json(), **outcome.properties}
-        pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
-        self.session.sql(f"ALTER TABLE {self.table.quoted} SET TBLPROPERTIES ({pairs})")
+        set_progress(self.session, self.table, self._progress(outcome, zones), outcome.properties)
 
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
@@ -297,6 +312,7 @@ class TableBuild:
             delta_factor=self._delta_factor(took),
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, anew, former.unique if former else ()),
+            checks=self.model.checks_digest,
         )
 
     def _delta_factor(self, took_ms: int) -> float:

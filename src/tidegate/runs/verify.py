@@ -16,6 +16,7 @@ from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.model import Materialized, Strategy
 from tidegate.quality import plain
 from tidegate.runs.comparing import AFTER, BEFORE, KIND, matched_rows, pair_columns
+from tidegate.runs.masking import without_hidden
 from tidegate.write import WriteRequest
 from tidegate.write.columns import Columns, columns_of, result_columns
 from tidegate.write.content import content_of
@@ -102,8 +103,8 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
                 full_rows=there.rows,
                 only_table=only_table,
                 only_full=only_full,
-                table_samples=_samples(changes, BEFORE, limit),
-                full_samples=_samples(changes, AFTER, limit),
+                table_samples=_samples(changes, BEFORE, limit, request.hidden),
+                full_samples=_samples(changes, AFTER, limit, request.hidden),
             )
         finally:
             changes.unpersist()
@@ -116,6 +117,6 @@ def _full_rows(request: WriteRequest, columns: Columns) -> str:
     return f"SELECT * FROM {RESULT}"
 
 
-def _samples(changes: DataFrame, side: str, limit: int) -> tuple[Mapping[str, Any], ...]:
+def _samples(changes: DataFrame, side: str, limit: int, hidden: frozenset[str]) -> tuple[Mapping[str, Any], ...]:
     rows = changes.where(f"{side} IS NOT NULL").select(side).limit(limit).collect()
-    return tuple(plain(row[side]) for row in rows)
+    return tuple(without_hidden(plain(row[side]), hidden) for row in rows)

@@ -100,7 +100,7 @@ def _null_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row], settin
     count = rows[0]["missing_rows"]
     return NullKeysError(
         f"{count} row{'s have' if count != 1 else ' has'} NULL in {setting} ({', '.join(keys.names)}): "
-        f"{_examples(keys, rows)}",
+        f"{_examples(request, keys, rows)}",
         where=str(request.table),
         remedy="Filter the rows out or fill the key in the query, or set null_keys: match to treat NULLs as equal.",
     )
@@ -110,15 +110,17 @@ def _duplicate_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row]) -
     count = rows[0]["repeated"]
     return DuplicateKeysError(
         f"{count} key{'s' if count != 1 else ''} of unique_key ({', '.join(keys.names)}) "
-        f"{'have' if count != 1 else 'has'} more than one row: {_examples(keys, rows)}",
+        f"{'have' if count != 1 else 'has'} more than one row: {_examples(request, keys, rows)}",
         where=str(request.table),
         remedy="Make the key unique in the query, or declare watermark_column so that the newest row wins.",
     )
 
 
-def _examples(keys: Columns, rows: Sequence[Row]) -> str:
+def _examples(request: WriteRequest, keys: Columns, rows: Sequence[Row]) -> str:
     def shown(row: Row) -> str:
-        pairs = (f"{key.name}={_value(row[f'__k{number}'])}" for number, key in enumerate(keys))
+        values = ((key.name, row[f"__k{number}"]) for number, key in enumerate(keys))
+        told = ((name, "***" if value and name.lower() in request.hidden else value) for name, value in values)
+        pairs = (f"{name}={_value(value)}" for name, value in told)
         return f"{', '.join(pairs)} ({row['__n']} row{'s' if row['__n'] != 1 else ''})"
 
     return "; ".join(shown(row) for row in rows)

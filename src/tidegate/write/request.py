@@ -37,7 +37,8 @@ class WriteRequest:
     `interval`: for time_interval, the half-open range that the result replaces. `dropped_columns` maps a column that
     the query no longer gives to the ISO time since when. `has_readers`: some model reads the table, so it is worth
     finding out that no row differs. `as_difference`: few rows are expected to differ, and only those are written;
-    `row_key` is what tells rows apart then, if the settings have no unique_key.
+    `row_key` is what tells rows apart then, if the settings have no unique_key. `hidden`: columns, in lower case, whose
+    values no message shows.
     """
 
     session: SparkSession
@@ -56,6 +57,7 @@ class WriteRequest:
     has_readers: bool = True
     as_difference: bool = False
     row_key: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tidegate.names import nearest
 
 __all__ = ["compile_"]
 
-_FOLDERS = ("models", "pipelines", "macros", "contracts")
+_FOLDERS = ("models", "pipelines", "macros", "contracts", "checks", "tests")
 _MOST_NAMED = 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 
@@ -13,11 +14,11 @@ from tidegate.cli.facts import ModelFacts, gather_facts
 from tidegate.cli.table import clean, duration, plural, size, text_table, timestamp
 from tidegate.compiler.values import CompiledModel
 from tidegate.project.model import Materialized, ModelSettings
-from tidegate.state import ModelRunRecord
+from tidegate.state import ModelRunRecord, QualityRecord
 
 __all__ = ["ls", "show"]
 
-_SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns")
+_SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns", "column_tags")
 
 
 @click.command()
@@ -164,8 +165,10 @@ def _table_lines(facts: ModelFacts) -> Iterator[str]:
         mark = f", watermark {table.progress.watermark}" if table.progress.watermark else ""
         yield f"progress     {table.progress.run_type} by {table.progress.run_id}{mark}"
     yield ""
-    described = facts.compiled.model.settings.columns
-    yield from text_table(("column", "type", "description"), [(n, t, described.get(n, "")) for n, t in table.columns])
+    settings = facts.compiled.model.settings
+    tags = {name.lower(): f"[{', '.join(found)}]" for name, found in settings.column_tags.items()}
+    said = {name: f"{settings.columns.get(name, '')} {tags.get(name.lower(), '')}".strip() for name, _ in table.columns}
+    yield from text_table(("column", "type", "description"), [(n, t, said[n]) for n, t in table.columns])
     yield ""
 
 
@@ -192,16 +195,21 @@ def _run_lines(facts: ModelFacts) -> Iterator[str]:
 
 
 def _check_lines(facts: ModelFacts) -> Iterator[str]:
-    if not facts.compiled.model.tests and not facts.checks:
-        return
-    yield ""
-    last = {check.name: check for check in facts.checks}
-    declared = {test.name: str(test.severity) for test in facts.compiled.model.tests}
-    names = [*declared, *(name for name in last if name not in declared)]
+    declared = {(str(check.stage), check.name): str(check.severity) for check in facts.compiled.checks}
+    found: dict[tuple[str, str], list[QualityRecord]] = {}
+    for check in facts.checks:
+        found.setdefault((check.stage, check.name), []).append(check)
     rows = []
-    for name in names:
-        check = last.get(name)
-        found = "-" if check is None or check.value is None else str(check.value)
-        severity = declared.get(name) or (check.severity if check else "-")
-        rows.append((name, severity, check.status if check else "not run", found))
-    yield from text_table(("check", "severity", "last status", "rows found"), rows)
+    for key in [*declared, *(key for key in found if key not in declared)]:
+        history = found.get(key, [])
+        last = history[0] if history else None
+        value = "-" if last is None or last.value is None else str(last.value)
+        severity = declared.get(key) or f"{last.severity if last else '-'} (no longer declared)"
+        before = Counter(check.status for check in history[1:])
+        told = ", ".join(f"{count} {status}" for status, count in before.most_common())
+        when = timestamp(last.at) if last else "-"
+        rows.append((key[1], key[0], severity, last.status if last else "not run", value, when, told or "-"))
+    if rows:
+        yield ""
+        headers = ("check", "stage", "severity", "last status", "found", "checked (UTC)", "before that")
+        yield from text_table(headers, rows)

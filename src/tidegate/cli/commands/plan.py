@@ -256,8 +256,10 @@ def _time(timing: Timing | None) -> str:
 def _summary(planned: Plan) -> str:
     total = plural(len(planned.steps), "model")
     running = [step for step in planned.steps if step.decision.run_type is not RunType.SKIP]
+    again = sum(step.decision.check_again for step in planned.steps)
+    checked = f"; checks of {plural(again, 'model')} changed and would run again" if again else ""
     if not running:
-        return f"Nothing would run: {total} up to date."
+        return f"Nothing would be built{checked}." if again else f"Nothing would run: {total} up to date."
     perhaps = sum(step.tentative for step in running)
     condition = f", {perhaps} of them only if what they read changes" if perhaps else ""
-    return f"{len(running)} of {total} would run{condition}"
+    return f"{len(running)} of {total} would run{condition}{checked}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.table import plural, text_table
+from tidegate.errors import TidegateError
 from tidegate.jsontext import json_text, json_value
+from tidegate.runs.masking import hidden_of, without_hidden
 from tidegate.runs.query import QueryResult, query
 
 __all__ = ["preview", "sql"]
@@ -40,13 +43,22 @@ def sql(invocation: Invocation, statement: str, limit: int) -> None:
 def preview(invocation: Invocation, model: str, limit: int) -> None:
     """Show the first rows of a published table.
 
+    Columns that are masked or personal (tagged pii, or made of such a one) are shown as ***.
+
     \b
     Example:
       tidegate preview gold.revenue --limit 5
     """
     workspace = open_workspace(invocation)
     table = workspace.published(model)
-    _show(invocation, query(workspace.settings, f"SELECT * FROM {table.quoted}", limit), limit)
+    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit)
+    try:
+        compiled = workspace.compile()
+    except TidegateError:
+        compiled = None
+    hidden = hidden_of(compiled, table, [name for name, _type in result.columns])
+    rows = tuple(without_hidden(row, hidden) for row in result.rows)
+    _show(invocation, replace(result, rows=rows), limit)
 
 
 def _show(invocation: Invocation, result: QueryResult, limit: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from tidegate.compiler.drafts import Workspace
 from tidegate.compiler.inlining import tables_through
+from tidegate.compiler.settled_checks import tables_of_checks
 from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized
@@ -35,15 +36,19 @@ def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
 
 
 def order_tests(work: Workspace, edges: dict[TableName, set[TableName]]) -> None:
-    """A model whose test looks at other tables is built after them, so that the test sees what will be published.
+    """A model whose test or check looks at other tables is built after them, so that it sees what will be published.
 
     Where such a table is itself built from the model, the test sees its last published state.
     """
     for draft in work.sound:
         table = draft.model.table
-        if draft.test is None or table not in edges:
+        if table not in edges or (draft.test is None and not draft.model.checks):
             continue
-        for other in sorted(tables_through(work, draft) - {table}):
+        if draft.test is None:
+            others = {other for _, _, other in tables_of_checks(work, draft) if other is not None}
+        else:
+            others = set(tables_through(work, draft))
+        for other in sorted(others - {table}):
             if other in edges and table not in _upstream(other, edges):
                 edges[table].add(other)
 

@@ -1,0 +1,49 @@
+"""`check`: the checks of published tables, without building anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.lines import check_lines
+from tidegate.cli.table import plural
+from tidegate.runs.checkup import Checkup, check_project
+
+__all__ = ["check"]
+
+
+@click.command()
+@click.argument("select", metavar="[SELECT]...", nargs=-1)
+@common_options
+@pass_invocation
+def check(invocation: Invocation, select: tuple[str, ...]) -> int:
+    """Check the published tables; nothing is built or changed.
+
+    Every constraint looks at all rows of its table, and audits, tests and warnings are run as well. SELECT names
+    models, as for `tidegate run`. The results are shown, not stored: `tidegate show` tells of runs only. Ends with 1
+    if a check of severity error fails or cannot be run.
+
+    \b
+    Example:
+      tidegate check silver.orders
+    """
+    workspace = open_workspace(invocation)
+    output = invocation.output()
+    found = check_project(workspace.settings, select, say=output.note)
+    output.show(found.to_dict(), lambda: _lines(found))
+    return 0 if found.passed else 1
+
+
+def _lines(found: Checkup) -> Iterator[str]:
+    for result in found.results:
+        yield from check_lines(result)
+    for name in found.missing:
+        yield f"[WARN] {name}: not published yet, so not checked"
+    counts = Counter(result.status for result in found.results)
+    told = ", ".join(
+        f"{counts[status]} {status}" for status in ("passed", "failed", "warned", "error") if counts[status]
+    )
+    yield f"{plural(len(found.results), 'check')} of {plural(found.models, 'model')}{f': {told}' if told else ''}"

@@ -1,0 +1,53 @@
+"""`test`: the unit tests of models, on rows that the tests give."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.options import variables_option
+from tidegate.cli.paint import painter
+from tidegate.cli.unit_test_text import summary_line, unit_test_lines
+from tidegate.runs.unit_result import UnitTestResult
+from tidegate.runs.unit_tests import run_unit_tests
+
+__all__ = ["test"]
+
+
+@click.command()
+@click.argument("select", nargs=-1)
+@variables_option
+@common_options
+@pass_invocation
+def test(invocation: Invocation, select: tuple[str, ...], variables: dict[str, str]) -> int:
+    """Run the unit tests of models on given rows; the lake is not touched.
+
+    SELECT names models as for `run`: silver.orders, +silver.orders, 'silver.*', tag:daily. Without it, all tests.
+    Ends with 1 if a test failed or could not run.
+
+    \b
+    Example:
+      tidegate test silver.orders
+    """
+    workspace = open_workspace(invocation)
+    output = invocation.output()
+    paint = painter(sys.stdout)
+
+    def tell(result: UnitTestResult) -> None:
+        for line in unit_test_lines(result, paint) if not invocation.json else ():
+            print(line, flush=True)
+
+    started = time.perf_counter()
+    results = run_unit_tests(workspace.settings, select, variables, tell, output.note)
+    seconds = time.perf_counter() - started
+    good = all(result.status == "passed" for result in results)
+    document = {
+        "status": "success" if good else "failed",
+        "tests": [result.to_dict() for result in results],
+        "duration_ms": round(seconds * 1000),
+    }
+    output.show(document, lambda: [summary_line(results, seconds)])
+    return 0 if good else 1
