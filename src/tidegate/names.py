@@ -6,12 +6,18 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["TableName", "nearest", "quote"]
+__all__ = ["TableName", "literal", "nearest", "quote"]
 
 
 def quote(name: str) -> str:
     """One name as Spark SQL takes it, whatever is in it."""
     return f"`{name.replace('`', '``')}`"
+
+
+def literal(text: str) -> str:
+    """One text as Spark SQL takes it, whatever is in it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 class TableName(NamedTuple):

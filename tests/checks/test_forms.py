@@ -10,9 +10,10 @@ from tidegate.checks.forms import digest_of, form_of, other_tables
 from tidegate.checks.kinds import mistakes
 from tidegate.checks.parsing import parse_call
 from tidegate.checks.registry import BUILT_IN
-from tidegate.checks.sql import number, text_literal
+from tidegate.checks.sql import number
 from tidegate.checks.values import Check, Query, RowRule, Stage
 from tidegate.datatypes import BIGINT, DATE, DOUBLE, NOTHING_KNOWN, STRING, TIMESTAMP, Column, Relation, array, decimal
+from tidegate.names import literal
 from tidegate.problems import Place, Severity
 
 COLUMNS = (
@@ -41,7 +42,7 @@ def test_names_and_texts_cannot_get_out_of_their_quotes() -> None:
     form = form_of(check("not_null('odd `name`')"), COLUMNS)
     assert isinstance(form, RowRule)
     assert form.violates == "`odd ``name``` IS NULL"
-    assert text_literal("it's \\") == "'it\\'s \\\\'"
+    assert literal("it's \\") == "'it\\'s \\\\'"
     form = form_of(check("""compare(name, =, "x' OR '1' = '1")"""), COLUMNS)
     assert isinstance(form, RowRule)
     assert form.violates == "NOT (`name` = 'x\\' OR \\'1\\' = \\'1')"

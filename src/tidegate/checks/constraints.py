@@ -24,9 +24,9 @@ from tidegate.checks.rules import (
     step_rule,
     unique_rows,
 )
-from tidegate.checks.sql import full_match, is_floating, text_literal
+from tidegate.checks.sql import full_match, is_floating
 from tidegate.checks.values import Form, Grouped, Measure, Query, RowRule, Settled, Stage
-from tidegate.names import quote
+from tidegate.names import literal, quote
 
 __all__ = ["CONSTRAINTS"]
 
@@ -53,7 +53,7 @@ def _not_null(given: Arguments) -> Form:
 
 def _not_empty(given: Arguments) -> Form:
     of = given.quoted()
-    holds = f"size({of}) > 0" if given.type().kind in ("array", "map") else f"{of} RLIKE {text_literal(_NOT_BLANK)}"
+    holds = f"size({of}) > 0" if given.type().kind in ("array", "map") else f"{of} RLIKE {literal(_NOT_BLANK)}"
     return row_rule(given, f"{of} IS NULL OR NOT ({holds})", f"no NULL and nothing blank in {_name(given)}")
 
 

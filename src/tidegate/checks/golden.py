@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from tidegate.checks.parameters import Mistake
-from tidegate.checks.sql import text_literal
 from tidegate.checks.values import Query
 from tidegate.datatypes import Column, Relation
-from tidegate.names import nearest, quote
+from tidegate.names import literal, nearest, quote
 from tidegate.problems import did_you_mean
 
 __all__ = ["golden_rows"]
@@ -72,7 +71,7 @@ def _relation(columns: list[Column], rows: list[Cells]) -> str:
 
 def _literal(cell: str) -> str:
     """`{table}` in a cell is no place for the table."""
-    return text_literal(cell).replace("{", "\\u007B")
+    return literal(cell).replace("{", "\\u007B")
 
 
 def _rows(text: str, file: str) -> Iterator[Cells]:

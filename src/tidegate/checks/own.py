@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from tidegate.checks.kinds import CheckKind
 from tidegate.checks.parameters import Arguments, Parameter, ParameterKind, items
 from tidegate.checks.rules import plain
-from tidegate.checks.sql import interval, text_literal
+from tidegate.checks.sql import interval
 from tidegate.checks.values import Form, Query, RowRule, Stage
-from tidegate.names import nearest, quote
+from tidegate.names import literal, nearest, quote
 from tidegate.problems import did_you_mean
 
 __all__ = ["OwnCheckError", "read_own_check"]
@@ -114,7 +114,7 @@ def _text(given: Arguments, name: str) -> str:
 
 def _quoted(text: str) -> str:
     """`{table}` in an argument is no place for the table."""
-    return text_literal(text).replace("{", "\\u007B")
+    return literal(text).replace("{", "\\u007B")
 
 
 def _list(given: Arguments, name: str) -> str:

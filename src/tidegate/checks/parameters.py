@@ -9,10 +9,10 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tidegate.checks.parsing import MalformedCall, parse_call
-from tidegate.checks.sql import number, operator, text_literal, typed_literal
+from tidegate.checks.sql import number, operator, typed_literal
 from tidegate.config import parse_duration
 from tidegate.datatypes import ANY, Column, DataType, Relation, parse_type
-from tidegate.names import TableName, nearest, quote
+from tidegate.names import TableName, literal, nearest, quote
 from tidegate.problems import did_you_mean
 
 __all__ = [
@@ -127,7 +127,7 @@ class Arguments:
         return self.texts[name]
 
     def literal(self, name: str) -> str:
-        return text_literal(self.texts[name])
+        return literal(self.texts[name])
 
     def column(self, name: str = "column") -> Column:
         return self._find(self.texts[name])

@@ -7,8 +7,9 @@ import warnings
 from datetime import date, datetime, timedelta
 
 from tidegate.datatypes import DataType
+from tidegate.names import literal
 
-__all__ = ["OPERATORS", "full_match", "interval", "is_floating", "number", "operator", "text_literal", "typed_literal"]
+__all__ = ["OPERATORS", "full_match", "interval", "is_floating", "number", "operator", "typed_literal"]
 
 OPERATORS = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -17,11 +18,6 @@ _MOST_DIGITS = 38
 _BROKEN = ("missing )", "unbalanced parenthesis", "unterminated character set", "nothing to repeat")
 """What Python says of an expression that Java will not take either."""
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
-
-
-def text_literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def full_match(pattern: str) -> str:
@@ -33,7 +29,7 @@ def full_match(pattern: str) -> str:
     except re.error as error:
         if error.msg.startswith(_BROKEN) and "\\Q" not in pattern:
             raise ValueError(f"'{pattern}' is not a regular expression: {error.msg}") from None
-    return text_literal(rf"\A(?:{pattern})\z")
+    return literal(rf"\A(?:{pattern})\z")
 
 
 def number(text: str) -> str:
@@ -70,7 +66,7 @@ def typed_literal(text: str, kind: DataType) -> str:
     Of a type that is not known, what looks like a number is one, and anything else is text.
     """
     if kind.is_text:
-        return text_literal(text)
+        return literal(text)
     if kind.is_numeric:
         return number(text)
     if kind.kind == "boolean":
@@ -81,7 +77,7 @@ def typed_literal(text: str, kind: DataType) -> str:
         return _moment(text.strip(), kind)
     if kind.known:
         raise ValueError(f"a column of type {kind} cannot be compared with a value")
-    return number(text) if _NUMBER.fullmatch(text.strip()) else text_literal(text)
+    return number(text) if _NUMBER.fullmatch(text.strip()) else literal(text)
 
 
 def _moment(text: str, kind: DataType) -> str:

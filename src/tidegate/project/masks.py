@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from tidegate.config.secret import Secret
 from tidegate.datatypes import ANY, STRING, DataType
-from tidegate.names import nearest, quote
+from tidegate.names import literal, nearest, quote
 from tidegate.problems import Place, Problem, Severity, did_you_mean
 
 __all__ = [
@@ -62,7 +62,7 @@ class ColumnMask:
                 shown = f"IF(length({digits}) < 4, '****', right({digits}, 4))"
                 return f"IF({text} IS NULL, NULL, concat('***-**-', {shown}))"
             case "hash_pii":
-                salted = f"concat({_literal(self.salt.reveal())}, {text})" if self.salt else text
+                salted = f"concat({literal(self.salt.reveal())}, {text})" if self.salt else text
                 return f"sha2({salted}, 256)"
             case _:
                 # A branch that is never taken gives NULL the column's type, whatever that is.
@@ -140,7 +140,3 @@ def unknown_masks(tags: Tags, own: Iterable[str], places: Mapping[str, Place]) -
                 place = places[column.lower()]
                 problems.append(Problem("UnknownMask", message, place, severity=Severity.WARN, suggestion=fix))
     return problems
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.checks.values import Grouped, RowRule
-from tidegate.names import quote
+from tidegate.names import literal, quote
 from tidegate.quality.asking import SAMPLES
 from tidegate.quality.one_pass import groups_of
 from tidegate.quality.plain_values import plain
@@ -67,7 +67,7 @@ def row_samples(relation: str, rules: Sequence[RowRule], columns: Columns) -> Ro
 
 def _of_rule(rule: RowRule, columns: Columns) -> tuple[str, ...]:
     shown, condition = columns.shown(rule) or tuple(columns.types)[:SAMPLES], f"({rule.violates})"
-    row = f"named_struct({', '.join(f'{_literal(name)}, {columns.member(name)}' for name in shown)})"
+    row = f"named_struct({', '.join(f'{literal(name)}, {columns.member(name)}' for name in shown)})"
     found = [f"first_value({row}) FILTER (WHERE {condition})", f"last_value({row}) FILTER (WHERE {condition})"]
     if hashed := [quote(name) for name in shown if _can_be_hashed(columns.types[name])]:
         number = f"pmod(xxhash64({', '.join(hashed)}), {_CLASSES})"
@@ -105,7 +105,3 @@ def _can_be_hashed(type_: str) -> bool:
 
 def _told(text: str) -> str:
     return text[1:-1].replace("``", "`") if text.startswith("`") and text.endswith("`") else text
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -21,7 +21,7 @@ from tidegate.spark.java import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["child_session", "interrupt", "local_cores", "start_session", "use_pool"]
+__all__ = ["child_session", "interrupt", "local_cores", "settings_for_now", "start_session", "use_pool"]
 
 SPARK_LOG = "spark.log"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -129,6 +129,23 @@ def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str, jar
         session.sql(f"ADD JAR '{jar.as_uri()}'")
     session.sql(f"USE `{catalog}`")
     return session
+
+
+@contextlib.contextmanager
+def settings_for_now(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Set for what is run inside, and as they were afterwards."""
+    before = {name: session.conf.get(name, None) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
+            for name, former in before.items():
+                if former is None:
+                    session.conf.unset(name)
+                else:
+                    session.conf.set(name, former)
 
 
 def use_pool(session: SparkSession, name: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tidegate.spark.session import settings_for_now
 from tidegate.write.request import WriteRequest
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def for_few_rows(session: SparkSession) -> Iterator[None]:
     wanted = {_SENT: str(64 * 2**20)}
     if _is_local(session):
         wanted[_ADAPTIVE] = "false"
-    with _settings(session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}):
+    with settings_for_now(
+        session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}
+    ):
         yield
 
 
@@ -52,24 +55,8 @@ def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
     """Under `for_few_rows`: what is shuffled on the way to the table, so few rows, goes through one task."""
     sent = session.conf.get(_SENT, "0").removesuffix("b")
     fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
-    with _settings(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
+    with settings_for_now(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
         yield
-
-
-@contextlib.contextmanager
-def _settings(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    before = {name: session.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
-        session.conf.set(name, value)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
-            for name, former in before.items():
-                if former is None:
-                    session.conf.unset(name)
-                else:
-                    session.conf.set(name, former)
 
 
 def _is_local(session: SparkSession) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
+from tidegate.spark.session import settings_for_now
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,11 +24,5 @@ def promised(session: SparkSession, key: Sequence[str], changed: Sequence[str] |
     said = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
     if changed is not None:
         said[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
-    try:
-        for name, value in said.items():
-            session.conf.set(name, value)
+    with settings_for_now(session, said):
         yield
-    finally:
-        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
-            for name in said:
-                session.conf.unset(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
-from tidegate.names import quote
+from tidegate.names import literal, quote
 
 __all__ = ["any_of", "literal", "null_safe_join", "quote", "timestamp", "unquote"]
 
@@ -13,11 +13,6 @@ __all__ = ["any_of", "literal", "null_safe_join", "quote", "timestamp", "unquote
 def unquote(name: str) -> str:
     name = name.strip()
     return name[1:-1].replace("``", "`") if len(name) > 2 and name[0] == name[-1] == "`" else name
-
-
-def literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def timestamp(moment: datetime, kind: str = "timestamp") -> str:
