@@ -192,7 +192,7 @@ class Bench:
         """Amount and status of one order in a thousand, with what a run of its model would say of the commit."""
         session, rows = self.session(), self.cell.rows
         batch = f"SELECT DISTINCT pmod(xxhash64(id, {100 + round_number}), {rows}) AS id FROM range({rows // UPDATED})"
-        with promised(session, ("id",)):
+        with promised(session, ("id",), ("amount", "status")):
             session.sql(
                 f"MERGE INTO {ORDERS.quoted} o USING ({batch}) u ON o.id = u.id WHEN MATCHED THEN UPDATE"
                 " SET amount = CAST(o.amount + 1 AS DECIMAL(12,2)), status = (o.status + 1) % 10"

@@ -111,13 +111,23 @@ def test_columns_that_are_not_read_may_come_and_go(since: Since) -> None:
 
 
 def test_a_key_is_kept_where_every_update_promises_the_same_one(since: Since) -> None:
-    def key(lines: str) -> tuple[str, ...] | None:
+    def key(lines: str) -> frozenset[str] | None:
         return change(since(f"append +9; read; {lines}")).keyed_by
 
-    assert key("merge ~1 key=id; append +1; merge ~1 +1 key=ID") == ("id",)
+    assert key("merge ~1 key=id; append +1; merge ~1 +1 key=ID") == {"id"}
     assert key("merge ~1 key=id; merge ~1") is None
     assert key("merge ~1 key=id; merge ~1 key=id,customer") is None
     assert key("merge ~1 key=nothing") is None
+
+
+def test_columns_that_no_update_changes_are_kept_whatever_rows_come(since: Since) -> None:
+    def kept(lines: str) -> frozenset[str] | None:
+        return change(since(f"append +9; read; {lines}")).keyed_by
+
+    assert kept("merge ~1 key=id columns=status; append +1") == {"id", "customer", "amount"}
+    assert kept("merge ~1 key=id columns=status; merge ~1 key=id columns=amount") == {"id", "customer"}
+    assert kept("merge ~1 key=id columns=status; merge ~1 key=id") == {"id"}
+    assert kept("merge ~1 +1 key=id columns=status") == {"id"}
 
 
 def test_changed_columns_add_up_over_commits_that_only_update(since: Since) -> None:

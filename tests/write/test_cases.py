@@ -10,7 +10,7 @@ import pytest
 
 from tidegate import errors
 from tidegate.names import TableName
-from tidegate.write import Touched, WriteOutcome, WriteRequest, write
+from tidegate.write import Touched, WriteOutcome, WriteRequest, incremental, write
 
 from .case_files import Block, Case, Step, read_case, split_row
 from .conftest import Branch
@@ -31,6 +31,12 @@ def test_case(path: Path, branch: Branch) -> None:
         except BaseException as error:
             error.add_note(f"in step {number} of {path.name}")
             raise
+
+
+@pytest.mark.parametrize("path", [p for p in _CASES if p.stem.startswith("incremental_")], ids=lambda path: path.stem)
+def test_few_rows_into_a_large_table(path: Path, branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "_LARGE_TABLE", 1)
+    test_case(path, branch)
 
 
 def _run(branch: Branch, case: Case, table: TableName, step: Step, dropped: Mapping[str, str]) -> Mapping[str, str]:

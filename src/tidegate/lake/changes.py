@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
@@ -47,7 +47,7 @@ class TableChange:
     went: int
     insert_only: bool
     may_delete: bool
-    keyed_by: tuple[str, ...] | None = None
+    keyed_by: frozenset[str] | None = None
     columns: frozenset[str] | None = None
     bytes_came: int = 0
 
@@ -145,8 +145,8 @@ def _change(metadata: TableMetadata, then: Snapshot, newer: list[Snapshot]) -> T
     """`newer`: the commits since `then` that changed rows, newest first."""
     now = metadata.current
     assert now is not None
-    updating = [snapshot for snapshot in newer if not _only_adds(snapshot)]
     earlier = [*newer[1:], then]
+    updating = [commit for commit in zip(newer, earlier, strict=True) if not _only_adds(commit[0])]
     kept = [_keeps_ids(snapshot, before) for snapshot, before in zip(newer, earlier, strict=True)]
     return TableChange(
         then_id=then.id,
@@ -159,7 +159,7 @@ def _change(metadata: TableMetadata, then: Snapshot, newer: list[Snapshot]) -> T
         went=min(then.rows, sum(map(_went, newer))),
         insert_only=not updating,
         may_delete=not all(kept),
-        keyed_by=_common_key(metadata, updating),
+        keyed_by=_kept_columns(metadata, updating),
         columns=_changed_columns(metadata, zip(newer, earlier, strict=True)),
         bytes_came=sum(snapshot.count("added-files-size") for snapshot in newer),
     )
@@ -195,9 +195,14 @@ def _merged(snapshot: Snapshot, *what: str, most: int) -> int:
     return min(most, sum(map(int, counts))) if all(count.isdigit() for count in counts) else most
 
 
-def _common_key(metadata: TableMetadata, updating: list[Snapshot]) -> tuple[str, ...] | None:
-    keys = {_names(metadata, snapshot, ROW_KEY) for snapshot in updating}
-    return keys.pop() if len(keys) == 1 else None
+def _kept_columns(metadata: TableMetadata, updating: Sequence[tuple[Snapshot, Snapshot]]) -> frozenset[str] | None:
+    """Columns in which no updated row differs: those that no commit says it changed, or else the common key."""
+    changed = _changed_columns(metadata, updating)
+    if changed is not None:
+        return frozenset(metadata.column_names) - changed
+    keys = {_names(metadata, snapshot, ROW_KEY) for snapshot, _ in updating}
+    key = keys.pop() if len(keys) == 1 else None
+    return frozenset(key) if key is not None else None
 
 
 def _changed_columns(metadata: TableMetadata, commits: Iterable[tuple[Snapshot, Snapshot]]) -> frozenset[str] | None:

@@ -74,10 +74,8 @@ def _input_table(metadata: TableMetadata, change: TableChange | Untraceable | No
     if isinstance(change, TableChange):
         if change.insert_only:
             keyed_by = frozenset(columns)
-        elif change.columns is not None:
-            keyed_by = frozenset(columns) - change.columns
-        elif change.keyed_by and not change.may_delete:
-            keyed_by = frozenset(change.keyed_by)
+        elif change.keyed_by and (change.columns is not None or not change.may_delete):
+            keyed_by = change.keyed_by
     types = {field.name.lower(): str(field.type) for field in metadata.fields}
     return InputTable(columns, _unique(metadata), change is not None, keyed_by, types=types)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tidegate.lake.manifests import DataFile, NewFiles
 
-__all__ = ["added_rows", "newer_snapshots"]
+__all__ = ["added_rows", "masked_positions", "newer_snapshots"]
 
 _SEQUENCE = "_last_updated_sequence_number"
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -118,9 +118,16 @@ def _unmasked(session: SparkSession, table: TableName, rows: DataFrame, masked: 
     from pyspark.sql import functions as f
 
     names = ", ".join(literal(location) for location in sorted(masked))
-    gone = session.sql(
+    gone = masked_positions(
+        session,
         f"SELECT substring_index(file_path, '/', -1) AS `__file`, pos AS `__pos`"
-        f" FROM {table.quoted}.position_deletes WHERE file_path IN ({names})"
+        f" FROM {table.quoted}.position_deletes WHERE file_path IN ({names})",
     )
     placed = rows.select("*", f.col("_metadata.file_name").alias("__file"), f.col("_metadata.row_index").alias("__pos"))
     return placed.join(f.broadcast(gone), ["__file", "__pos"], "left_anti")
+
+
+def masked_positions(session: SparkSession, query: str) -> DataFrame:
+    """Read once. Iceberg says of a table's `position_deletes` that they are another table each time they are asked
+    for, so Spark would compute whatever it has kept of a query over them again."""
+    return session.sql(query).localCheckpoint(eager=False)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from tidegate.names import TableName
 from tidegate.write.columns import Columns
 from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows, match_keys
 from tidegate.write.promises import promised
+from tidegate.write.regions import upsert_few
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import any_of
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import replace_table, starts_anew
 
 __all__ = ["write_incremental"]
+
+_SMALL_BATCH, _LARGE_TABLE = 200_000, 1_000_000
+"""Rows. So small a batch can be sent to every task that reads the table, which is dearer than one MERGE if that is
+not large."""
 
 
 def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
@@ -34,9 +40,22 @@ def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
         check_keys(request, request.table.quoted, keys, unique=not latest)
         return WriteOutcome(written, 0, changed=True, drift=changes)
     with held(request, rows) as staging:
-        check_keys(request, staging.quoted, keys, unique=not latest)
-        apply_drift(request, drift)
+        if _beside_a_large_table(request, staging):
+            apply_drift(request, drift)
+            outcome = upsert_few(request, drift, columns, staging)
+            if outcome is not None:
+                return outcome
+        else:
+            check_keys(request, staging.quoted, keys, unique=not latest)
+            apply_drift(request, drift)
         return _merge(request, drift, columns, keys, staging.quoted)
+
+
+def _beside_a_large_table(request: WriteRequest, staging: TableName) -> bool:
+    """A complete result is compared with all rows anyway: what it lacks is gone."""
+    batch = request.lake.table(staging)
+    few = batch is not None and batch.total_records <= _SMALL_BATCH
+    return few and not request.complete and existing_rows(request) >= _LARGE_TABLE
 
 
 def _merge(request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, staging: str) -> WriteOutcome:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.lake.port import Pointer
+from tidegate.names import TableName
 from tidegate.project.model import Strategy
 from tidegate.write.added import added_rows
 from tidegate.write.columns import Column, Columns, columns_of, result_columns
@@ -22,7 +24,7 @@ from tidegate.write.sql import any_of, literal, quote
 from tidegate.write.staging import RESULT, result_view
 from tidegate.write.types import join_types
 
-__all__ = ["write_region"]
+__all__ = ["upsert_few", "write_region"]
 
 _STAGED, _FOUND = "__tidegate_staged", "__tidegate_found"
 _GONE, _DIFFERS, _HERE = (f"__tidegate_{name}" for name in ("gone", "differs", "here"))
@@ -47,17 +49,19 @@ class _Region:
     """`key` tells rows apart, in the table and in the staged result. `given`: columns of the result.
 
     `operator` compares values of the key: `=` is much faster where no touched one is NULL. `whole`: the key is the
-    region's, and the touched keys that the result lacks are staged as rows that are gone.
+    region's, and the touched keys that the result lacks are staged as rows that are gone. Without `touched` the
+    staged keys are all that is touched. `newer`: which rows of the table, `__t`, a staged one may replace.
     """
 
     request: WriteRequest
-    touched: Touched
+    touched: Touched | None
     drift: Drift
     given: Columns
     key: Columns
     operator: str
     whole: bool
     staged: _Staged
+    newer: str = ""
 
     @property
     def columns(self) -> Columns:
@@ -70,8 +74,8 @@ class _Region:
         return self.same(left, right, self.key.names)
 
     def outcome(self, written: int, deleted: int) -> WriteOutcome:
-        changed = bool(written or deleted)
         drift = self.drift
+        changed = bool(written or deleted or drift.alters)
         return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
 
 
@@ -114,6 +118,26 @@ def write_region(
     if outcome is None:
         _put_back(request, before)
     return outcome
+
+
+def upsert_few(request: WriteRequest, drift: Drift, columns: Columns, staging: TableName) -> WriteOutcome | None:
+    """What one MERGE of a few staged rows into a large table would do, without a shuffle of the table.
+
+    Keys are checked. None: nothing was written, because the table has several rows of a staged key.
+    """
+    rows = f"SELECT {aligned(drift.columns, columns)}, false AS {_GONE} FROM {staging.quoted}"
+    key, operator = key_columns(request, drift.columns), "<=>" if request.settings.null_keys == "match" else "="
+    name = request.settings.watermark_column
+    watermark = drift.columns.require(name, "watermark_column", request.table).quoted if name else ""
+    newer = f"(__t.{watermark} IS NULL OR __s.{watermark} >= __t.{watermark})" if watermark else ""
+    with for_few_rows(request.session):
+        request.session.sql(rows).createOrReplaceTempView(_STAGED)
+        try:
+            staged = _look(request, key, whole=True, unique=False)
+            return _write_difference(_Region(request, None, drift, columns, key, operator, True, staged, newer))
+        finally:
+            with contextlib.suppress(Exception):  # the session may be gone, and its views with it
+                request.session.catalog.dropTempView(_STAGED)
 
 
 def _put_back(request: WriteRequest, pointer: Pointer | None) -> None:
@@ -239,8 +263,8 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
             return None
         inserted = region.staged.rows - found["matched"]
         _refuse_mass_delete(region, found["gone"], existing_rows(request))
-        only_updates = not inserted and not found["gone"]
-        changed = [column.name for at, column in enumerate(compared) if found[f"d{at}"]] if only_updates else None
+        differing_columns = [column.name for at, column in enumerate(compared) if found[f"d{at}"]]
+        changed = None if found["gone"] else differing_columns
         if found["updated"] or found["gone"]:
             again = f"SELECT 1 FROM {_FOUND} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
             rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
@@ -252,14 +276,15 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
 
 
 def _found_sql(region: _Region, compared: Columns) -> str:
-    differs = ", ".join(f"__s.{_HERE} AND {column.differs('__t', '__s')}" for column in compared)
+    may = f"__s.{_HERE} AND {region.newer}" if region.newer else f"__s.{_HERE}"
+    differs = ", ".join(f"{may} AND {column.differs('__t', '__s')}" for column in compared)
+    touched, within = region.touched, region.staged.within if region.whole else ""
+    keys = f" JOIN {touched.view} __d ON {region.same('__t', '__d', touched.region)} LEFT" if touched else ""
     return (
         f"SELECT {region.key.sql('__t')}, __s.{_HERE} IS NULL AS {_GONE},"
         f" CAST(array({differs}) AS array<boolean>) AS {_DIFFERS}"
-        f" FROM (SELECT * FROM {pinned(region.request)}) __t"
-        f" JOIN {region.touched.view} __d ON {region.same('__t', '__d', region.touched.region)}"
-        f" LEFT JOIN (SELECT *, true AS {_HERE} FROM {_STAGED} WHERE NOT {_GONE}) __s"
-        f" ON {region.same_key('__t', '__s')}"
+        f" FROM (SELECT * FROM {pinned(region.request)}{f' __t WHERE {within}' if within else ''}) __t{keys}"
+        f" JOIN (SELECT *, true AS {_HERE} FROM {_STAGED} WHERE NOT {_GONE}) __s ON {region.same_key('__t', '__s')}"
     )
 
 

@@ -13,7 +13,7 @@ from tidegate.lake.types import spark_type
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
 from tidegate.planner.deltas.values import Image, ImageRead
-from tidegate.write.added import added_rows, newer_snapshots
+from tidegate.write.added import added_rows, masked_positions, newer_snapshots
 from tidegate.write.types import type_sql
 
 if TYPE_CHECKING:
@@ -95,11 +95,12 @@ def _masked_since(session: SparkSession, table: TableName, metadata: TableMetada
     then = metadata.snapshots.get(change.then_id)
     if then is not None and not then.count("total-position-deletes"):
         return session.sql(f"SELECT {columns} {rows}")
-    return session.sql(
-        f"SELECT /*+ BROADCAST(p) */ {columns} FROM (SELECT {columns}, _file AS `__file`, _pos AS `__pos` {rows}) b"
-        f" LEFT ANTI JOIN (SELECT file_path, pos FROM {table.quoted}.position_deletes VERSION AS OF {change.then_id}) p"
-        " ON b.`__file` = p.file_path AND b.`__pos` = p.pos"
-    )
+    from pyspark.sql import functions as f
+
+    gone = f"SELECT file_path AS `__file`, pos AS `__pos` FROM {table.quoted}.position_deletes"
+    masked_then = masked_positions(session, f"{gone} VERSION AS OF {change.then_id}")
+    masked = session.sql(f"SELECT {columns}, _file AS `__file`, _pos AS `__pos` {rows}")
+    return masked.join(f.broadcast(masked_then), ["__file", "__pos"], "left_anti").drop("__file", "__pos")
 
 
 def _rows_gone(session: SparkSession, table: TableName, change: TableChange) -> bool:
