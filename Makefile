@@ -47,6 +47,7 @@ demo: setup ## build a small shop twice, the second time with bad data (DEMO=fol
 
 test: setup ## all tests, those that need no JVM first (PYTEST='-k name' narrows them down)
 	@$(BIN)/python -m pytest -m 'not spark' $(PYTEST)
+	@$(BIN)/python -m tests.services.nessie
 	@$(BIN)/python -m pytest -m spark $(PYTEST)
 
 test-fast: $(VENV)/.package ## the tests that need no JVM
@@ -62,9 +63,11 @@ format: $(VENV)/.package ## let ruff put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-docs: $(VENV)/.package ## write docs/diagnostics.md and the tables of docs/checks.md anew from the code
+docs: $(VENV)/.package ## write docs/diagnostics.md, docs/failures.md and the tables of docs/checks.md anew from the code
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.registry import markdown; \
 	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
+	@$(BIN)/python -c 'from pathlib import Path; from tidegate.failure_table import markdown; \
+	  Path("docs/failures.md").write_text(markdown(), "utf-8")'
 	@$(BIN)/python -m tidegate.checks.page docs/checks.md
 
 bench: setup ## measure against a plain PySpark script and dbt; writes docs/benchmarks.md

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidegate.errors import JavaMissingError, SetupError
 from tidegate.spark.classes import ensure_class_archive
-from tidegate.spark.jars import POSTGRES_JAR, ensure_jars
+from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
 
 LOCK = Path(__file__).parent / "java.lock"
@@ -26,7 +26,6 @@ def main() -> int:
                 return done.returncode
             java = find_java()
         jars = ensure_jars(java, lambda line: print(line, flush=True))
-        ensure_jars(java, lambda line: print(line, flush=True), (POSTGRES_JAR,))
         ensure_class_archive(java, jars, lambda line: print(line, flush=True))
     except SetupError as error:
         print(f"Error: {error}", *([f"  {error.remedy}"] if error.remedy else []), sep="\n", file=sys.stderr)

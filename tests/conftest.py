@@ -1,22 +1,77 @@
-"""One Spark session for all tests; a fresh lake for each."""
+"""One Spark session and one server of each kind for all tests; a fresh lake for each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.lake.places import Place
 from tidegate.config import SparkSection
 from tidegate.lake.embedded import EmbeddedCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.services.nessie import Nessie
+    from tests.sources.postgres import Postgres
+
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Tests work on a few rows: a JVM that optimises little starts and warms up in half the time."""
+
+_KINDS = ["embedded", "jdbc", pytest.param("nessie", marks=pytest.mark.spark)]
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    from tests.sources.postgres import running_postgres
+
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> str:
+    """For a user who needs a password, and finds nothing yet: a schema is made quicker than a database."""
+    name = f"lake{next(_numbers)}"
+    postgres.execute(
+        f"CREATE ROLE {name} LOGIN PASSWORD 'pass:{name}/%'",
+        f"CREATE SCHEMA {name} AUTHORIZATION {name}",
+        f"ALTER ROLE {name} SET search_path = {name}",
+    )
+    return f"postgresql://{name}:pass%3A{name}%2F%25@127.0.0.1:{postgres.port}/postgres"
+
+
+@pytest.fixture(scope="session")
+def nessie() -> Iterator[Nessie]:
+    from tests.services.nessie import running_nessie
+
+    with running_nessie() as server:
+        yield server
+
+
+@pytest.fixture
+def nessie_lake(nessie: Nessie) -> Iterator[str]:
+    """An empty main on the server, and no other branch."""
+    main = f"main-{next(_numbers)}"
+    nessie.create_branch(main, "")
+    yield f"{nessie.uri} {main}"
+    for branch in nessie.branches():
+        if branch != "main":
+            nessie.delete_branch(branch)
+
+
+@pytest.fixture(params=_KINDS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "embedded":
+        return Place("embedded", tmp_path)
+    fixture = {"jdbc": "postgres_url", "nessie": "nessie_lake"}[request.param]
+    return Place(request.param, tmp_path, request.getfixturevalue(fixture))
 
 
 @pytest.fixture(scope="session")

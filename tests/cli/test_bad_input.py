@@ -85,7 +85,7 @@ def test_without_java_the_remedy_says_how_to_get_one(
     write(project, {})
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(project))
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("tidegate.spark.java.find_spec", lambda name: None)
     outcome = tidegate("run")
     assert outcome.code == 1
     assert "Java" in outcome.err

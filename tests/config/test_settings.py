@@ -100,7 +100,7 @@ catalog = "nessie"
 memory = "lots"
 remote = "sc://host"
 [state]
-url = "postgresql://x/y"
+url = "mysql://x/y"
 [run]
 publish = "wav"
 concurrency = 0

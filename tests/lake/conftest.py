@@ -5,25 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tidegate.lake.embedded import EmbeddedCatalog
+from tests.lake.places import Place
 from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
 
-
-def _embedded(folder: Path) -> BranchCatalog:
-    return EmbeddedCatalog(folder / "catalog.db", folder / "warehouse")
-
+if TYPE_CHECKING:
+    pass
 
 Made = tuple[int, int | None, str, dict[str, str]]
-CATALOGS: dict[str, Callable[[Path], BranchCatalog]] = {"embedded": _embedded}
 
 
-@pytest.fixture(params=CATALOGS)
-def lake(request: pytest.FixtureRequest, tmp_path: Path) -> BranchCatalog:
-    return CATALOGS[request.param](tmp_path)
+@pytest.fixture
+def lake(place: Place) -> BranchCatalog:
+    return place.open()
 
 
 @pytest.fixture

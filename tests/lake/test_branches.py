@@ -1,13 +1,18 @@
+"""What every catalog does, whatever it is kept in: pointers are moved, no file is read."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from datetime import UTC, datetime
+from threading import Barrier, Event
 
 import pytest
 
+from tests.lake.places import Place
 from tidegate.errors import BranchExistsError, BranchMissingError, LakeError, PublishConflictError
-from tidegate.lake.port import MAIN, BranchCatalog, Pointer, PointerKind
+from tidegate.lake.port import MAIN, BranchCatalog, Capabilities, Pointer, PointerKind
 from tidegate.names import TableName
 
 ORDERS = TableName("shop", "silver", "orders")
@@ -215,3 +220,179 @@ def test_models_of_one_wave_may_make_the_same_namespace_at_once(lake: BranchCata
     lake.restore("run-1", ORDERS, at("o1"))
     lake.publish("run-1", [ORDERS])
     assert lake.head() == {ORDERS: at("o1")}
+
+
+def test_what_a_catalog_cannot_do_is_declared_with_a_reason(lake: BranchCatalog) -> None:
+    promises = [f.name for f in fields(Capabilities) if f.type == "bool"]
+    assert "atomic_publish" in promises
+    missing = {name for name in promises if not getattr(lake.capabilities, name)}
+    assert missing == lake.capabilities.gaps.keys()
+    assert all(lake.capabilities.gaps.values())
+
+
+def test_of_publishes_of_one_table_at_once_exactly_one_wins(lake: BranchCatalog) -> None:
+    publish(lake, "run-0", {ORDERS: at("o0"), ITEMS: at("i0")})
+    start = Barrier(4)
+
+    def race(number: int) -> bool:
+        start.wait()
+        try:
+            lake.publish(f"run-{number}", [ORDERS, ITEMS])
+        except PublishConflictError:
+            return False
+        return True
+
+    for number in range(1, 5):
+        lake.create_branch(f"run-{number}")
+        lake.restore(f"run-{number}", ORDERS, at(f"o{number}"))
+        lake.restore(f"run-{number}", ITEMS, at(f"i{number}"))
+    with ThreadPoolExecutor(4) as pool:
+        won = list(pool.map(race, range(1, 5)))
+    assert won.count(True) == 1
+    winner = won.index(True) + 1
+    assert lake.head() == {ORDERS: at(f"o{winner}"), ITEMS: at(f"i{winner}")}
+
+
+def test_publishes_of_different_tables_at_once_are_in_nobodys_way(lake: BranchCatalog) -> None:
+    tables = [TableName("shop", layer, f"t{n}") for layer in ("silver", "gold") for n in range(3)]
+
+    def run(table: TableName) -> None:
+        publish(lake, f"run-{table.layer}-{table.name}", {table: at(str(table))})
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(run, tables))
+    assert lake.head() == {table: at(str(table)) for table in tables}
+    assert lake.list_branches() == ()
+
+
+def test_whoever_reads_during_publishes_sees_all_tables_of_one(place: Place) -> None:
+    tables = [TableName("shop", "silver", f"t{n}") for n in range(3)]
+
+    enough = Event()
+
+    def write() -> None:
+        catalog = place.open()
+        catalog.create_branch("run-1")
+        for version in range(500):
+            for table in tables:
+                catalog.restore("run-1", table, at(f"v{version}"))
+            catalog.publish("run-1", tables)
+            if enough.is_set():
+                return
+
+    reader, seen = place.open(), set()
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(write)
+        while not work.done() and len(seen) < 3:
+            heads = reader.head()
+            states = {heads.get(table) for table in tables}
+            assert len(states) == 1
+            seen |= states
+        enough.set()
+        work.result()
+    assert len(seen) == 3
+
+
+def test_models_of_one_wave_may_commit_to_the_branch_at_once(lake: BranchCatalog) -> None:
+    tables = [TableName("shop", "silver", f"t{n}") for n in range(8)]
+    lake.create_branch("run-1")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda table: lake.restore("run-1", table, at(table.name)), tables))
+    assert lake.head("run-1") == {table: at(table.name) for table in tables}
+
+
+def test_what_another_run_built_on_our_publish_is_not_overwritten(lake: BranchCatalog) -> None:
+    lake.create_branch("run-1")
+    lake.restore("run-1", ORDERS, at("o1"))
+    lake.publish("run-1", [ORDERS])
+    publish(lake, "run-2", {ORDERS: at("o2")})
+    lake.restore("run-1", ORDERS, at("o3"))
+    with pytest.raises(PublishConflictError):
+        lake.publish("run-1", [ORDERS])
+    lake.refresh_branch("run-1", [ORDERS])
+    assert lake.pointer("run-1", ORDERS) == at("o2")
+
+
+def test_publishing_twice_is_the_same_as_once(lake: BranchCatalog) -> None:
+    lake.create_branch("run-1")
+    lake.restore("run-1", ORDERS, at("o1"))
+    (change,) = lake.publish("run-1", [ORDERS])
+    assert (change.before, change.after) == (None, at("o1"))
+    assert lake.publish("run-1", [ORDERS]) == ()
+    assert lake.head() == {ORDERS: at("o1")}
+
+
+def test_both_dropping_a_table_is_no_conflict_but_changing_a_dropped_one_is(lake: BranchCatalog) -> None:
+    publish(lake, "run-0", {ORDERS: at("o1"), ITEMS: at("i1")})
+    lake.create_branch("run-1")
+    lake.restore("run-1", ORDERS, None)
+    lake.restore("run-1", ITEMS, at("i2"))
+    publish(lake, "run-2", {ORDERS: None, ITEMS: None})
+    with pytest.raises(PublishConflictError) as caught:
+        lake.publish("run-1", [ORDERS, ITEMS])
+    assert caught.value.tables == (ITEMS,)
+    lake.publish("run-1", [ORDERS])
+    assert lake.head() == {}
+
+
+def test_a_table_dropped_and_made_anew_is_published_like_any_other(lake: BranchCatalog) -> None:
+    publish(lake, "run-0", {ORDERS: at("o1")})
+    lake.create_branch("run-1")
+    lake.restore("run-1", ORDERS, None)
+    lake.restore("run-1", ORDERS, at("other"))
+    lake.publish("run-1", [ORDERS])
+    assert lake.head() == {ORDERS: at("other")}
+
+
+def test_refresh_follows_what_main_dropped_and_keeps_what_the_branch_dropped(lake: BranchCatalog) -> None:
+    publish(lake, "run-0", {ORDERS: at("o1"), ITEMS: at("i1"), TOP: at("t1")})
+    lake.create_branch("run-1")
+    lake.restore("run-1", ITEMS, None)
+    publish(lake, "run-2", {ORDERS: None, TOP: at("t2")})
+    lake.refresh_branch("run-1", [])
+    assert lake.head("run-1") == {TOP: at("t2")}
+    assert [(c.table, c.before) for c in lake.changed_tables("run-1")] == [(ITEMS, at("i1"))]
+
+
+def test_a_branch_made_again_under_its_name_begins_where_main_is_now(lake: BranchCatalog) -> None:
+    lake.create_branch("run-1")
+    lake.restore("run-1", ORDERS, at("lost"))
+    lake.drop_branch("run-1")
+    publish(lake, "run-2", {ITEMS: at("i1")})
+    lake.create_branch("run-1")
+    assert lake.head("run-1") == {ITEMS: at("i1")}
+    assert lake.changed_tables("run-1") == ()
+
+
+def test_a_branch_that_is_kept_stays_so_while_it_lives_and_publishes(lake: BranchCatalog) -> None:
+    lake.create_branch("run-1")
+    lake.restore("run-1", ORDERS, at("o1"))
+    lake.keep_branch("run-1")
+    lake.heartbeat("run-1")
+    lake.publish("run-1", [ORDERS])
+    lake.drop_strays()
+    (branch,) = lake.list_branches()
+    assert branch.kept
+    assert branch.created_at < branch.heartbeat_at
+
+
+def test_many_tables_move_in_one_step(lake: BranchCatalog) -> None:
+    wanted = {TableName("shop", "bronze", f"t{n}"): at(f"t{n}") for n in range(60)}
+    publish(lake, "run-1", {**wanted})
+    assert lake.head() == wanted
+    lake.create_branch("run-2")
+    lake.refresh_branch("run-2", list(wanted))
+    assert lake.changed_tables("run-2") == ()
+
+
+def test_whoever_opens_the_lake_later_finds_it_as_it_was_left(place: Place) -> None:
+    first = place.open()
+    publish(first, "run-0", {ORDERS: at("o1")})
+    first.create_branch("run-1")
+    first.restore("run-1", ORDERS, at("o2"))
+    second = place.open()
+    assert second.head() == {ORDERS: at("o1")}
+    assert [change.after for change in second.changed_tables("run-1")] == [at("o2")]
+    second.publish("run-1", [ORDERS])
+    assert first.head() == {ORDERS: at("o2")}
+    assert first.changed_tables("run-1") == ()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lake.places import Place
 from tidegate.errors import LakeUnavailableError, PublishConflictError
 from tidegate.lake.database import CatalogDatabase
 from tidegate.lake.embedded import EmbeddedCatalog
@@ -28,9 +29,9 @@ def _version(pointer: Pointer | None) -> int:
     return int(pointer.location.removeprefix("file:/w/").split("-")[0]) if pointer else 0
 
 
-def _count_up(folder: Path, worker: str, times: int) -> int:
+def _count_up(place: Place, worker: str, times: int) -> int:
     """Adds one to every table's version, again and again; gives the number of conflicts met."""
-    catalog, conflicts = _catalog(folder), 0
+    catalog, conflicts = place.open(), 0
     for turn in range(times):
         while True:
             branch = f"run-{worker}-{turn}-{conflicts}"
@@ -48,10 +49,10 @@ def _count_up(folder: Path, worker: str, times: int) -> int:
     return conflicts
 
 
-def test_processes_that_publish_at_once_lose_no_update_and_readers_see_all_or_nothing(tmp_path: Path) -> None:
-    reader, seen = _catalog(tmp_path), set()
+def test_processes_that_publish_at_once_lose_no_update_and_readers_see_all_or_nothing(place: Place) -> None:
+    reader, seen = place.open(), set()
     with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
-        work = [pool.submit(_count_up, tmp_path, name, 3) for name in "abc"]
+        work = [pool.submit(_count_up, place, name, 3) for name in "abc"]
         while not all(future.done() for future in work):
             heads = reader.head()
             versions = {_version(heads.get(table)) for table in TABLES}

@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
 
 from tidegate.errors import StateError
 from tidegate.state import (
@@ -46,11 +44,6 @@ def a_model_run(model: str = "silver.orders", run_id: str = "run-1", **changes: 
 def a_check(status: str = "failed", **changes: object) -> QualityRecord:
     values: dict[str, object] = {"value": 2, "expected": "no rows", "duration_ms": 5, "at": NOON, **changes}
     return QualityRecord("run-1", "silver.orders", "no_orphans", "audit", "error", status, **values)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/.tidegate/state.db"
 
 
 @pytest.fixture
@@ -191,12 +184,13 @@ def test_results_from_before_values_could_be_anything_are_kept(url: str, monkeyp
     with monkeypatch.context() as past:
         past.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
         open_state(url).close()
-    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
-        for name, value in (("some", 3), ("none", None)):
-            row = ("run-1", "silver.orders", "before_publish", name, "error", "failed", value, "0 rows", 5)
-            at = ("2026-11-15 12:00:00.000000", "[]", "", "", None)
-            connection.execute(f"INSERT INTO quality_results VALUES ({', '.join('?' * 14)})", row + at)
-        connection.commit()
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        for name, value in (("some", "3"), ("none", "NULL")):
+            row = f"'run-1', 'silver.orders', 'before_publish', '{name}', 'error', 'failed', {value}, '0 rows', 5"
+            at = "'2026-11-15 12:00:00.000000', '[]', '', '', NULL"
+            connection.exec_driver_sql(f"INSERT INTO quality_results VALUES ({row}, {at})")
+    engine.dispose()
     with open_reader(url) as reader:
         assert {check.name: (check.value, check.kind, check.unit) for check in reader.checks("run-1")} == {
             "some": (3, "test", "row"),

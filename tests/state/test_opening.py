@@ -44,7 +44,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "state.db")) as connection:
         versions = connection.execute("SELECT version, name FROM schema_version").fetchall()
         mode = connection.execute("PRAGMA journal_mode").fetchone()
-    assert versions == [(1, "m0001_runs"), (2, "m0002_check_values")]
+    assert versions == [(1, "m0001_runs"), (2, "m0002_check_values"), (3, "m0003_profiles")]
     assert mode == ("wal",)
 
 

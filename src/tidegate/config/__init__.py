@@ -1,6 +1,9 @@
 """tidegate.toml and the environment, as frozen settings."""
 
+from tidegate.config.anomalies import AnomaliesSection
+from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.durations import format_duration, parse_duration
+from tidegate.config.hooks import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.load import FILE_NAME, find_project, load_settings
 from tidegate.config.secret import Secret
 from tidegate.config.settings import (
@@ -8,6 +11,7 @@ from tidegate.config.settings import (
     LandingSection,
     LintsSection,
     MaintenanceSection,
+    NessieServer,
     ProjectSection,
     RunSection,
     Settings,
@@ -25,14 +29,21 @@ from tidegate.config.sources import (
 
 __all__ = [
     "FILE_NAME",
+    "AnomaliesSection",
+    "BudgetSection",
     "CatalogSource",
+    "CommandHook",
     "DatabaseSource",
+    "DatabaseUrl",
+    "Endpoint",
     "FivetranSource",
+    "HookSettings",
     "LakeSection",
     "LandingSection",
     "LintsSection",
     "MaintenanceSection",
     "ManualSource",
+    "NessieServer",
     "ProjectSection",
     "RunSection",
     "Secret",
@@ -40,6 +51,7 @@ __all__ = [
     "SourceSettings",
     "SparkSection",
     "StateSection",
+    "WebHook",
     "ZoneSettings",
     "find_project",
     "format_duration",

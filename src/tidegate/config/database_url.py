@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from tidegate.config.secret import Secret
 from tidegate.names import nearest
@@ -38,6 +38,19 @@ class DatabaseUrl:
     user: str | None
     password: Secret | None
     parameters: Mapping[str, str]
+
+    @property
+    def address(self) -> str:
+        """What may be shown: no user, no password."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"postgresql://{host}:{self.port}/{quote(self.database)}"
+
+    def text(self) -> str:
+        """All of it in one text, the password too."""
+        password = f":{quote(self.password.reveal(), safe='')}" if self.password else ""
+        user = f"{quote(self.user or '', safe='')}{password}@" if self.user or password else ""
+        parameters = f"?{urlencode(self.parameters)}" if self.parameters else ""
+        return f"{self.address.replace('://', f'://{user}', 1)}{parameters}"
 
 
 def parse_database_url(text: str) -> DatabaseUrl:

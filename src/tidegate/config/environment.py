@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tidegate.config.lines import row
+
 __all__ = ["FromEnvironment", "fill_in"]
 
 _REFERENCE = re.compile(
@@ -28,7 +30,10 @@ def fill_in(value: Any, env: Mapping[str, str], report: Report, path: tuple[str,
     if isinstance(value, dict):
         return {key: fill_in(item, env, report, (*path, key)) for key, item in value.items()}
     if isinstance(value, list):
-        return [fill_in(item, env, report, path) for item in value]
+        return [
+            fill_in(item, env, report, (*path, row(number)) if isinstance(item, dict) else path)
+            for number, item in enumerate(value)
+        ]
     return value
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["line_of"]
+__all__ = ["is_row", "line_of", "row"]
 
 _HEADER = re.compile(r"\s*\[\[?\s*(?P<name>[^\[\]]+?)\s*\]?\]\s*(?:#.*)?$")
 _KEY = re.compile(
@@ -15,10 +15,24 @@ _PART = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
 _OUTSIDE_STRINGS = re.compile(r""""(?:\\.|[^"\\])*"|'[^']*'|#.*""")
 
 
+def row(number: int) -> str:
+    """The part of a path that means the table of that number (from 0) among those of one `[[name]]`."""
+    return f"#{number}"
+
+
+def is_row(part: str) -> bool:
+    return part[:1] == "#" and part[1:].isdecimal()
+
+
 def line_of(text: str, path: Sequence[str]) -> int:
-    """The line (from 1) of the key or table at `path`, else of its nearest parent, else 1."""
+    """The line (from 1) of the key or table at `path`, else of its nearest parent, else 1.
+
+    A path that tells no rows apart means the first one that has the key.
+    """
     wanted, best, best_length = tuple(path), 1, 0
-    for line, found in _entries(text):
+    by_row = any(map(is_row, wanted))
+    for line, place in _entries(text):
+        found = place if by_row else tuple(part for part in place if not is_row(part))
         shared = 0
         while shared < min(len(wanted), len(found)) and wanted[shared] == found[shared]:
             shared += 1
@@ -29,6 +43,7 @@ def line_of(text: str, path: Sequence[str]) -> int:
 
 def _entries(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     table: tuple[str, ...] = ()
+    rows: dict[tuple[str, ...], int] = {}
     closing: str | None = None
     depth = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -40,6 +55,9 @@ def _entries(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
             continue
         if header := _HEADER.match(line):
             table = _parts(header["name"])
+            if line.lstrip().startswith("[["):
+                rows[table] = rows.get(table, -1) + 1
+            table = _with_rows(table, rows) if rows else table
             yield number, table
         elif key := _KEY.match(line):
             yield number, (*table, *_parts(key["key"]))
@@ -49,6 +67,16 @@ def _entries(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
                 closing = None if quote in value[3:] else quote
             else:
                 depth = max(0, _nesting(value))
+
+
+def _with_rows(table: tuple[str, ...], rows: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
+    """A table below `[[name]]` belongs to the row that was begun last."""
+    path: list[str] = []
+    for length, part in enumerate(table, 1):
+        path.append(part)
+        if table[:length] in rows:
+            path.append(row(rows[table[:length]]))
+    return tuple(path)
 
 
 def _nesting(line: str) -> int:

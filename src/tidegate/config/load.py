@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.anomalies import read_anomalies
 from tidegate.config.environment import fill_in
+from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
 from tidegate.config.reading import Document, Section
 from tidegate.config.sections import (
-    read_lake,
     read_landing,
     read_lints,
     read_maintenance,
@@ -20,11 +21,11 @@ from tidegate.config.sections import (
     read_project,
     read_run,
     read_spark,
-    read_state,
     read_table,
 )
 from tidegate.config.settings import Settings
 from tidegate.config.source_sections import read_sources
+from tidegate.config.stores import read_lake, read_state
 from tidegate.errors import ConfigError
 from tidegate.names import nearest
 
@@ -40,13 +41,16 @@ _SECTIONS = (
     "defaults",
     "run",
     "landing",
+    "anomalies",
     "lints",
     "maintenance",
     "masking",
     "sources",
     "vars",
+    "hooks",
+    "callback",
 )
-_LATER_SECTIONS = ("hooks", "contracts", "chunks", "sandbox", "reaper", "server")
+_LATER_SECTIONS = ("contracts", "chunks", "sandbox", "reaper", "server")
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
 
 
@@ -77,9 +81,9 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         root=root,
         file=path,
         project=project,
-        lake=read_lake(section("lake", ("on_branch_failure", "uri", "ref")), root),
+        lake=read_lake(section("lake", ("on_branch_failure",)), raw.get("lake", {}), root),
         spark=read_spark(section("spark", ("remote",))),
-        state=read_state(section("state"), root),
+        state=read_state(section("state"), raw.get("state", {}), root),
         run=read_run(section("run", ("retries", "timeouts", "on_failure"))),
         landing=read_landing(section("landing"), root),
         maintenance=read_maintenance(section("maintenance")),
@@ -87,7 +91,11 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         vars=read_table(section("vars")),
         sources=read_sources(section("sources"), raw.get("sources"), root, project.namespace),
         lints=read_lints(section("lints")),
+        anomalies=read_anomalies(section("anomalies")),
         masking=read_masking(section("masking")),
+        hooks=read_hooks(document, tables.get("hooks", []), raw.get("hooks")),
+        callback=read_callback(section("callback"), raw.get("callback")),
+        budget=read_budget(section("run")),
     )
     if document.problems:
         count = len(document.lines())

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from tidegate.config.durations import parse_duration
 from tidegate.config.environment import FromEnvironment
-from tidegate.config.lines import line_of
+from tidegate.config.lines import is_row, line_of
 from tidegate.names import nearest
 
 __all__ = ["Document", "Section", "dotted", "unknown_key"]
@@ -142,8 +142,8 @@ class Section:
 
 
 def dotted(path: Iterable[str]) -> str:
-    """The path as TOML writes it."""
-    return ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in path)
+    """The path as TOML writes it in the title of a table, or of all rows of an array."""
+    return ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in path if not is_row(part))
 
 
 def unknown_key(key: str, where: str, known: Collection[str]) -> str:

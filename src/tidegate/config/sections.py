@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.environment import FromEnvironment
 from tidegate.config.paths import local_path
 from tidegate.config.reading import Section, unknown_key
 from tidegate.config.reserved import why_not_a_name
 from tidegate.config.secret import Secret
 from tidegate.config.settings import (
-    LakeSection,
     LandingSection,
     LintsSection,
     MaintenanceSection,
@@ -20,12 +22,10 @@ from tidegate.config.settings import (
     ProjectSection,
     RunSection,
     SparkSection,
-    StateSection,
     ZoneSettings,
 )
 
 __all__ = [
-    "read_lake",
     "read_landing",
     "read_lints",
     "read_maintenance",
@@ -33,11 +33,9 @@ __all__ = [
     "read_project",
     "read_run",
     "read_spark",
-    "read_state",
     "read_table",
 ]
 
-_LATER_CATALOGS = ("jdbc", "nessie", "rest")
 _MEMORY = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE | re.ASCII)
 
 
@@ -54,23 +52,6 @@ def read_project(section: Section, root: Path) -> ProjectSection:
 def _namespace_of(name: str) -> str:
     safe = re.sub(r"\W+", "_", name.lower()).strip("_") or "default"
     return safe if why_not_a_name(safe) is None else f"lake_{safe}"
-
-
-def read_lake(section: Section, root: Path) -> LakeSection:
-    catalog = section.text("catalog", "embedded")
-    if catalog in _LATER_CATALOGS:
-        section.report("catalog", f"catalog '{catalog}' is not supported by this version; use 'embedded'")
-    elif catalog != "embedded":
-        section.choice("catalog", ("embedded",), "embedded")
-    if section.choice("format", ("iceberg", "delta"), "iceberg") == "delta":
-        section.report("format", "format 'delta' is not supported by this version; use 'iceberg'")
-    lake = LakeSection(
-        catalog="embedded",
-        catalog_path=local_path(section, "catalog_path", ".tidegate/catalog.db", root),
-        warehouse=local_path(section, "warehouse", ".tidegate/warehouse", root),
-    )
-    section.finish()
-    return lake
 
 
 def read_spark(section: Section) -> SparkSection:
@@ -105,20 +86,6 @@ def _conf(section: Section, table: Mapping[str, Any], path: tuple[str, ...]) -> 
     return conf
 
 
-def read_state(section: Section, root: Path) -> StateSection:
-    url = section.text("url", None)
-    section.finish()
-    if url is None:
-        return StateSection(f"sqlite:///{root / '.tidegate' / 'state.db'}")
-    if not url.startswith("sqlite:"):
-        section.report("url", "only sqlite:///PATH is supported as [state] url by this version")
-    elif not (path := url.removeprefix("sqlite:///")) or path == url or path.startswith(":memory:"):
-        section.report("url", "[state] url must name a file, as in sqlite:///.tidegate/state.db")
-    else:
-        url = f"sqlite:///{root / path}"
-    return StateSection(url)
-
-
 def read_run(section: Section) -> RunSection:
     default = RunSection()
     concurrency = section.raw("concurrency")
@@ -134,9 +101,43 @@ def read_run(section: Section) -> RunSection:
         test_timeout=section.duration("test_timeout", default.test_timeout),
         dropped_column_grace=section.duration("dropped_column_grace", default.dropped_column_grace),
         verify_every=section.integer("verify_every", None, least=1),
+        retries=section.integer("retries", default.retries),
+        retry_max_delay=section.duration("retry_max_delay", default.retry_max_delay),
+        timeout=section.duration("timeout", timedelta()) or None,
+        model_timeout=section.duration("model_timeout", timedelta()) or None,
+        max_concurrency=section.integer("max_concurrency", default.max_concurrency, least=1),
+        cooldown_seconds=section.integer("cooldown_seconds", default.cooldown_seconds),
+        breaker_failures=section.integer("breaker_failures", default.breaker_failures, least=1),
+        breaker_pause=section.duration("breaker_pause", default.breaker_pause),
+        error_rate_abort=_share(section, "error_rate_abort"),
+        error_rate_models=section.integer("error_rate_models", default.error_rate_models, least=1),
+        memory_limit=_bytes(section, "memory_limit"),
     )
+    section.raw("budget")  # [run.budget] is read on its own
     section.finish()
     return run
+
+
+def _share(section: Section, key: str) -> float | None:
+    value = section.raw(key)
+    if isinstance(value, FromEnvironment):
+        with suppress(ValueError):
+            value = float(value)
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1):
+        return None if value is None else float(value)
+    section.wrong(key, "a share above 0 and up to 1, such as 0.5", value)
+    return None
+
+
+def _bytes(section: Section, key: str) -> int | None:
+    value = section.text(key, None)
+    if value is None:
+        return None
+    if not _MEMORY.fullmatch(value):
+        section.wrong(key, "a size such as 6g or 800m", value)
+        return None
+    size = value.lower().removesuffix("b")
+    return int(size[:-1]) << 10 * ("kmgt".index(size[-1]) + 1)
 
 
 def read_landing(section: Section, root: Path) -> LandingSection:

@@ -8,6 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tidegate.config.anomalies import AnomaliesSection
+from tidegate.config.database_url import DatabaseUrl
+from tidegate.config.hooks import BudgetSection, Endpoint, HookSettings
 from tidegate.config.secret import Secret
 from tidegate.config.sources import SourceSettings
 
@@ -17,6 +20,7 @@ __all__ = [
     "LintsSection",
     "MaintenanceSection",
     "MaskingSection",
+    "NessieServer",
     "ProjectSection",
     "RunSection",
     "Settings",
@@ -33,12 +37,23 @@ class ProjectSection:
 
 
 @dataclass(frozen=True, slots=True)
+class NessieServer:
+    """`uri` is that of its API v2; `ref` the branch that is main here."""
+
+    uri: str
+    ref: str = "main"
+    token: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LakeSection:
-    """`catalog` is `embedded`, or later another kind; `catalog_path` is the embedded catalog's SQLite file."""
+    """`catalog` is embedded, jdbc or nessie; each has what it needs: a SQLite file, a database, a server."""
 
     catalog: str
     catalog_path: Path
     warehouse: Path
+    jdbc: DatabaseUrl | None = None
+    nessie: NessieServer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +68,9 @@ class SparkSection:
 
 @dataclass(frozen=True, slots=True)
 class StateSection:
-    """A SQLAlchemy URL; by default SQLite in `.tidegate/state.db`."""
+    """A SQLAlchemy URL, which may hold a password; by default SQLite in `.tidegate/state.db`."""
 
-    url: str
+    url: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,9 @@ class RunSection:
     """`publish` is run, wave, model or all; `concurrency` None means one model per core of a local master, else 4.
 
     `verify_every`: the number of builds from changes after which a table is compared with a full build; None: never.
+    `retries`: those of all models together. A time limit of None is none. `max_concurrency` and `cooldown_seconds` are
+    about each throttled service, `breaker_failures` and `breaker_pause` about each that cannot be reached.
+    `error_rate_abort`: the share of models, counted once `error_rate_models` have ended. `memory_limit`: bytes.
     """
 
     publish: str = "run"
@@ -72,6 +90,17 @@ class RunSection:
     test_timeout: timedelta = timedelta(minutes=5)
     dropped_column_grace: timedelta = timedelta(days=7)
     verify_every: int | None = None
+    retries: int = 20
+    retry_max_delay: timedelta = timedelta(minutes=5)
+    timeout: timedelta | None = None
+    model_timeout: timedelta | None = None
+    max_concurrency: int = 8
+    cooldown_seconds: int = 30
+    breaker_failures: int = 5
+    breaker_pause: timedelta = timedelta(seconds=30)
+    error_rate_abort: float | None = None
+    error_rate_models: int = 5
+    memory_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +168,8 @@ class Settings:
     vars: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
     lints: LintsSection = field(default_factory=LintsSection)
+    anomalies: AnomaliesSection = field(default_factory=AnomaliesSection)
     masking: MaskingSection = field(default_factory=MaskingSection)
+    hooks: tuple[HookSettings, ...] = ()
+    callback: Endpoint | None = None
+    budget: BudgetSection = field(default_factory=BudgetSection)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tidegate.config.database_url import DatabaseUrl, parse_database_url
+from tidegate.config.database_keys import read_database
 from tidegate.config.paths import local_path
 from tidegate.config.reading import Section, dotted
 from tidegate.config.reserved import why_not_a_name
 from tidegate.config.secret import Secret
+from tidegate.config.secret_keys import LOOPBACK, read_secret
 from tidegate.config.sources import (
     DATABASE_TIMEOUT,
     DISCOVER_TTL,
@@ -30,11 +31,7 @@ from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
 __all__ = ["read_sources"]
 
 _KINDS = ("manual", "catalog", "database", "fivetran")
-_REFERENCE = re.compile(r"\$\{[A-Za-z_]\w*(:-)?\}")
-_USER_PART = re.compile(r"(?:jdbc:)?\w+://(?P<user>[^/?#]*)@")
-_PASSWORD_PARAMETER = re.compile(r"[?&]password=([^&#]*)", re.IGNORECASE)
 _NOT_NULL = re.compile(r"\s+not\s+null\s*$", re.IGNORECASE)
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def read_sources(section: Section, written: Any, root: Path, namespace: str) -> dict[str, SourceSettings]:
@@ -155,25 +152,20 @@ def _catalog(section: Section, name: str, root: Path) -> CatalogSource:
 
 def _database(section: Section, name: str, written: Mapping[str, Any]) -> DatabaseSource | None:
     _require(section, "url", "the database, as in postgresql://host:5432/name")
-    url = _database_url(section, written)
-    user = section.text("user", None)
-    password = _secret(section, written, "password")
+    url = read_database(section, written, "url")
     schemas = section.texts("schemas")
     timeout = _timeout(section, DATABASE_TIMEOUT)
     discover_ttl = section.duration("discover_ttl", DISCOVER_TTL)
     section.finish()
     if url is None:
         return None
-    for key, given, in_url in (("user", user, url.user), ("password", password, url.password)):
-        if given and in_url:
-            section.report(key, f"'{key}' is in the url of [{dotted(section.path)}] too; write it in one place")
     return DatabaseSource(
         name=name,
         host=url.host,
         port=url.port,
         database=url.database,
-        user=user or url.user,
-        password=password or url.password,
+        user=url.user,
+        password=url.password,
         schemas=schemas,
         parameters=url.parameters,
         timeout=timeout,
@@ -181,35 +173,8 @@ def _database(section: Section, name: str, written: Mapping[str, Any]) -> Databa
     )
 
 
-def _database_url(section: Section, written: Mapping[str, Any]) -> DatabaseUrl | None:
-    text = section.text("url", None)
-    if text is None:
-        return None
-    if _shows_password(str(written["url"])):
-        section.report(
-            "url",
-            f"the password in 'url' of [{dotted(section.path)}] must come from the environment: write ${{VAR}} for it, "
-            'or leave it out and add password = "${VAR}"',
-        )
-        return None
-    try:
-        return parse_database_url(text)
-    except ValueError as error:
-        section.report("url", f"'url' in [{dotted(section.path)}] {error}")
-        return None
-
-
-def _shows_password(url: str) -> bool:
-    if _REFERENCE.fullmatch(url.strip()):
-        return False
-    found = _PASSWORD_PARAMETER.findall(url)
-    if (match := _USER_PART.match(url)) and ":" in match["user"]:
-        found.append(match["user"].partition(":")[2])
-    return any(not _REFERENCE.fullmatch(password) for password in found)
-
-
 def _fivetran(section: Section, name: str, written: Mapping[str, Any]) -> FivetranSource | None:
-    key, secret = (_secret(section, written, name, required=True) for name in ("api_key", "api_secret"))
+    key, secret = (read_secret(section, written, name, required=True) for name in ("api_key", "api_secret"))
     source = FivetranSource(
         name=name,
         api_key=key or Secret(""),
@@ -231,24 +196,9 @@ def _api_url(section: Section) -> str:
         section.report("api_url", f"{where} must be an address such as {FIVETRAN_URL}")
     elif parts.username or parts.password:
         section.report("api_url", f"{where} must not hold a user or password: use api_key and api_secret")
-    elif parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    elif parts.scheme == "http" and parts.hostname not in LOOPBACK:
         section.report("api_url", f"{where} must be https: the key and secret would be readable on the way")
     return url
-
-
-def _secret(section: Section, written: Mapping[str, Any], key: str, required: bool = False) -> Secret | None:
-    value, text = section.raw(key), written.get(key)
-    where = f"'{key}' in [{dotted(section.path)}]"
-    if value is None:
-        if required:
-            section.report(key, f"[{dotted(section.path)}] needs '{key}', written as ${{VAR}}")
-        return None
-    if not isinstance(text, str) or not _REFERENCE.fullmatch(text.strip()):
-        section.report(key, f"{where} must come from the environment: write it as ${{VAR}}")
-        return None
-    if not value.strip() and required:
-        section.report(key, f"{where} is empty: set the environment variable that it names")
-    return Secret(str(value)) if value.strip() else None
 
 
 def _timeout(section: Section, default: timedelta) -> timedelta:

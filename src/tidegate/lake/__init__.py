@@ -1,12 +1,12 @@
 """The lake: catalogs with branches, and what tables say about themselves. No Spark in here.
 
-`sweep` and `manifests` are imported where they are needed: they bring PyIceberg, which takes a second to load.
+`sweep` and `manifests` are imported where they are needed: they bring PyIceberg, which takes a second to load; so are
+the catalogs that speak to a server.
 """
 
 from __future__ import annotations
 
 from tidegate.config import Settings
-from tidegate.errors import ConfigError
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed, write_consumed
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata, ViewMetadata, read_metadata
@@ -35,6 +35,7 @@ __all__ = [
     "TableMetadata",
     "ViewMetadata",
     "ZoneInput",
+    "is_begun",
     "open_catalog",
     "read_consumed",
     "read_metadata",
@@ -43,11 +44,20 @@ __all__ = [
 
 
 def open_catalog(settings: Settings) -> BranchCatalog:
+    """The catalog that `[lake]` names. Nothing is asked of it yet."""
     lake = settings.lake
-    if lake.catalog != "embedded":
-        raise ConfigError(
-            f"there is no catalog of kind '{lake.catalog}'",
-            where=f"{settings.file}: [lake] catalog",
-            remedy='write catalog = "embedded"',
-        )
+    if lake.jdbc is not None:
+        from tidegate.lake.jdbc import JdbcCatalog
+
+        return JdbcCatalog(lake.jdbc, lake.warehouse)
+    if lake.nessie is not None:
+        from tidegate.lake.nessie import NessieCatalog
+
+        return NessieCatalog(lake.nessie, lake.warehouse)
     return EmbeddedCatalog(lake.catalog_path, lake.warehouse)
+
+
+def is_begun(settings: Settings) -> bool:
+    """False where the first run is yet to make the catalog. A server is taken to be there: asking it tells."""
+    lake = settings.lake
+    return lake.catalog != "embedded" or lake.catalog_path.exists()

@@ -18,8 +18,11 @@ __all__ = ["check_warehouse", "claim_warehouse"]
 _MARKER = "tidegate-warehouse.json"
 
 
-def claim_warehouse(warehouse: Path, lake: str) -> None:
-    """Make the folder and leave the catalog's id in it, if nobody was here. Raise if it was moved or copied here."""
+def claim_warehouse(warehouse: Path, lake: str, alone: bool = False) -> None:
+    """Make the folder and leave the catalog's id in it, if nobody was here. Raise if it was moved or copied here.
+
+    `alone`: raise also where another catalog was here first, whose sweep would take our files for unused ones.
+    """
     marker = warehouse / _MARKER
     try:
         warehouse.mkdir(parents=True, exist_ok=True)
@@ -32,7 +35,14 @@ def claim_warehouse(warehouse: Path, lake: str) -> None:
             where=str(warehouse),
             remedy="check that the folder can be made and written, and that the disk has space",
         ) from error
-    _check_place(warehouse, _read(marker))
+    claim = _read(marker)
+    _check_place(warehouse, claim)
+    if alone and claim.get("lake", lake) != lake:
+        raise LakeError(
+            "the warehouse belongs to another catalog",
+            where=str(marker),
+            remedy="give this catalog a folder of its own: [lake] warehouse",
+        )
 
 
 def check_warehouse(warehouse: Path, lake: str) -> None:

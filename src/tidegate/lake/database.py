@@ -1,4 +1,4 @@
-"""The SQLite file of the embedded catalog: its tables, its transactions, and what its errors mean."""
+"""The SQLite file of the embedded catalog: its transactions, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -9,36 +9,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tidegate.errors import LakeUnavailableError
+from tidegate.lake.pointer_tables import OWN_TABLES, SCHEMA
 
 __all__ = ["BUSY_TIMEOUT_SECONDS", "CatalogDatabase"]
 
 BUSY_TIMEOUT_SECONDS = 30
-
-# The first two are Iceberg's own, as its schema version V1 has them: whoever comes first makes them.
-_SCHEMA = (
-    (
-        "CREATE TABLE IF NOT EXISTS iceberg_tables(catalog_name VARCHAR(255) NOT NULL,"
-        "table_namespace VARCHAR(255) NOT NULL,table_name VARCHAR(255) NOT NULL,metadata_location VARCHAR(1000),"
-        "previous_metadata_location VARCHAR(1000),iceberg_type VARCHAR(5),"
-        "PRIMARY KEY (catalog_name, table_namespace, table_name))"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS iceberg_namespace_properties(catalog_name VARCHAR(255) NOT NULL,"
-        "namespace VARCHAR(255) NOT NULL,property_key VARCHAR(255),property_value VARCHAR(1000),"
-        "PRIMARY KEY (catalog_name, namespace, property_key))"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS tidegate_branches(name TEXT PRIMARY KEY,catalog_name TEXT NOT NULL UNIQUE,"
-        "created_at TEXT NOT NULL,heartbeat_at TEXT NOT NULL,kept INTEGER NOT NULL DEFAULT 0)"
-    ),
-    (
-        "CREATE TABLE IF NOT EXISTS tidegate_bases(catalog_name TEXT NOT NULL,table_namespace TEXT NOT NULL,"
-        "table_name TEXT NOT NULL,iceberg_type TEXT NOT NULL,metadata_location TEXT NOT NULL,"
-        "PRIMARY KEY (catalog_name, table_namespace, table_name))"
-    ),
-    "CREATE TABLE IF NOT EXISTS tidegate_lake(key TEXT PRIMARY KEY,value TEXT NOT NULL)",
-)
-_OWN_TABLES = ("iceberg_tables", "iceberg_namespace_properties", "tidegate_branches", "tidegate_bases", "tidegate_lake")
 
 _REMEDIES = {
     "SQLITE_BUSY": "another process holds the catalog's write lock; see whether a run hangs, then try again",
@@ -68,6 +43,10 @@ class CatalogDatabase:
         self.path = path
         self._timeout = timeout
         self._ready = False
+
+    @property
+    def where(self) -> str:
+        return str(self.path)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -128,11 +107,11 @@ class CatalogDatabase:
 def _ensure_schema(connection: sqlite3.Connection) -> None:
     names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     columns = {row[1] for row in connection.execute("PRAGMA table_info(iceberg_tables)")}
-    if names.issuperset(_OWN_TABLES) and "iceberg_type" in columns:
+    if names.issuperset(OWN_TABLES) and "iceberg_type" in columns:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in _SCHEMA:
+        for statement in SCHEMA:
             connection.execute(statement)
         columns = {row[1] for row in connection.execute("PRAGMA table_info(iceberg_tables)")}
         if "iceberg_type" not in columns:  # a catalog that was begun with schema version V0

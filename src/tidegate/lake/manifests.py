@@ -25,7 +25,7 @@ from pyiceberg.manifest import DataFile as ManifestDataFile
 from tidegate.errors import LakeError
 from tidegate.lake.metadata import Snapshot, local_path
 
-__all__ = ["DataFile", "NewFiles", "data_files", "list_manifests", "new_files"]
+__all__ = ["DataFile", "NewFiles", "data_files", "list_manifests", "new_files", "share_within"]
 
 # PyIceberg reads manifests as those of format 2, which do not say which file a deletion vector is about.
 _ENTRIES = MANIFEST_ENTRY_SCHEMAS[3]
@@ -70,13 +70,37 @@ def list_manifests(snapshot: Snapshot) -> tuple[ManifestFile, ...]:
 
 def data_files(manifest: ManifestFile) -> Iterator[DataFile]:
     """The manifest's files but for entries that only say which one was removed."""
+    for entry in _entries(manifest):
+        yield _data_file(manifest, entry)
+
+
+def share_within(snapshot: Snapshot, field_id: int, low: int, high: int) -> float:
+    """Of the snapshot's rows, those in files that may have a whole number from `low` to `high` in that column."""
+    all_rows = rows = 0
+    for manifest in list_manifests(snapshot):
+        if manifest.content is not ManifestContent.DATA:
+            continue
+        for entry in _entries(manifest):
+            file = entry.data_file
+            least, most = ((bounds or {}).get(field_id) for bounds in (file.lower_bounds, file.upper_bounds))
+            all_rows += file.record_count
+            if least is None or most is None or (_whole(least) <= high and _whole(most) >= low):
+                rows += file.record_count
+    return rows / all_rows if all_rows else 0.0
+
+
+def _whole(bound: bytes) -> int:
+    return int.from_bytes(bound, "little", signed=True)
+
+
+def _entries(manifest: ManifestFile) -> Iterator[ManifestEntry]:
     types: dict[int, Any] = {-1: ManifestEntry, 2: ManifestDataFile}
     enums: dict[int, Any] = {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent}
     try:
         with AvroFile(_LocalInput(manifest.manifest_path), _ENTRIES, read_types=types, read_enums=enums) as entries:
             for entry in entries:
                 if entry.status is not ManifestEntryStatus.DELETED:
-                    yield _data_file(manifest, entry)
+                    yield entry
     except LakeError:
         raise
     except Exception as error:

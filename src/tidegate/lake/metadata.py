@@ -175,8 +175,10 @@ class TableMetadata:
 
     def only_replaced_since(self, base: TableMetadata) -> bool:
         """Whether the table has gained nothing but compaction (or expiry) since `base`."""
-        same = ("uuid", "format_version", "fields", "partition_fields", "sort_fields", "properties", "table_location")
+        same = ("uuid", "format_version", "fields", "partition_fields", "sort_fields", "table_location")
         if any(getattr(self, name) != getattr(base, name) for name in same):
+            return False
+        if _lasting(self.properties) != _lasting(base.properties):
             return False
         for snapshot in self.ancestors():
             if snapshot.id == base.current_snapshot_id:
@@ -333,6 +335,11 @@ def _progress(properties: Mapping[str, str]) -> Progress | None:
             remedy="it was written by another version of Tidegate: use that one, or remove the table",
         )
     return progress
+
+
+def _lasting(properties: Mapping[str, str]) -> dict[str, str]:
+    """Nessie's client writes into each metadata file which commit it was made from."""
+    return {key: value for key, value in properties.items() if not key.startswith("nessie.")}
 
 
 def _bare(kind: Any) -> Any:

@@ -1,9 +1,9 @@
-"""What the engine asks of a catalog. Adapters: `EmbeddedCatalog`; others stand behind the same port."""
+"""What the engine asks of a catalog. Adapters: `EmbeddedCatalog`, `JdbcCatalog`, `NessieCatalog`."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -52,12 +52,17 @@ class BranchInfo:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a catalog can promise, as data: `atomic_publish` over many tables, `branches` private to a run."""
+    """What a catalog can promise, as data: `atomic_publish` over many tables, `branches` private to a run.
+
+    `sweep`: whether files that no branch refers to may be deleted. `gaps` gives the reason for each that is False.
+    """
 
     branches: bool
     atomic_publish: bool
     views: bool
     row_lineage: bool
+    sweep: bool = True
+    gaps: Mapping[str, str] = field(default_factory=dict)
 
 
 class BranchCatalog(Protocol):

@@ -26,13 +26,17 @@ _TABLE_FOLDERS = frozenset({"data", "metadata"})
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """`files` were deleted (or would be), `kept` are in use or too young, `failed` could not be deleted."""
+    """`files` were deleted (or would be), `kept` are in use or too young, `failed` could not be deleted.
+
+    `left`: why unused files of this lake are not deleted at all.
+    """
 
     files: tuple[str, ...]
     bytes: int
     kept: int
     failed: tuple[str, ...] = ()
     dry_run: bool = False
+    left: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,11 @@ def sweep(
     """Anything that cannot be read stops it before the first file is deleted: what is unknown may be in use."""
     if not warehouse.exists():
         return SweepReport(files=(), bytes=0, kept=0, dry_run=dry_run)
+    root, now = Path(os.path.realpath(warehouse)), clock()
+    if not catalog.capabilities.sweep:
+        record_sweep(root, now, 0)
+        return SweepReport(files=(), bytes=0, kept=0, dry_run=dry_run, left=catalog.capabilities.gaps["sweep"])
     catalog.check_warehouse()
-    root = Path(os.path.realpath(warehouse))
-    now = clock()
     cutoff = _cutoff(catalog, now, max(min_age, MIN_AGE_FLOOR)).timestamp()
     # First list, then mark: a file that comes into use in between was either marked or is too young to be taken.
     folders, files = _list(root)

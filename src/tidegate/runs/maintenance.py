@@ -66,9 +66,11 @@ class MaintenanceReport:
     errors: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        swept = None
+        swept: dict[str, Any] | None = None
         if self.swept is not None:
             swept = {"files": len(self.swept.files), "bytes": self.swept.bytes, "dry_run": self.swept.dry_run}
+            if self.swept.left:
+                swept["left"] = self.swept.left
         return {
             "dropped_branches": list(self.dropped_branches),
             "compacted": [asdict(done) for done in self.compacted],

@@ -35,10 +35,10 @@ def ping_state(settings: Settings) -> Ping:
 
 
 def _ask_lake(settings: Settings) -> str:
-    from tidegate.lake import open_catalog
+    from tidegate.lake import is_begun, open_catalog
 
     lake = settings.lake
-    if not lake.catalog_path.exists():
+    if not is_begun(settings):
         return "not made yet; the first run makes it"
     catalog = open_catalog(settings)
     tables, branches = len(catalog.head()), len(catalog.list_branches())

@@ -38,6 +38,13 @@ class Jar:
         return f"{self.coordinates.name}-{self.coordinates.revision}.jar"
 
 
+POSTGRES_JAR = Jar(
+    Coordinates("org.postgresql", "postgresql", "42.7.8"),
+    "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
+    1116727,
+)
+"""The driver for a catalog on PostgreSQL, which must be there when Java starts, and for sources."""
+
 JARS = (
     Jar(
         Coordinates("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0"),
@@ -49,14 +56,8 @@ JARS = (
         "a3f53a2aa15ae9425a9e793bbe9c8e5288febeb4b65ef5c1a4e80d4c2045cf08",
         14346720,
     ),
+    POSTGRES_JAR,
 )
-
-POSTGRES_JAR = Jar(
-    Coordinates("org.postgresql", "postgresql", "42.7.8"),
-    "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
-    1116727,
-)
-"""The driver for sources that are databases; fetched when the first one is read."""
 
 
 class JarState(StrEnum):

@@ -2,12 +2,21 @@
 
 from tidegate.state.open import open_reader, open_state
 from tidegate.state.reader import StateReader
-from tidegate.state.records import EventRecord, ModelRunRecord, QualityRecord, RunRecord
+from tidegate.state.records import (
+    AnomalyRecord,
+    EventRecord,
+    ModelRunRecord,
+    ProfileRecord,
+    QualityRecord,
+    RunRecord,
+)
 from tidegate.state.store import StateStore
 
 __all__ = [
+    "AnomalyRecord",
     "EventRecord",
     "ModelRunRecord",
+    "ProfileRecord",
     "QualityRecord",
     "RunRecord",
     "StateReader",

@@ -27,6 +27,16 @@ _CAUSES = (
     ("malformed", "The state database is damaged", _MOVE_AWAY),
     ("no such table", "The state database lacks a table", _MOVE_AWAY),
     ("is locked", "Another process held the state database for too long", "See who has the file open, and run again."),
+    ("lock timeout", "Another process held the state database for too long", "See whether a run hangs, and run again."),
+    ("authentication failed", "The state database refused", f"Correct user and password, {_ELSEWHERE}"),
+    ("no password supplied", "The state database refused", f"Give a password, {_ELSEWHERE}"),
+    ("permission denied", "The state database refused", f"Grant this user the right to make tables, {_ELSEWHERE}"),
+    ("does not exist", "The state database is not there", f"Create the database, {_ELSEWHERE}"),
+    ("connection refused", "The state database cannot be reached", f"See whether the server runs, {_ELSEWHERE}"),
+    ("timeout expired", "The state database cannot be reached", f"See whether the server runs, {_ELSEWHERE}"),
+    ("failed to resolve host", "The state database cannot be reached", f"Correct the host, {_ELSEWHERE}"),
+    ("server closed", "The state database was shut down", "Start it again, and run again."),
+    ("terminating connection", "The state database was shut down", "Start it again, and run again."),
 )
 
 

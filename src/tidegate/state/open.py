@@ -23,10 +23,15 @@ from tidegate.state.store import StateStore
 __all__ = ["BUSY_SECONDS", "open_reader", "open_state"]
 
 BUSY_SECONDS = 30
+_CONNECT_SECONDS = 10
+_WRITERS_LOCK = 8_386_095_523_405_948_265
+"""A number of our own among PostgreSQL's advisory locks."""
+
+_EXAMPLES = "Write it as sqlite:///path/to/state.db or postgresql://host:5432/name."
 
 
 def open_state(url: str) -> StateStore:
-    """For writing. `url` is `sqlite:///path`; the file and its folder are made if need be."""
+    """For writing. A SQLite file and its folder are made if need be; a database on PostgreSQL must be there."""
     where, engine = _engine(_checked(url))
     try:
         _bring_up_to_date(engine, where)
@@ -46,8 +51,11 @@ def open_reader(url: str) -> StateReader:
     try:
         with translated(where), engine.connect() as connection:
             connection.execution_options(tidegate_reading=True)
-            behind = current_version(connection) != latest_version()
-        if behind:
+            version = current_version(connection)
+        if version == 0 and path is None:
+            engine.dispose()
+            engine = _engine(make_url("sqlite://"))[1]
+        if version != latest_version():
             _bring_up_to_date(engine, where)
     except BaseException:
         engine.dispose()
@@ -59,23 +67,58 @@ def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise StateError(
-            f"'{url}' is not a database URL", where="[state] url", remedy="Write it as sqlite:///path/to/state.db."
-        ) from error
-    if parsed.get_backend_name() != "sqlite":
-        raise StateError(
-            f"The state database cannot be {parsed.get_backend_name()}",
-            where="[state] url",
-            remedy="Write it as sqlite:///path/to/state.db.",
-        )
-    return parsed
+        raise StateError("What is given is not a database URL", where="[state] url", remedy=_EXAMPLES) from error
+    kind = parsed.get_backend_name()
+    if kind not in ("sqlite", "postgresql"):
+        raise StateError(f"The state database cannot be {kind}", where="[state] url", remedy=_EXAMPLES)
+    return parsed.set(drivername="postgresql+psycopg") if kind == "postgresql" else parsed
 
 
 def _path(url: URL) -> Path | None:
-    return None if url.database in (None, "", ":memory:") else Path(str(url.database))
+    """The file of a database that is one."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
 
 
 def _engine(url: URL) -> tuple[str, Engine]:
+    return _postgres(url) if url.get_backend_name() == "postgresql" else _sqlite(url)
+
+
+def _postgres(url: URL) -> tuple[str, Engine]:
+    where = f"postgresql://{url.host}:{url.port or 5432}/{url.database}"
+    engine = create_engine(
+        url,
+        json_serializer=json_text,
+        pool_pre_ping=True,  # the server may have been restarted since
+        connect_args={"connect_timeout": _CONNECT_SECONDS, "application_name": "tidegate"},
+    )
+    event.listen(engine, "begin", _on_begin_postgres)
+    event.listen(engine, "before_cursor_execute", _without_nul, retval=True)
+    return where, engine
+
+
+def _on_begin_postgres(connection: Connection) -> None:
+    """One writer at a time, as on SQLite: each transaction sees all that was written before it."""
+    if not connection.get_execution_options().get("tidegate_reading", False):
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK})")
+
+
+def _without_nul(
+    _connection: Connection, _cursor: object, statement: str, values: Any, _context: object, many: bool
+) -> tuple[str, Any]:
+    """A message may quote any character of the data, and PostgreSQL's texts hold all but one."""
+    return statement, [_shown(row) for row in values] if many else _shown(values)
+
+
+def _shown(row: Any) -> Any:
+    if not isinstance(row, dict):
+        return row
+    return {key: value.replace("\0", "\ufffd") if isinstance(value, str) else value for key, value in row.items()}
+
+
+def _sqlite(url: URL) -> tuple[str, Engine]:
     path = _path(url)
     where = str(path) if path else "memory"
     options: dict[str, Any] = {"poolclass": StaticPool} if path is None else {}

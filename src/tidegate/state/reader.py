@@ -9,11 +9,20 @@ from types import TracebackType
 
 from sqlalchemy import Connection, Engine
 
+from tidegate.state.anomalies import anomalies_of_model, anomalies_of_run
 from tidegate.state.events import events_of_run
 from tidegate.state.failures import translated
 from tidegate.state.model_runs import latest_of_each_model, models_of_run, runs_of_model
+from tidegate.state.profiles import profiles_of_model
 from tidegate.state.quality_results import checks_of_model, checks_of_run
-from tidegate.state.records import EventRecord, ModelRunRecord, QualityRecord, RunRecord
+from tidegate.state.records import (
+    AnomalyRecord,
+    EventRecord,
+    ModelRunRecord,
+    ProfileRecord,
+    QualityRecord,
+    RunRecord,
+)
 from tidegate.state.runs import find_run, newest_runs
 
 __all__ = ["StateReader"]
@@ -57,6 +66,22 @@ class StateReader:
         """Those of the latest runs in which the model was checked, newest first."""
         with self._reading() as connection:
             return checks_of_model(connection, model, runs)
+
+    def profiles(
+        self, model: str, limit: int = 10, scope: str | None = None, but_run: str | None = None
+    ) -> tuple[ProfileRecord, ...]:
+        """Those that were published, newest first; `but_run`: without that of this run."""
+        with self._reading() as connection:
+            return profiles_of_model(connection, model, limit, scope, but_run)
+
+    def anomalies(self, run_id: str) -> tuple[AnomalyRecord, ...]:
+        with self._reading() as connection:
+            return anomalies_of_run(connection, run_id)
+
+    def anomalies_of_model(self, model: str, limit: int = 10) -> tuple[AnomalyRecord, ...]:
+        """Newest first."""
+        with self._reading() as connection:
+            return anomalies_of_model(connection, model, limit)
 
     def events(self, run_id: str, after: int = 0) -> tuple[EventRecord, ...]:
         """Those with a `seq` above `after`, in order."""

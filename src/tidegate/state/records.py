@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-__all__ = ["EventRecord", "ModelRunRecord", "QualityRecord", "RunRecord"]
+__all__ = ["AnomalyRecord", "EventRecord", "ModelRunRecord", "ProfileRecord", "QualityRecord", "RunRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,40 @@ class QualityRecord:
     error: str | None = None
     kind: str = "check"
     unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """What the rows looked like that one run brought to one table; `at`: when the run began.
+
+    `scope`: `table` where `rows` are all of the table's, `written` where they are this run's only. `columns`: name,
+    type, nulls, distinct, min, max and mean of each. `published`: they are, or were, on main.
+    """
+
+    run_id: str
+    model: str
+    at: datetime
+    scope: str
+    rows: int
+    table_rows: int
+    snapshot_id: int | None
+    published: bool
+    columns: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnomalyRecord:
+    """Something unusual about what one run wrote; `column` None: about the whole table."""
+
+    run_id: str
+    model: str
+    kind: str
+    column: str | None
+    at: datetime
+    value: float
+    expected: float
+    deviation: float
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
@@ -13,12 +13,21 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from tidegate.errors import RunExistsError, StateError
+from tidegate.state.anomalies import put_anomaly
 from tidegate.state.events import append_event
 from tidegate.state.failures import translated
 from tidegate.state.model_runs import put_model_run
+from tidegate.state.profiles import mark_published, put_profile
 from tidegate.state.quality_results import put_check
 from tidegate.state.reader import StateReader
-from tidegate.state.records import EventRecord, ModelRunRecord, QualityRecord, RunRecord
+from tidegate.state.records import (
+    AnomalyRecord,
+    EventRecord,
+    ModelRunRecord,
+    ProfileRecord,
+    QualityRecord,
+    RunRecord,
+)
 from tidegate.state.runs import change_run, insert_run
 
 __all__ = ["StateStore"]
@@ -82,6 +91,19 @@ class StateStore:
     def add_check(self, record: QualityRecord) -> None:
         with self._writing() as connection:
             put_check(connection, record)
+
+    def add_profile(self, record: ProfileRecord) -> None:
+        with self._writing() as connection:
+            put_profile(connection, record)
+
+    def add_anomaly(self, record: AnomalyRecord) -> None:
+        with self._writing() as connection:
+            put_anomaly(connection, record)
+
+    def profiles_published(self, run_id: str, models: Sequence[str]) -> None:
+        """What the run wrote to these models' tables is on main now."""
+        with self._writing() as connection:
+            mark_published(connection, run_id, models)
 
     def add_event(self, event: EventRecord) -> None:
         with self._writing() as connection:

@@ -128,6 +128,8 @@ def _report(report: MaintenanceReport) -> Iterator[str]:
         yield f"{table}: {plural(count, 'snapshot')} expired"
     if report.swept and report.swept.files:
         yield f"{plural(len(report.swept.files), 'unused file')} ({size(report.swept.bytes)}) deleted"
+    if report.swept and report.swept.left:
+        yield f"unused files are left: {report.swept.left}"
     for table in report.gave_way:
         yield f"{table}: left as it is, a run is changing it"
     for error in report.errors:

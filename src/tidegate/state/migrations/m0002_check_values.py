@@ -34,7 +34,10 @@ def upgrade(connection: Connection) -> None:
     )
     table.create(connection)
     # Until now every check was a SQL test, and its value the number of rows that it found.
-    values = f"{_KEPT}, CAST(value AS TEXT), {_REST}, 'test', 'row'"
+    value = "CAST(value AS TEXT)"
+    if connection.dialect.name == "postgresql":
+        value = f"CAST({value} AS JSON)"
+    values = f"{_KEPT}, {value}, {_REST}, 'test', 'row'"
     columns = f"{_KEPT}, value, {_REST}, kind, unit"
     connection.execute(text(f"INSERT INTO quality_results_2 ({columns}) SELECT {values} FROM quality_results"))
     connection.execute(text("DROP TABLE quality_results"))

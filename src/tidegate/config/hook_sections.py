@@ -1,0 +1,307 @@
+"""`[[hooks]]`, `[callback]` and `[run.budget]` of tidegate.toml, read with every mistake in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from tidegate.config.hooks import (
+    ABOUT_MODELS,
+    ALL_EVENTS,
+    HOOK_EVENTS,
+    ON_FAILURE,
+    PRESETS,
+    WITH_STATUS,
+    BudgetSection,
+    CommandHook,
+    Endpoint,
+    HookSettings,
+    WebHook,
+)
+from tidegate.config.lines import row
+from tidegate.config.reading import Document, Section
+from tidegate.config.secret import Secret
+from tidegate.config.secret_keys import LOOPBACK, read_secret
+from tidegate.names import nearest
+
+__all__ = ["read_budget", "read_callback", "read_hooks"]
+
+_STATUSES = (
+    "success",
+    "partial",
+    "failed",
+    "cancelled",
+    "skipped",
+    "completed",
+    "blocked",
+    "passed",
+    "warned",
+    "error",
+)
+_SENSITIVE = re.compile(r"auth|token|secret|key|password|cookie|signature", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:-[^}]*)?\}")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_SIZE = re.compile(r"(?P<number>\d+)\s*(?P<unit>[kmgt]?)b?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_KEYED = {"pagerduty": "https://events.pagerduty.com/v2/enqueue", "datadog": "https://api.datadoghq.com/api/v1/events"}
+"""Presets of services that know the sender by a key, and where they listen."""
+
+
+def read_hooks(document: Document, rows: Any, written: Any) -> tuple[HookSettings, ...]:
+    """`written` are the same tables before `${VAR}` was filled in."""
+    if not isinstance(rows, list) or not all(isinstance(table, dict) for table in rows):
+        document.report(("hooks",), "hooks are written as [[hooks]], one title for each of them")
+        return ()
+    hooks: list[HookSettings] = []
+    for number, table in enumerate(rows):
+        section = Section(document, ("hooks", row(number)), table)
+        hook = _hook(section, written[number], f"hook {number + 1}")
+        if hook is not None and any(hook.name == other.name for other in hooks):
+            section.report("name", f"two hooks are called '{hook.name}'; give each a name of its own")
+        if hook is not None:
+            hooks.append(hook)
+    return tuple(hooks)
+
+
+def _hook(section: Section, written: Mapping[str, Any], default_name: str) -> HookSettings | None:
+    name = section.text("name", default_name)
+    models = section.texts("models")
+    statuses = _choices(section, "status", "status", _STATUSES)
+    events = _events(section, bool(models), bool(statuses))
+    on_failure = section.choice("on_failure", ON_FAILURE, "warn")
+    common = _Common(section, written, name, events, on_failure, models, frozenset(statuses))
+    if "command" in section.table and "url" in section.table:
+        section.report("url", "a hook has a 'command' or a 'url', not both; write two hooks")
+        return None
+    if "command" in section.table:
+        return common.command()
+    if "url" in section.table or section.table.get("preset") in _KEYED:
+        return common.webhook()
+    section.report("command", "a hook needs a 'command' to run, or a 'url' to post to")
+    return None
+
+
+class _Common:
+    """What both kinds of hook have, and the rest of the section still to be read."""
+
+    def __init__(
+        self,
+        section: Section,
+        written: Mapping[str, Any],
+        name: str,
+        events: frozenset[str],
+        on_failure: str,
+        models: tuple[str, ...],
+        statuses: frozenset[str],
+    ) -> None:
+        self.section = section
+        self.written = written
+        self.name = name
+        self.events = events
+        self.on_failure = on_failure
+        self.models = models
+        self.statuses = statuses
+
+    def command(self) -> CommandHook:
+        section = self.section
+        hook = CommandHook(
+            name=self.name,
+            events=self.events,
+            on_failure=self.on_failure,
+            models=self.models,
+            statuses=self.statuses,
+            command=_command(section),
+            env=_texts_by_name(section, "env", self.written, "an environment variable", re.compile(r"[A-Za-z_]\w*")),
+            timeout=_timeout(section, timedelta(seconds=30)),
+        )
+        section.finish()
+        return hook
+
+    def webhook(self) -> WebHook:
+        section, written = self.section, self.written
+        preset = section.choice("preset", PRESETS, "generic")
+        body = section.text("body", None)
+        if body is not None and (mistake := _mistake_in(body)):
+            section.report("body", f"'body' in [hooks] is no template: {mistake}")
+        key = read_secret(section, written, "key", required=preset in _KEYED)
+        if key is not None and preset not in _KEYED:
+            section.report("key", f"'key' in [hooks] is for the presets {' and '.join(_KEYED)}; others use 'headers'")
+        background = section.boolean("async", False)
+        if background and self.on_failure == "abort":
+            section.report("async", "a hook that is 'async' cannot abort: the run does not wait for its answer")
+        endpoint = _endpoint(section, written, _KEYED.get(preset), carries_key=key is not None)
+        section.finish()
+        return WebHook(
+            name=self.name,
+            events=self.events,
+            on_failure=self.on_failure,
+            models=self.models,
+            statuses=self.statuses,
+            endpoint=endpoint,
+            preset=preset,
+            body=body,
+            key=key,
+            background=background,
+        )
+
+
+def _events(section: Section, by_model: bool, by_status: bool) -> frozenset[str]:
+    if "events" not in section.table:
+        section.report("events", "a hook needs 'events': a list of those it listens to, such as ['pipeline_error']")
+        section.asked.add("events")
+        return frozenset()
+    wanted = section.table.get("events")
+    if wanted in ("*", ["*"]):
+        section.asked.add("events")
+        fits = (name for name in ALL_EVENTS if not by_model or name in ABOUT_MODELS)
+        return frozenset(name for name in fits if not by_status or name in WITH_STATUS)
+    events = _choices(section, "events", "event", HOOK_EVENTS)
+    if not events and wanted == []:
+        section.report("events", "'events' in [hooks] is empty, so nothing would ever be told")
+    for event in events:
+        if by_model and event not in ABOUT_MODELS:
+            section.report("models", f"'{event}' is about a whole run, which 'models' cannot choose; write two hooks")
+        if by_status and event not in WITH_STATUS:
+            section.report("status", f"'{event}' has no status to choose by; write two hooks")
+    return frozenset(events)
+
+
+def _choices(section: Section, key: str, what: str, choices: Collection[str]) -> tuple[str, ...]:
+    """A list of names, or one of them alone."""
+    value = section.raw(key)
+    if value is None:
+        return ()
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        section.wrong(key, "a list of names", value)
+        return ()
+    known = []
+    for name in names:
+        if name in choices:
+            known.append(str(name))
+            continue
+        close = nearest(name, choices)
+        told = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(choices)}"
+        section.report(key, f"there is no {what} '{name}'; {told}")
+    return tuple(known)
+
+
+def _command(section: Section) -> tuple[str, ...] | str:
+    value = section.raw("command")
+    if isinstance(value, str):
+        return section.text("command", "")
+    if not value and isinstance(value, list):
+        section.report("command", "'command' in [hooks] is empty: write a program and its arguments, or one text")
+        return ()
+    return section.texts("command")
+
+
+def _endpoint(
+    section: Section, written: Mapping[str, Any], default_url: str | None = None, carries_key: bool = False
+) -> Endpoint:
+    headers = _texts_by_name(section, "headers", written, "an HTTP header", _HEADER_NAME)
+    secret = read_secret(section, written, "secret")
+    url = section.text("url", default_url)
+    if url is not None:
+        _check_url(section, url, carries_key or any(_SENSITIVE.search(name) for name in headers))
+    default = Endpoint(url=Secret(url or ""))
+    return Endpoint(
+        url=default.url,
+        headers=headers,
+        secret=secret,
+        timeout=_timeout(section, default.timeout),
+        retries=section.integer("retries", default.retries),
+        retry_delay=section.duration("retry_delay", default.retry_delay),
+    )
+
+
+def _check_url(section: Section, url: str, sends_secrets: bool) -> None:
+    try:
+        parts = urlsplit(url)
+        wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0
+    except ValueError:
+        wrong = True
+    if wrong:
+        section.report("url", "'url' must be an address such as https://example.com/hook")
+    elif parts.username or parts.password:
+        section.report("url", "'url' must not hold a user or password; use 'headers' with a value such as ${VAR}")
+    elif sends_secrets and parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        section.report("url", "'url' must be https: the key or header would be readable on the way")
+
+
+def _texts_by_name(
+    section: Section, key: str, written: Mapping[str, Any], what: str, form: re.Pattern[str]
+) -> dict[str, Secret]:
+    """What looks like a secret must come from the environment, and all of it is kept as one."""
+    found = {}
+    raw = written.get(key)
+    for name, value in section.table_of(key).items():
+        place = (*section.path, key, name)
+        if not form.fullmatch(name):
+            section.document.report(place, f"'{name}' cannot be the name of {what}")
+        elif not isinstance(value, str) or not value.isprintable():
+            section.document.report(place, f"'{name}' in '{key}' must be a text of one line")
+        elif _SENSITIVE.search(name) and not (isinstance(raw, dict) and _VARIABLE.search(str(raw[name]))):
+            section.document.report(
+                place, f"'{name}' in '{key}' must come from the environment: write it with ${{VAR}}"
+            )
+        else:
+            found[name] = Secret(str(value))
+    return found
+
+
+def _mistake_in(body: str) -> str | None:
+    from tidegate.config.body_template import mistake_in  # Jinja takes time to load, and few projects have a body
+
+    return mistake_in(body)
+
+
+def _timeout(section: Section, default: timedelta) -> timedelta:
+    value = section.duration("timeout", default)
+    if not timedelta() < value <= timedelta(hours=1):
+        section.report("timeout", "'timeout' must be more than 0s and at most 1h")
+        return default
+    return value
+
+
+def read_callback(section: Section, written: Any) -> Endpoint | None:
+    if written is None:
+        return None
+    if "url" not in section.table:
+        section.report("url", "[callback] needs 'url': where the end of a run is posted to")
+    endpoint = _endpoint(section, written)
+    section.finish()
+    return endpoint
+
+
+def read_budget(run: Section) -> BudgetSection:
+    """`run` is the section around it."""
+    section = Section(run.document, (*run.path, "budget"), run.table_of("budget"))
+    default = BudgetSection()
+    nothing = timedelta(-1)
+    duration = section.duration("max_duration", nothing)
+    if not duration:
+        section.report("max_duration", "'max_duration' in [run.budget] must be more than 0s; leave it out for no limit")
+    budget = BudgetSection(
+        max_duration=duration if duration > timedelta() else None,
+        max_rows=section.integer("max_rows", None, least=1),
+        max_bytes=_size(section, "max_bytes"),
+        on_breach=section.choice("on_breach", ("warn", "fail"), default.on_breach),
+    )
+    section.finish()
+    return budget
+
+
+def _size(section: Section, key: str) -> int | None:
+    value = section.raw(key)
+    if isinstance(value, str):
+        match = _SIZE.fullmatch(value.strip())
+        number = int(match["number"]) * _UNITS[match["unit"].lower()] if match else 0
+    else:
+        number = value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if value is not None and number < 1:
+        section.wrong(key, "a number of bytes, or a size such as '500m' or '10g'", value)
+    return number if number > 0 else None

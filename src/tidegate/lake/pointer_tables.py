@@ -1,0 +1,195 @@
+"""The tables of a catalog that is a SQL database, and the statements on them: the same for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from tidegate.lake.port import MAIN, Pointer, PointerKind
+from tidegate.names import TableName
+
+__all__ = [
+    "OWN_TABLES",
+    "SCHEMA",
+    "CatalogConnection",
+    "SqlDatabase",
+    "add_namespaces",
+    "bases",
+    "copy_all",
+    "ensure_namespaces",
+    "lake_id",
+    "named",
+    "pointers",
+    "set_bases",
+    "set_pointers",
+]
+
+OWN_TABLES = ("iceberg_tables", "iceberg_namespace_properties", "tidegate_branches", "tidegate_bases", "tidegate_lake")
+
+# The first two are Iceberg's own, as its schema version V1 has them: whoever comes first makes them.
+SCHEMA = (
+    (
+        "CREATE TABLE IF NOT EXISTS iceberg_tables(catalog_name VARCHAR(255) NOT NULL,"
+        "table_namespace VARCHAR(255) NOT NULL,table_name VARCHAR(255) NOT NULL,metadata_location VARCHAR(1000),"
+        "previous_metadata_location VARCHAR(1000),iceberg_type VARCHAR(5),"
+        "PRIMARY KEY (catalog_name, table_namespace, table_name))"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS iceberg_namespace_properties(catalog_name VARCHAR(255) NOT NULL,"
+        "namespace VARCHAR(255) NOT NULL,property_key VARCHAR(255),property_value VARCHAR(1000),"
+        "PRIMARY KEY (catalog_name, namespace, property_key))"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS tidegate_branches(name TEXT PRIMARY KEY,catalog_name TEXT NOT NULL UNIQUE,"
+        "created_at TEXT NOT NULL,heartbeat_at TEXT NOT NULL,kept INTEGER NOT NULL DEFAULT 0)"
+    ),
+    (
+        "CREATE TABLE IF NOT EXISTS tidegate_bases(catalog_name TEXT NOT NULL,table_namespace TEXT NOT NULL,"
+        "table_name TEXT NOT NULL,iceberg_type TEXT NOT NULL,metadata_location TEXT NOT NULL,"
+        "PRIMARY KEY (catalog_name, table_namespace, table_name))"
+    ),
+    "CREATE TABLE IF NOT EXISTS tidegate_lake(key TEXT PRIMARY KEY,value TEXT NOT NULL)",
+)
+
+_FEW = 20
+"""Up to so many tables are looked up one by one; for more it is quicker to read the whole branch."""
+
+Key = tuple[str, str]
+Rows = dict[Key, Pointer]
+
+
+class CatalogConnection(Protocol):
+    """A connection inside a transaction; values stand for `?`."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Any: ...
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Any: ...
+
+
+class SqlDatabase(Protocol):
+    """`where` is what people are shown of its address."""
+
+    @property
+    def where(self) -> str: ...
+
+    def read(self) -> AbstractContextManager[CatalogConnection]:
+        """One consistent state of the database, whatever others write meanwhile."""
+
+    def write(self) -> AbstractContextManager[CatalogConnection]:
+        """The only writer until the end of the block, Iceberg's own commits included; all of it happens or nothing."""
+
+
+def named(rows: Rows) -> dict[TableName, Pointer]:
+    """Tables of a one-level namespace were made by others: they have no name here and are left alone."""
+    split = ((namespace.rpartition("."), name, pointer) for (namespace, name), pointer in rows.items())
+    return {TableName(above, layer, name): pointer for (above, _, layer), name, pointer in split if above}
+
+
+def pointers(
+    db: CatalogConnection, catalog: str, tables: Collection[TableName] | None = None
+) -> dict[TableName, Pointer]:
+    """Where the tables of a catalog (all, or those named) stand."""
+    return _pointers(db, "iceberg_tables", catalog, tables)
+
+
+def bases(db: CatalogConnection, catalog: str, tables: Collection[TableName] | None = None) -> dict[TableName, Pointer]:
+    """Where they stood when the branch began, or last published them."""
+    return _pointers(db, "tidegate_bases", catalog, tables)
+
+
+def _pointers(
+    db: CatalogConnection, source: str, catalog: str, tables: Collection[TableName] | None
+) -> dict[TableName, Pointer]:
+    select = (
+        "SELECT table_namespace, table_name, coalesce(iceberg_type, 'TABLE'), metadata_location"
+        f" FROM {source} WHERE catalog_name = ?"
+    )
+    if tables is None or len(tables) > _FEW:
+        found = list(db.execute(select, (catalog,)))
+    else:
+        one = f"{select} AND table_namespace = ? AND table_name = ?"
+        found = [row for table in tables for row in db.execute(one, (catalog, *_key(table)))]
+    return named({(namespace, name): Pointer(PointerKind(kind), location) for namespace, name, kind, location in found})
+
+
+def copy_all(db: CatalogConnection, target: str) -> None:
+    """Main's pointers and namespaces for a branch, which also become its base."""
+    db.execute(
+        "INSERT INTO iceberg_tables SELECT ?, table_namespace, table_name, metadata_location,"
+        " previous_metadata_location, coalesce(iceberg_type, 'TABLE') FROM iceberg_tables WHERE catalog_name = ?",
+        (target, MAIN),
+    )
+    db.execute(
+        "INSERT INTO tidegate_bases SELECT ?, table_namespace, table_name, coalesce(iceberg_type, 'TABLE'),"
+        " metadata_location FROM iceberg_tables WHERE catalog_name = ?",
+        (target, MAIN),
+    )
+    _copy_namespaces(db, MAIN, target)
+
+
+def set_pointers(db: CatalogConnection, catalog: str, wanted: Mapping[TableName, Pointer | None]) -> None:
+    gone = [(catalog, *_key(table)) for table, pointer in wanted.items() if pointer is None]
+    there = [(catalog, *_key(t), pointer.location, pointer.kind.value) for t, pointer in wanted.items() if pointer]
+    if gone:
+        statement = "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+        db.executemany(statement, gone)
+    if there:
+        db.executemany(
+            "INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, NULL, ?)"
+            " ON CONFLICT (catalog_name, table_namespace, table_name) DO UPDATE SET"
+            " previous_metadata_location = iceberg_tables.metadata_location,"
+            " metadata_location = excluded.metadata_location, iceberg_type = excluded.iceberg_type",
+            there,
+        )
+
+
+def set_bases(db: CatalogConnection, catalog: str, wanted: Mapping[TableName, Pointer | None]) -> None:
+    if not wanted:
+        return
+    statement = "DELETE FROM tidegate_bases WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
+    db.executemany(statement, [(catalog, *_key(table)) for table in wanted])
+    there = [(catalog, *_key(t), pointer.kind.value, pointer.location) for t, pointer in wanted.items() if pointer]
+    if there:
+        db.executemany("INSERT INTO tidegate_bases VALUES (?, ?, ?, ?, ?)", there)
+
+
+def add_namespaces(db: CatalogConnection, source: str, tables: Iterable[TableName]) -> None:
+    """What main needs to hold these tables, with the properties that the branch gave new namespaces."""
+    for namespace in sorted({level for table in tables for level in _levels(table)}):
+        known = "SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?"
+        if db.execute(known, (MAIN, namespace)).fetchone() is None:
+            _copy_namespaces(db, source, MAIN, namespace)
+            _ensure_namespace(db, MAIN, namespace)
+
+
+def ensure_namespaces(db: CatalogConnection, catalog: str, table: TableName) -> None:
+    for namespace in _levels(table):
+        _ensure_namespace(db, catalog, namespace)
+
+
+def lake_id(db: CatalogConnection) -> str:
+    (value,) = db.execute("SELECT value FROM tidegate_lake WHERE key = 'id'").fetchone()
+    return str(value)
+
+
+def _copy_namespaces(db: CatalogConnection, source: str, target: str, namespace: str | None = None) -> None:
+    only, values = ("", ()) if namespace is None else (" AND namespace = ?", (namespace,))
+    db.execute(
+        "INSERT INTO iceberg_namespace_properties SELECT ?, namespace, property_key, property_value"
+        f" FROM iceberg_namespace_properties WHERE catalog_name = ?{only} ON CONFLICT DO NOTHING",
+        (target, source, *values),
+    )
+
+
+def _ensure_namespace(db: CatalogConnection, catalog: str, namespace: str) -> None:
+    values = (catalog, namespace, "exists", "true")
+    db.execute("INSERT INTO iceberg_namespace_properties VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", values)
+
+
+def _levels(table: TableName) -> tuple[str, str]:
+    return table.namespace, f"{table.namespace}.{table.layer}"
+
+
+def _key(table: TableName) -> Key:
+    return f"{table.namespace}.{table.layer}", table.name
