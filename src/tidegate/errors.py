@@ -30,7 +30,12 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── DriftRefusedError
     │   ├── MassDeleteError
     │   ├── StrategyError      the result does not fit the strategy
-    │   └── QualityError       a check of severity `error` did not pass
+    │   ├── QualityError       a check of severity `error` did not pass
+    │   └── ModelTimeoutError  a time limit was over
+    ├── CircuitOpenError       a service failed too often to be asked now
+    ├── RunAbortedError        the run gave up: its time is over, its memory is, too many models failed
+    │   ├── HookError          a hook that may abort the run failed
+    │   └── BudgetError        [run.budget] is used up
     └── RunCancelledError
 """
 
@@ -43,11 +48,14 @@ from typing import Any
 __all__ = [
     "BranchExistsError",
     "BranchMissingError",
+    "BudgetError",
+    "CircuitOpenError",
     "ConfigError",
     "DriftRefusedError",
     "DuplicateKeysError",
     "EmptyResultError",
     "FailureKind",
+    "HookError",
     "JarsMissingError",
     "JavaMissingError",
     "LakeError",
@@ -55,11 +63,13 @@ __all__ = [
     "LandingError",
     "MassDeleteError",
     "ModelError",
+    "ModelTimeoutError",
     "NullKeysError",
     "ProjectError",
     "PublishConflictError",
     "QualityError",
     "QueryError",
+    "RunAbortedError",
     "RunCancelledError",
     "RunExistsError",
     "SelectionError",
@@ -89,12 +99,49 @@ class FailureKind(StrEnum):
     TIMEOUT = "Timeout"
     CANCELLED = "Cancelled"
 
+    @property
+    def is_transient(self) -> bool:
+        """The same work may succeed when it is tried again."""
+        return self in _TRANSIENT
+
+    @property
+    def stops_run(self) -> bool:
+        """Other work would fail in the same way, and do harm: a wrong password tried often locks the user out."""
+        return self is FailureKind.AUTH_FAILED
+
+    @property
+    def means(self) -> str:
+        """One sentence."""
+        return _MEANINGS[self]
+
+
+_TRANSIENT = frozenset({FailureKind.TRANSIENT, FailureKind.CONNECTION_FAILED, FailureKind.QUOTA_EXCEEDED})
+
+_MEANINGS = {
+    FailureKind.AUTH_FAILED: "A user, a password or a permission is missing or wrong.",
+    FailureKind.CONNECTION_FAILED: "A service cannot be reached, or the connection broke.",
+    FailureKind.QUERY_REJECTED: "The query, its settings or the data it reads cannot be worked with.",
+    FailureKind.QUOTA_EXCEEDED: "A service asks for fewer requests; less is done at a time, after a pause.",
+    FailureKind.NOT_FOUND: "A table, a file or something else that was named is not there.",
+    FailureKind.TRANSIENT: "A passing problem, such as a server that restarts, a lock or a full disk.",
+    FailureKind.UNKNOWN: "Nothing is known that would say more.",
+    FailureKind.QUALITY_FAILED: "A check of severity error, or a rule about keys, did not pass.",
+    FailureKind.CONTRACT_FAILED: "The data does not keep its contract.",
+    FailureKind.CONFLICT: "Someone else changed the same thing first. A publish is tried again on what is there now.",
+    FailureKind.TIMEOUT: "A time limit was over.",
+    FailureKind.CANCELLED: "The work was ended from outside.",
+}
+
 
 class TidegateError(Exception):
-    """The root. `where` and `remedy` are shown on lines of their own."""
+    """The root. `where` and `remedy` are shown on lines of their own.
+
+    `retry_after`: how many seconds the other side asks to wait before it is asked again.
+    """
 
     kind: FailureKind = FailureKind.UNKNOWN
     exit_code: int = 1
+    retry_after: float | None = None
 
     def __init__(self, message: str, *, where: str | None = None, remedy: str | None = None) -> None:
         super().__init__(message)
@@ -231,6 +278,41 @@ class StrategyError(ModelError):
 
 class QualityError(ModelError):
     kind = FailureKind.QUALITY_FAILED
+
+
+class ModelTimeoutError(ModelError):
+    kind = FailureKind.TIMEOUT
+
+
+class CircuitOpenError(TidegateError):
+    """`service` was not asked; it may be after `retry_after` seconds."""
+
+    kind = FailureKind.QUOTA_EXCEEDED
+
+    def __init__(self, message: str, *, service: str, retry_after: float, remedy: str | None = None) -> None:
+        super().__init__(message, where=service, remedy=remedy)
+        self.service = service
+        self.retry_after = retry_after
+
+
+class RunAbortedError(TidegateError):
+    """`kind` differs from reason to reason."""
+
+    def __init__(self, message: str, *, kind: FailureKind, remedy: str | None = None) -> None:
+        super().__init__(message, remedy=remedy)
+        self.kind = kind
+
+
+class HookError(RunAbortedError):
+    """`hook` is the name of the one that failed, `kind` how."""
+
+    def __init__(self, message: str, *, hook: str, kind: FailureKind, remedy: str | None = None) -> None:
+        super().__init__(message, kind=kind, remedy=remedy)
+        self.hook = hook
+
+
+class BudgetError(RunAbortedError):
+    pass
 
 
 class RunCancelledError(TidegateError):

@@ -27,6 +27,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.orderly = False
+        self.why = "The run was cancelled"
         self._requested = threading.Event()
         self._lock = threading.Lock()
         self._asking: threading.Thread | None = None
@@ -36,12 +37,19 @@ class Cancellation:
     def requested(self) -> bool:
         return self._requested.is_set()
 
-    def request(self) -> None:
+    def request(self, why: str | None = None) -> None:
+        """`why`: for those who are ended by it; the first reason counts."""
+        if why and not self.requested:
+            self.why = why
         self._requested.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Pause; True, and at once, when the end has been asked for."""
+        return self._requested.wait(seconds)
 
     def check(self) -> None:
         if self.requested:
-            raise RunCancelledError("The run was cancelled")
+            raise RunCancelledError(self.why)
 
     @contextlib.contextmanager
     def watching(self, session: SparkSession) -> Iterator[SparkSession]:

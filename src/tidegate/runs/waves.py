@@ -60,7 +60,10 @@ def _run_wave(
     def work(table: TableName) -> ModelOutcome:
         if failed.is_set() and _fails_fast(run):
             return _not_run(run, table, _FAIL_FAST)
+        if stop := run.guard.why_stop():
+            return _not_run(run, table, f"blocked: {stop}")
         outcome = after_model(table, run_model(run, table))
+        run.guard.ended(outcome.materialization)
         if outcome.materialization.status == "failed":
             failed.set()
         return outcome
@@ -71,6 +74,7 @@ def _run_wave(
     while pending and patience > 0:
         # A short wait: signal handlers run only between waits, and interrupting is repeated until all have ended.
         _, pending = wait(pending, timeout=_POLL_SECONDS)
+        run.guard.look()
         if run.cancellation.requested:
             run.cancellation.interrupt_all()
             patience -= _POLL_SECONDS

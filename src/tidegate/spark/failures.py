@@ -3,74 +3,140 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from tidegate.errors import FailureKind
+from tidegate.errors import FailureKind, TidegateError
+from tidegate.failures import Fact, causes, fact_of, facts_in_text, judge, status_told
 
 __all__ = ["Failure", "read_failure"]
-
-_KINDS_BY_SQLSTATE = {
-    "08": FailureKind.CONNECTION_FAILED,
-    "22": FailureKind.QUERY_REJECTED,
-    "28": FailureKind.AUTH_FAILED,
-    "42": FailureKind.QUERY_REJECTED,
-    "0A": FailureKind.QUERY_REJECTED,
-    "21": FailureKind.QUERY_REJECTED,
-    "54": FailureKind.QUERY_REJECTED,
-    "57": FailureKind.TRANSIENT,
-    "P0": FailureKind.QUERY_REJECTED,
-}
-
-_KINDS_BY_JAVA_CLASS = {
-    "java.net.ConnectException": FailureKind.CONNECTION_FAILED,
-    "java.net.UnknownHostException": FailureKind.CONNECTION_FAILED,
-    "java.net.SocketTimeoutException": FailureKind.TRANSIENT,
-    "java.io.FileNotFoundException": FailureKind.NOT_FOUND,
-    "java.nio.file.AccessDeniedException": FailureKind.AUTH_FAILED,
-    "org.apache.hadoop.security.AccessControlException": FailureKind.AUTH_FAILED,
-    "org.apache.iceberg.exceptions.CommitFailedException": FailureKind.CONFLICT,
-    "org.apache.iceberg.exceptions.NoSuchTableException": FailureKind.NOT_FOUND,
-    "org.apache.iceberg.exceptions.ValidationException": FailureKind.QUERY_REJECTED,
-    "java.lang.OutOfMemoryError": FailureKind.TRANSIENT,
-}
 
 _PLACE = re.compile(r"\bline (\d+),? pos(?:ition)? \d+")
 _ADVICE = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.")
 _TASK = re.compile(r"^.*?\(TID \d+\) \([^)]*\): ", re.DOTALL)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED_IN_PYTHON = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", re.MULTILINE)
+_PYSPARK = "pyspark.errors.exceptions.base.PySparkException"
+
+_DEEPEST = 20
+_WRAPPERS = frozenset(
+    {
+        "org.apache.spark.SparkException",
+        "org.apache.spark.SparkRuntimeException",
+        "org.apache.spark.api.python.PythonException",
+        "org.apache.spark.util.TaskCompletionListenerException",
+    }
+)
+"""Classes that carry what happened in their message where they have no cause."""
+
+_CODES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "java.sql.SQLException": ("sqlstate", ("getSQLState",)),
+    "org.sqlite.SQLiteException": ("sqlite", ("getResultCode", "name")),
+    "com.microsoft.sqlserver.jdbc.SQLServerException": ("sqlserver", ("getErrorCode",)),
+    "software.amazon.awssdk.core.exception.SdkServiceException": ("status", ("statusCode",)),
+    "org.projectnessie.error.BaseNessieClientServerException": ("status", ("getStatus",)),
+    "org.projectnessie.client.rest.NessieServiceException": ("status", ("getError", "getStatus")),
+    "org.projectnessie.client.http.HttpClientResponseException": ("status", ("getStatus", "getCode")),
+}
+"""By class: which fact its objects know, and what to call for it."""
+_THROTTLED = "software.amazon.awssdk.core.exception.SdkServiceException"
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`line` is in the SQL that Spark was given, from 1; `fragment` is the part of it that is to blame."""
+    """`line` is in the SQL that Spark was given, from 1; `fragment` is the part of it that is to blame.
+
+    `retry_after`: how many seconds the other side asks to wait before it is asked again.
+    """
 
     kind: FailureKind
     message: str
     line: int | None = None
     fragment: str | None = None
     remedy: str | None = None
+    retry_after: float | None = None
 
 
 def read_failure(error: BaseException) -> Failure:
-    """The facts of an exception that came out of Spark (or of anything else, as kind Unknown)."""
-    text = _message_of(error)
-    state = _call(error, "getSqlState") or ""
-    classes = re.findall(r"\b((?:java|org)\.[\w.]+(?:Exception|Error))\b", text)
-    kind = _KINDS_BY_SQLSTATE.get(state[:2], FailureKind.UNKNOWN)
-    for name in classes:
-        kind = _KINDS_BY_JAVA_CLASS.get(name, kind)
+    """The facts of an exception that came out of Spark, or of anything else."""
+    verdict = judge(_facts(error))
+    if isinstance(error, TidegateError):
+        return Failure(verdict.kind, error.message, remedy=error.remedy, retry_after=error.retry_after)
     place = _PLACE.search(str(error))
-    remedy = None
-    if "No space left on device" in text or "Disk quota exceeded" in text:
-        kind, remedy = (
-            FailureKind.TRANSIENT,
-            "Free disk space where the warehouse and Spark's temporary files are, then run again.",
-        )
-    elif "Permission denied" in text:
-        kind, remedy = FailureKind.AUTH_FAILED, "Give this user write permission to the warehouse folder."
-    elif "OutOfMemoryError" in text:
-        remedy = "Raise [spark] memory in tidegate.toml."
-    return Failure(kind, _sentence(text), int(place.group(1)) if place else None, _fragment(error), remedy)
+    return Failure(
+        verdict.kind,
+        _sentence(_message_of(error)),
+        int(place.group(1)) if place else None,
+        _fragment(error),
+        verdict.remedy,
+        verdict.retry_after,
+    )
+
+
+def _facts(error: BaseException) -> list[Fact]:
+    """From the exception that was caught down to what began it all, on this side and in the JVM."""
+    return [fact for each in causes(error) for fact in (_in_the_jvm(each) or _told_by_spark(each) or [fact_of(each)])]
+
+
+def _in_the_jvm(error: BaseException) -> list[Fact]:
+    """Of the Java exception behind it, and of its causes; none in Spark Connect, which has no objects of the JVM."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    facts: list[Fact] = []
+    while java is not None and len(facts) < _DEEPEST:
+        try:
+            facts.append(_java_fact(java))
+            java = java.getCause()
+        except Exception:  # the JVM is gone, and its objects with it
+            break
+    return [*facts, *_in_message(facts[-1])] if facts else []
+
+
+def _java_fact(java: Any) -> Fact:
+    classes = tuple(_java_classes(java.getClass()))
+    message = _call(java, "getMessage") or ""
+    fact = Fact(classes, message, status=status_told(classes, message))
+    if classes[0].startswith("org.apache.spark."):
+        fact = replace(fact, condition=_call(java, "getCondition"), sqlstate=_call(java, "getSqlState"))
+    for name in classes:
+        if name in _CODES:
+            field, path = _CODES[name]
+            fact = replace(fact, **{field: _follow(java, path)})
+    if _THROTTLED in classes and _follow(java, ("isThrottlingException",)) is True:
+        fact = replace(fact, status=429)
+    return fact
+
+
+def _java_classes(java_class: Any) -> Iterator[str]:
+    while java_class is not None:
+        yield str(java_class.getName())
+        java_class = java_class.getSuperclass()
+
+
+def _follow(java: Any, path: tuple[str, ...]) -> Any:
+    try:
+        for name in path:
+            java = getattr(java, name)()
+    except Exception:
+        return None
+    return java
+
+
+def _in_message(fact: Fact) -> list[Fact]:
+    if _WRAPPERS.isdisjoint(fact.classes[:1]) and _TRACEBACK not in fact.message:
+        return []
+    return facts_in_text(fact.message)
+
+
+def _told_by_spark(error: BaseException) -> list[Fact]:
+    """Of an exception that PySpark made of text: all of Spark Connect's, and those of Python workers."""
+    fact = fact_of(error)
+    if _PYSPARK not in fact.classes:
+        return []
+    fact = replace(fact, condition=_call(error, "getCondition"), sqlstate=_call(error, "getSqlState"))
+    return [fact, *facts_in_text(f"{_call(error, 'getStackTrace') or ''}\n{fact.message}")]
 
 
 def _fragment(error: BaseException) -> str | None:
@@ -81,7 +147,7 @@ def _fragment(error: BaseException) -> str | None:
         return None
 
 
-def _call(error: BaseException, name: str) -> str | None:
+def _call(error: Any, name: str) -> str | None:
     method = getattr(error, name, None)
     try:
         value = method() if callable(method) else None
@@ -98,6 +164,8 @@ def _message_of(error: BaseException) -> str:
 
 def _sentence(text: str) -> str:
     """Without the query plan, the Java stack and the SQLSTATE that follow the first paragraph."""
+    if raised := _RAISED_IN_PYTHON.findall(text):
+        text = raised[-1]
     caused = re.findall(r"Caused by: ([^\n]+)", text)
     if "Job aborted" in text.split("\n", 1)[0]:
         text = caused[-1] if caused else _TASK.sub("", text)

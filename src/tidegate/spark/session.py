@@ -87,6 +87,8 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (log_dir / "spark-warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
+        # `${env:…}` in a model would be another query on another machine, and nobody would know.
+        "spark.sql.variable.substitute": "false",
         "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -1,0 +1,263 @@
+"""What kind of failure an exception is: its facts, and those of what caused it, looked up in the failure table."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tidegate.errors import FailureKind, TidegateError
+from tidegate.failure_table import By, Rule, deciding_rule, rule_for, rule_for_class, rule_for_words
+
+__all__ = [
+    "Fact",
+    "Verdict",
+    "causes",
+    "class_names",
+    "fact_of",
+    "facts_in_text",
+    "facts_of",
+    "judge",
+    "kind_of",
+    "kind_of_status",
+    "seconds_to_wait",
+    "status_told",
+]
+
+_MOST = 30
+"""Exceptions that are followed at most: a chain may be a ring."""
+
+_HTTP_TEXTS = {
+    "urllib.error.HTTPError": re.compile(r"^HTTP Error (\d{3})\b"),
+    "requests.exceptions.HTTPError": re.compile(r"^(\d{3}) \w+ Error"),
+    "org.apache.iceberg.exceptions.RESTException": re.compile(r"\(code: (\d{3}),"),
+}
+_RAISED = re.compile(
+    r"^(?:Caused by: |.*?\(TID \d+\) \([^)]*\): )?"  # a Java stack trace, and what the driver tells of a task
+    r"((?:[\w$]+\.)*(?:[A-Z][\w$]*(?:Exception|Error|Timeout|IncompleteRead|Interrupt)|gaierror|herror))(?:: (.*))?$",
+    re.MULTILINE,
+)
+_CONDITION = re.compile(r"^\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?)\]")
+_STATE = re.compile(r"\bSQLSTATE: ([0-9A-Z]{5})\b")
+_RESULT_CODE = re.compile(r"^\[(SQLITE_\w+)\]")
+_ERRNO = re.compile(r"^\[Errno (\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What one exception of a chain tells of itself. `classes`: its own, then those it is derived from.
+
+    `kind` and `remedy`: what Tidegate has already decided.
+    """
+
+    classes: tuple[str, ...] = ()
+    message: str = ""
+    condition: str | None = None
+    sqlstate: str | None = None
+    sqlite: str | None = None
+    sqlserver: int | None = None
+    status: int | None = None
+    errno: str | None = None
+    grpc: str | None = None
+    retry_after: float | None = None
+    kind: FailureKind | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`retry_after`: how many seconds the other side asks to wait."""
+
+    kind: FailureKind = FailureKind.UNKNOWN
+    remedy: str | None = None
+    retry_after: float | None = None
+
+
+def judge(facts: Sequence[Fact]) -> Verdict:
+    """`facts` from the exception that was caught down to what began it all."""
+    after = next((fact.retry_after for fact in reversed(facts) if fact.retry_after is not None), None)
+    for fact in facts:
+        if fact.kind not in (None, FailureKind.UNKNOWN):
+            return Verdict(fact.kind, fact.remedy, after)
+        if rule := deciding_rule(fact.classes):
+            return Verdict(rule.kind, rule.remedy, after)
+    found = [known for fact in reversed(facts) if (known := _known(fact))]
+    if not found:
+        return Verdict(retry_after=after)
+    kind = found[0].kind
+    remedy = next((known.remedy for known in found if known.kind is kind and known.remedy), None)
+    return Verdict(kind, remedy, after)
+
+
+def kind_of(error: BaseException) -> FailureKind:
+    """Of an exception of Python's side; spark.failures knows those of the JVM as well."""
+    return judge(facts_of(error)).kind
+
+
+def kind_of_status(status: int) -> FailureKind:
+    """Of an HTTP status."""
+    rule = rule_for(By.STATUS, status)
+    return rule.kind if rule else FailureKind.UNKNOWN
+
+
+def _known(fact: Fact) -> Verdict | None:
+    if fact.kind is not None:
+        return Verdict(fact.kind, fact.remedy)
+    rule = next(filter(None, _rules(fact)), None)
+    return Verdict(rule.kind, rule.remedy) if rule else None
+
+
+def _rules(fact: Fact) -> Iterator[Rule | None]:
+    """The surest sign first."""
+    codes = (
+        (By.SQLITE, fact.sqlite),
+        (By.SQLSERVER, fact.sqlserver),
+        (By.CONDITION, fact.condition),
+        (By.SQLSTATE, fact.sqlstate),
+        (By.STATUS, fact.status),
+        (By.ERRNO, fact.errno),
+        (By.GRPC, fact.grpc),
+    )
+    yield from (rule_for(by, code) for by, code in codes if code)
+    yield rule_for_words(fact.message, fact.classes, of_class=True)
+    if fact.sqlstate:
+        yield rule_for(By.SQLSTATE, fact.sqlstate[:2])
+    yield rule_for_class(fact.classes)
+    if fact.condition is None and fact.sqlstate is None:  # else the message is about the query, and may quote anything
+        yield rule_for_words(fact.message, fact.classes, of_class=False)
+
+
+def facts_of(error: BaseException) -> list[Fact]:
+    """Of an exception and those that caused it."""
+    return [fact_of(each) for each in causes(error)]
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The exception itself first."""
+    at: BaseException | None = error
+    seen: set[int] = set()
+    while at is not None and id(at) not in seen and len(seen) < _MOST:
+        seen.add(id(at))
+        yield at
+        at = _cause(at)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Wrappers of databases and of HTTP keep what they wrap in an attribute. What was merely being handled when the
+    error came up is no cause of it."""
+    kept = (getattr(error, "orig", None), getattr(error, "reason", None), error.__cause__)
+    return next((each for each in kept if isinstance(each, BaseException)), None)
+
+
+def fact_of(error: BaseException) -> Fact:
+    """Of this one alone."""
+    classes, message = class_names(type(error)), str(error)
+    if isinstance(error, TidegateError):
+        return Fact(classes, message, kind=error.kind, remedy=error.remedy, retry_after=error.retry_after)
+    headers = _headers(error)
+    return Fact(
+        classes,
+        message,
+        sqlstate=_text(getattr(error, "sqlstate", None)),
+        sqlite=_text(getattr(error, "sqlite_errorname", None)),
+        status=_status(error),
+        errno=_errno(error),
+        grpc=_grpc(error),
+        retry_after=seconds_to_wait(headers.get("Retry-After")) if headers else None,
+    )
+
+
+def class_names(kind: type) -> tuple[str, ...]:
+    return tuple(
+        base.__qualname__ if base.__module__ == "builtins" else f"{base.__module__}.{base.__qualname__}"
+        for base in kind.__mro__
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _status(error: BaseException) -> int | None:
+    """urllib says `code`, requests has a response, aiohttp and others say `status`."""
+    response = getattr(error, "response", None)
+    for value in (getattr(response, "status_code", None), getattr(error, "code", None), getattr(error, "status", None)):
+        if type(value) is int and 300 <= value < 600:
+            return value
+    return None
+
+
+def _headers(error: BaseException) -> Mapping[str, Any] | None:
+    response = getattr(error, "response", None)
+    headers = getattr(response, "headers", None) or getattr(error, "headers", None)
+    return headers if hasattr(headers, "get") else None
+
+
+def _errno(error: BaseException) -> str | None:
+    """Not of ssl and socket's own errors, whose numbers mean something else."""
+    if isinstance(error, OSError) and type(error).__module__ == "builtins" and error.errno:
+        return errno.errorcode.get(error.errno)
+    return None
+
+
+def _grpc(error: BaseException) -> str | None:
+    """Spark Connect's exceptions, and gRPC's own."""
+    for name in ("getGrpcStatusCode", "code"):
+        method = getattr(error, name, None)
+        if callable(method):
+            try:
+                return _text(getattr(method(), "name", None))
+            except Exception:
+                return None
+    return None
+
+
+def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float | None:
+    """What a header `Retry-After` says: seconds, or the moment from which on the server answers again."""
+    if not isinstance(retry_after, str):
+        return None
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    from email.utils import parsedate_to_datetime
+
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def facts_in_text(text: str) -> list[Fact]:
+    """What a stack trace of Java or Python names, from the first exception to the one that began it all.
+
+    What a task threw reaches the driver as text alone where its class cannot be sent, and so does what a Python worker
+    raised.
+    """
+    return [_told(match[1], match[2] or "") for match in _RAISED.finditer(text)]
+
+
+def status_told(classes: Sequence[str], message: str) -> int | None:
+    """The HTTP status in the message of a class that has no other way to tell it."""
+    found = (pattern.search(message) for name, pattern in _HTTP_TEXTS.items() if name in classes)
+    return next((int(match[1]) for match in found if match), None)
+
+
+def _told(name: str, message: str) -> Fact:
+    own = getattr(builtins, name, None)
+    classes = class_names(own) if isinstance(own, type) else (name,)
+    condition, state, code = _CONDITION.match(message), _STATE.search(message), _RESULT_CODE.match(message)
+    number = _ERRNO.match(message)
+    return Fact(
+        classes,
+        message,
+        condition=condition[1] if condition and not code else None,
+        sqlstate=state[1] if state else None,
+        sqlite=code[1] if code else None,
+        status=status_told(classes, message),
+        errno=errno.errorcode.get(int(number[1])) if number and isinstance(own, type) else None,
+    )

@@ -1,0 +1,134 @@
+"""When to give up: time, memory of the driver, and the share of models that failed. Decisions, no deeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from tidegate.config import format_duration
+from tidegate.errors import FailureKind, ModelTimeoutError, RunAbortedError
+from tidegate.runs.result import Materialization
+
+__all__ = ["Deadline", "error_rate_exceeded", "memory_exceeded", "memory_in_use", "time_exceeded", "why_stop"]
+
+_PROC = Path("/proc")
+_GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment of a monotonic clock, in seconds; `at` None: never. `limit` is what the user set."""
+
+    at: float | None = None
+    limit: timedelta | None = None
+
+    @staticmethod
+    def after(limit: timedelta | None, now: float) -> Deadline:
+        return Deadline() if limit is None else Deadline(now + limit.total_seconds(), limit)
+
+    def left(self, now: float) -> float | None:
+        """Seconds, none below 0; None: as long as it takes."""
+        return None if self.at is None else max(0.0, self.at - now)
+
+    def passed(self, now: float) -> bool:
+        return self.at is not None and now >= self.at
+
+    def or_sooner(self, other: Deadline) -> Deadline:
+        if self.at is None or other.at is None:
+            return other if self.at is None else self
+        return min(self, other, key=lambda deadline: deadline.at or 0.0)
+
+    def model_error(self) -> ModelTimeoutError:
+        return ModelTimeoutError(
+            f"it took longer than {_told(self.limit)}",
+            remedy="Raise `timeout` of the model, or model_timeout in [run] of tidegate.toml.",
+        )
+
+
+def time_exceeded(deadline: Deadline, now: float) -> RunAbortedError | None:
+    if not deadline.passed(now):
+        return None
+    return RunAbortedError(
+        f"the run took longer than {_told(deadline.limit)}",
+        kind=FailureKind.TIMEOUT,
+        remedy="Raise timeout in [run] of tidegate.toml, or run fewer models at once.",
+    )
+
+
+def _told(limit: timedelta | None) -> str:
+    return format_duration(limit or timedelta())
+
+
+def memory_exceeded(used: int | None, limit: int | None) -> RunAbortedError | None:
+    """Bytes. `used` None: it cannot be told, so nothing is said of it."""
+    if used is None or limit is None or used <= limit:
+        return None
+    return RunAbortedError(
+        f"the driver uses {used / _GIB:.1f} GiB of memory, and {limit / _GIB:.1f} GiB are allowed",
+        kind=FailureKind.QUOTA_EXCEEDED,
+        remedy="Raise memory_limit in [run] of tidegate.toml, or lower concurrency there or memory in [spark].",
+    )
+
+
+def memory_in_use(process: int | None = None, proc: Path = _PROC) -> int | None:
+    """Bytes of memory that this process and all below it hold now, Spark's JVM and its Python workers among them.
+
+    None where the system does not say (it has no /proc).
+    """
+    own = os.getpid() if process is None else process
+    sizes = [_resident(proc / str(each)) for each in _family(own, proc)]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if known else None
+
+
+def _family(process: int, proc: Path) -> Iterator[int]:
+    waiting, seen = [process], set[int]()
+    while waiting:
+        at = waiting.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        yield at
+        for task in (proc / str(at) / "task").glob("*/children"):
+            waiting += map(int, _text(task).split())
+
+
+def _resident(folder: Path) -> int | None:
+    for line in _text(folder / "status").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _text(file: Path) -> str:
+    """Empty when the process has ended meanwhile."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+def error_rate_exceeded(failed: int, ended: int, share: float | None, least: int) -> RunAbortedError | None:
+    """`share` of the models that ended failed, or more; not judged before `least` of them ended."""
+    if share is None or not failed or ended < least or failed < share * ended:
+        return None
+    return RunAbortedError(
+        f"{failed} of {ended} models failed, and error_rate_abort is {share:g}",
+        kind=FailureKind.UNKNOWN,
+        remedy="Look at the first failures: they may have one cause.",
+    )
+
+
+def why_stop(results: Iterable[Materialization], share: float | None = None, least: int = 1) -> RunAbortedError | None:
+    """Whether what has ended so far tells that the other models need not be tried."""
+    ended = [result for result in results if result.status in ("completed", "skipped", "failed")]
+    failed = [result for result in ended if result.status == "failed"]
+    for result in failed:
+        if result.failure_kind and FailureKind(result.failure_kind).stops_run:
+            return RunAbortedError(
+                f"{result.model}: {result.error}", kind=FailureKind(result.failure_kind), remedy=result.remedy
+            )
+    return error_rate_exceeded(len(failed), len(ended), share, least)
