@@ -1,0 +1,44 @@
+"""What came of telling somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidegate.config import Secret
+from tidegate.errors import FailureKind
+
+__all__ = ["Answer", "as_shown", "one_line"]
+
+_LONGEST = 300
+_SHORTEST_SECRET = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`kind` None: it went well. `told` is one line about it, without secrets."""
+
+    told: str
+    kind: FailureKind | None = None
+    tries: int = 1
+    duration_ms: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return self.kind is None
+
+
+def as_shown(text: str, secrets: Iterable[Secret]) -> str:
+    """Without secrets, and only then cut: half a secret would not be known as one. The longest go first, because one
+    may be a part of another."""
+    for secret in sorted({secret.reveal() for secret in secrets}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, "***")
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def one_line(text: str, last: bool = False) -> str:
+    """The first line that says something, or the last one."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    line = lines[-1 if last else 0] if lines else ""
+    return "".join(letter for letter in line if letter.isprintable())
