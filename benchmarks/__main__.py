@@ -12,6 +12,7 @@ from benchmarks.checks import CHECK_ROWS, check_targets, measure_checks
 from benchmarks.compiling import SIZES, measure_compiling, targets
 from benchmarks.deltas import CELLS, Cell, delta_targets, measure_deltas
 from benchmarks.idle import idle_targets, measure_idle
+from benchmarks.profiles import PROFILE_ROWS, measure_profiles, profile_targets
 from benchmarks.report import (
     TARGET,
     check_section,
@@ -20,6 +21,7 @@ from benchmarks.report import (
     idle_section,
     memory_section,
     page,
+    profile_section,
     time_section,
 )
 from benchmarks.running import measure_memory, measure_time
@@ -27,7 +29,7 @@ from benchmarks.running import measure_memory, measure_time
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("checks", "compile", "deltas", "idle", "run")
+PARTS = ("checks", "compile", "deltas", "idle", "profile", "run")
 
 
 def main() -> int:
@@ -43,6 +45,7 @@ def main() -> int:
     )
     parser.add_argument("--cells", nargs="+", help="deltas: sizes as ROWSxCOLUMNS, such as 1000000x5 (default: four)")
     parser.add_argument("--check-rows", type=int, default=CHECK_ROWS, help="checks: rows (default 5,000,000)")
+    parser.add_argument("--profile-rows", type=int, default=PROFILE_ROWS, help="profile: rows (default 2,000,000)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
     parts = PARTS if options.only is None else (options.only,)
@@ -61,6 +64,10 @@ def main() -> int:
             times = measure_checks(work, options.check_rows, options.rounds)
             sections.append(check_section(times, options.check_rows))
             missed += [target.about for target in check_targets(times) if not target.met]
+        if "profile" in parts:
+            profiled = measure_profiles(work, options.profile_rows, options.rounds)
+            sections.append(profile_section(profiled, options.profile_rows))
+            missed += [target.about for target in profile_targets(profiled) if not target.met]
         if "deltas" in parts:
             cells = [Cell(*map(int, text.split("x"))) for text in options.cells] if options.cells else CELLS
             deltas = measure_deltas(work, cells, options.rounds)

@@ -16,6 +16,7 @@ from benchmarks.dbt import dbt_version
 from benchmarks.deltas import Measured as MeasuredDeltas
 from benchmarks.deltas import delta_targets
 from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
+from benchmarks.profiles import ProfileTimes, profile_targets
 from benchmarks.statements import STATEMENTS
 from benchmarks.usage import Usage
 
@@ -27,6 +28,7 @@ __all__ = [
     "idle_section",
     "memory_section",
     "page",
+    "profile_section",
     "time_section",
 ]
 
@@ -38,7 +40,7 @@ _HEAD = """\
 Written by `make bench`; run it to have the numbers of your machine.
 """
 
-_ORDER = ("Compiling", "Nothing to do", "Changes", "Time", "Memory")
+_ORDER = ("Compiling", "Nothing to do", "Changes", "Checks", "Profiles", "Time", "Memory")
 
 _COMPILING = """\
 ## Compiling
@@ -92,6 +94,24 @@ a run does with the checks, *alone* a query for each. *Exact* are `unique` and `
 
 | round | sums (s) | together (s) | alone (s) | exact, together (s) | exact, alone (s) |
 |---:|---:|---:|---:|---:|---:|
+{rounds}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_PROFILES = """\
+## Profiles
+
+{measured_with}
+
+A table of {rows:,} rows and 20 columns (whole numbers, amounts, text, a date and a time) is replaced by the rows of
+another one: *plain* by a statement alone, *with profile* by the same statement and the question to Iceberg what it
+knows of the files: NULLs, least and greatest of each column. Taking turns, in one JVM, which has done both before.
+
+| round | plain (s) | with profile (s) |
+|---:|---:|---:|
 {rounds}
 
 | | measured | target | |
@@ -197,6 +217,16 @@ def check_section(times: CheckTimes, rows: int) -> str:
         rows=rows,
         rounds="\n".join(f"| {row} |" for row in rounds),
         targets=_target_rows(check_targets(times)),
+    )
+
+
+def profile_section(times: ProfileTimes, rows: int) -> str:
+    pairs = enumerate(zip(times["plain"], times["profiled"], strict=True), 1)
+    return _PROFILES.format(
+        measured_with=_measured_with(_spark()),
+        rows=rows,
+        rounds="\n".join(f"| {number} | {plain:.2f} | {profiled:.2f} |" for number, (plain, profiled) in pairs),
+        targets=_target_rows(profile_targets(times)),
     )
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tidegate.checks.forms import digest_of, form_of, other_tables
-from tidegate.checks.kinds import mistakes
+from tidegate.checks.kinds import CheckKind, bind, mistakes
 from tidegate.checks.parsing import parse_call
 from tidegate.checks.registry import BUILT_IN
 from tidegate.checks.sql import number
-from tidegate.checks.values import Check, Query, RowRule, Stage
+from tidegate.checks.values import Call, Check, Measure, Query, RowRule, Stage
 from tidegate.datatypes import BIGINT, DATE, DOUBLE, NOTHING_KNOWN, STRING, TIMESTAMP, Column, Relation, array, decimal
 from tidegate.names import literal
 from tidegate.problems import Place, Severity
@@ -165,3 +165,26 @@ def test_the_digest_changes_with_what_decides_and_with_nothing_else() -> None:
     ]
     assert len({known, *map(digest_of, changes)}) == len(changes) + 1
     assert digest_of([]) == ""
+
+
+VALUES = "min max median mean mean_between sum stddev percentile freshness approaching_limit"
+
+
+@pytest.mark.parametrize("kind", BUILT_IN.values(), ids=lambda kind: kind.name)
+def test_a_measure_tells_whose_values_its_value_is_made_of(kind: CheckKind) -> None:
+    """So that it can be kept back where nobody is to see them; how many there are may be seen."""
+    call = parse_call(kind.example)[0]
+    form = kind.build(bind(kind, call, NOTHING_KNOWN, "shop", "id\n1\n"))
+    column = call.arguments[0] if kind.name in VALUES.split() else ""
+    assert not isinstance(form, Measure) or form.of == column
+    assert isinstance(form, Measure) or not column
+
+
+def test_a_measure_by_key_tells_it_too() -> None:
+    def of(function: str) -> str:
+        call = Call("aggregate", (function, "amount", ">", "0"), keyed=True)
+        form = form_of(Check("x", Stage.BEFORE_PUBLISH, Place("x.toml"), call), COLUMNS)
+        assert isinstance(form, Measure)
+        return form.of
+
+    assert [of(function) for function in ("min", "sum", "count", "count_distinct")] == ["amount", "amount", "", ""]

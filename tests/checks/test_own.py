@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.checks.kinds import bind, mistakes
-from tidegate.checks.own import OwnCheckError, read_own_check
+from tidegate.checks.kinds import OwnCheckError, bind, mistakes
+from tidegate.checks.own import read_own_check
 from tidegate.checks.parsing import parse_call
 from tidegate.checks.values import Form, Query, RowRule, Stage
 from tidegate.datatypes import BIGINT, STRING, Column, Relation
@@ -75,6 +75,7 @@ def test_other_braces_are_left_alone() -> None:
         ("-- @params: colunm a\n{a} > 0", 1, "did you mean column"),
         ("-- @params: column a, number a\n{a} > 0", 1, "'a' cannot be the name"),
         ("-- @params: column table\n{table} > 0", 1, "'table' cannot be the name"),
+        ("-- @params: column name\n{name} > 0", 1, "'name' is a key of every check"),
         ("{a} > 0", 1, "{a} is no parameter"),
         ("{table} > 0", 1, "{table} is no parameter"),
         ("-- @params: column a\ntrue", 2, "parameter a is not used"),

@@ -152,6 +152,9 @@ def test_hidden_columns_are_not_shown_by_any_form(spark: SparkSession) -> None:
         unique("`name`"),
         unique("upper(name)"),
         Query("SELECT * FROM {table} WHERE id >= 3", "none"),
+        Measure((("value", "max(name)"),), "value", "value = 'b'", "x", of="Name"),
+        Measure((("value", "max(name)"),), "value", "value = 'c'", "x", of="name"),
+        Measure((("value", "count(name)"),), "value", "value = 3", "x"),
     )
     found = answers(spark, *forms, hidden=frozenset({"NAME"}))
     assert {sample["name"] for sample in found[0].samples} == {"***", None}
@@ -159,6 +162,9 @@ def test_hidden_columns_are_not_shown_by_any_form(spark: SparkSession) -> None:
     assert found[2].samples == ({"upper(name)": "***", "n": 2},)
     assert [sample["name"] for sample in found[3].samples] == ["***", None]
     assert "'b'" not in str(found)
+    assert told(*found[4:]) == [("passed", "***"), ("failed", "***"), ("passed", 3)]
+    nothing = Measure((("value", "max(name)"),), "value", "value = 'b'", "x", of="name")
+    assert told(*answers(spark, nothing, relation=NONE, hidden=frozenset({"name"}))) == [("failed", None)]
 
 
 def test_samples_hold_values_of_every_type(spark: SparkSession) -> None:

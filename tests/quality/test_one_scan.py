@@ -1,4 +1,5 @@
-"""Twenty checks of a table read it once, as Spark's own event log tells; samples are looked for where some fail."""
+"""Twenty checks of a table, and functions of a project with them, read it once, as Spark's own event log tells; samples
+are looked for where some fail."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.spark
 PROGRAM = """
 import sys
 from pathlib import Path
-from tidegate.checks.values import Check, Measure, RowRule, Stage
+from tidegate.checks.values import Check, ColumnName, FunctionRule, Measure, RowRule, Stage
 from tidegate.config import SparkSection
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.problems import Place
@@ -36,11 +37,14 @@ session.sql("CREATE NAMESPACE IF NOT EXISTS shop")
 session.sql("CREATE NAMESPACE IF NOT EXISTS shop.silver")
 columns = ", ".join(f"id + {{n}} AS c{{n}}" for n in range(10))
 session.sql(f"CREATE TABLE shop.silver.t USING iceberg AS SELECT {{columns}} FROM range(0, 1000, 1, 4)")
+SOURCE = "def most(column, least=0):\\n    return column >= least"
 means = [Measure((("value", f"avg(c{{n}})"),), "value", "value > 0", "x") for n in range(10)]
 
 def ask(least):
     rules = [RowRule(f"c{{n}} < {{least}}", "x", (f"c{{n}}",)) for n in range(10)]
-    asked = [Asked(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in (*rules, *means)]
+    given = [(("column", ColumnName(f"c{{n}}")), ("least", least)) for n in range(3)]
+    own = [FunctionRule("most", "checks/most.py", 1, SOURCE, one, "x", (one[0][1].name,)) for one in given]
+    asked = [Asked(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in (*rules, *means, *own)]
     return measure(session, "shop.silver.t", asked)
 
 root.sparkContext.setJobDescription("all pass")
@@ -48,7 +52,8 @@ assert all(one.status == "passed" for one in ask(0))
 root.sparkContext.setJobDescription("some fail")
 found = ask(5)
 assert [one.value for one in found[:10]] == [5, 4, 3, 2, 1, 0, 0, 0, 0, 0], found
-assert all(one.samples for one in found[:5])
+assert [one.value for one in found[20:]] == [5, 4, 3], found
+assert all(one.samples for one in (*found[:5], *found[20:]))
 root.stop()
 """
 

@@ -13,6 +13,7 @@ import pytest
 
 from tidegate.errors import DuplicateKeysError, MassDeleteError, NullKeysError
 from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
+from tidegate.lake.manifests import share_within
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
@@ -323,3 +324,15 @@ def test_a_result_that_breaks_half_way_leaves_the_table(branch: Branch, compare:
             [(1,)], "SELECT 1 AS id, CAST(1 / (id - 5) AS int) AS kind, 'x' AS name FROM range(9)", compare=compare
         )
     assert target.metadata == before
+
+
+def test_a_table_is_searched_between_the_touched_keys_where_that_leaves_out_files(branch: Branch) -> None:
+    target = Target(branch, [])
+    for values in ("(1, 1, 'a'), (2, 1, 'b')", "(-5, 1, 'c'), (70000, 1, 'd'), (300, NULL, 'e')", "(NULL, 1, 'f')"):
+        branch.session.sql(f"INSERT INTO {target.name.quoted} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+    current = target.metadata.current
+    assert current is not None
+    field = next(field.id for field in target.metadata.fields if field.name == "id")
+    shares = [share_within(current, field, *bounds) for bounds in ((1, 2), (3, 4), (-9, -6), (-9, -5), (70000, 70001))]
+    # A file without a value is never left out: nobody says what it has.
+    assert [round(share * 6) for share in shares] == [6, 4, 1, 4, 4]

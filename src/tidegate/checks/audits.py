@@ -27,10 +27,6 @@ _FAILS = "fails"
 _NOT_ASKED = "does not matter"
 
 
-def _name(given: Arguments) -> str:
-    return given.column().name
-
-
 def _row_count(given: Arguments) -> Form:
     condition = f"value {given.operator()} {given.whole('value')}"
     expected = f"rows {given.operator()} {given.whole('value')}"
@@ -39,9 +35,9 @@ def _row_count(given: Arguments) -> Form:
 
 def fresh(given: Arguments, parameter: str) -> Measure:
     oldest = f"current_timestamp() - {interval(given.duration(parameter))}"
-    expected = f"newest {_name(given)} at most {given.text(parameter)} old"
+    expected = f"newest {given.name()} at most {given.text(parameter)} old"
     newest = f"CAST(max({given.quoted()}) AS TIMESTAMP)"
-    return Measure((("value", newest),), "value", f"value >= {oldest}", expected)
+    return Measure((("value", newest),), "value", f"value >= {oldest}", expected, of=given.name())
 
 
 def _freshness(given: Arguments) -> Form:
@@ -49,9 +45,9 @@ def _freshness(given: Arguments) -> Form:
 
 
 def _judge(what: str, function: str, given: Arguments, value: str, *, exact: bool = False) -> Measure:
-    expected = f"{what} of {_name(given)} {given.operator()} {given.text('value')}"
+    expected = f"{what} of {given.name()} {given.operator()} {given.text('value')}"
     condition = f"{given.operator()} {value}"
-    return aggregate(f"{function}({given.quoted()})", condition, expected, given.type(), exact=exact)
+    return aggregate(f"{function}({given.quoted()})", condition, expected, given.column(), exact=exact)
 
 
 def _mean(given: Arguments) -> Form:
@@ -76,9 +72,9 @@ def _sum(given: Arguments) -> Form:
 
 def _mean_between(given: Arguments) -> Form:
     ordered(given, "low", "high")
-    expected = f"mean of {_name(given)} between {given.text('low')} and {given.text('high')}"
+    expected = f"mean of {given.name()} between {given.text('low')} and {given.text('high')}"
     condition = f"BETWEEN {given.number('low')} AND {given.number('high')}"
-    return aggregate(f"avg({given.quoted()})", condition, expected, given.type())
+    return aggregate(f"avg({given.quoted()})", condition, expected, given.column())
 
 
 def _stddev(given: Arguments) -> Form:
@@ -95,25 +91,25 @@ def _zscore(given: Arguments) -> Form:
         f"CASE WHEN first = last THEN 0.0D ELSE round(try_divide({furthest}, spread), 6) END",
         # Values that are all the same may differ from their mean in the last digit.
         f"NOT isnan(last) AND (first = last OR {furthest} <= {most} * spread)",
-        f"no {_name(given)} more than {given.text('threshold')} standard deviations from the mean",
+        f"no {given.name()} more than {given.text('threshold')} standard deviations from the mean",
     )
 
 
 def _percentile(given: Arguments) -> Form:
     share = plain(given.share("share"))
-    expected = f"percentile {share} of {_name(given)} {given.operator()} {given.text('value')}"
+    expected = f"percentile {share} of {given.name()} {given.operator()} {given.text('value')}"
     condition = f"{given.operator()} {given.number('value')}"
-    return aggregate(f"percentile({given.quoted()}, {share})", condition, expected, given.type(), exact=True)
+    return aggregate(f"percentile({given.quoted()}, {share})", condition, expected, given.column(), exact=True)
 
 
 def _entropy(given: Arguments) -> Form:
-    expected = f"entropy of {_name(given)} {given.operator()} {given.text('value')} bits"
+    expected = f"entropy of {given.name()} {given.operator()} {given.text('value')} bits"
     return entropy_of(given.quoted(), f"{given.operator()} {given.number('value')}", expected)
 
 
 def _approx_distinct(given: Arguments) -> Form:
     condition = f"value {given.operator()} {given.whole('value')}"
-    expected = f"about {given.operator()} {given.whole('value')} different values of {_name(given)}"
+    expected = f"about {given.operator()} {given.whole('value')} different values of {given.name()}"
     return Measure((("value", f"approx_count_distinct({given.quoted()})"),), "value", condition, expected)
 
 
@@ -136,7 +132,7 @@ def _reconcile_sum(given: Arguments) -> Form:
         f"SELECT * FROM (SELECT (SELECT sum({given.quoted()}) FROM {{table}}) AS `total`, "
         f"(SELECT sum({theirs}) FROM {other.quoted}) AS `other_total`) WHERE coalesce(NOT ({same}), true)"
     )
-    expected = f"sum of {_name(given)} is that of {given.text('other')} in {given.text('table')}"
+    expected = f"sum of {given.name()} is that of {given.text('other')} in {given.text('table')}"
     return Query(sql, expected, (str(other),))
 
 

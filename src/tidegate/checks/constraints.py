@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tidegate.checks.kinds import CheckKind, column, operand
 from tidegate.checks.parameters import (
     COMPARABLE,
@@ -17,6 +19,11 @@ from tidegate.checks.parameters import (
 from tidegate.checks.rules import (
     at_most_percent,
     distinct_values,
+    every_row,
+    found_in,
+    matching,
+    nulls_at_most,
+    one_of,
     ordered,
     plain,
     quoted_columns,
@@ -24,9 +31,9 @@ from tidegate.checks.rules import (
     step_rule,
     unique_rows,
 )
-from tidegate.checks.sql import full_match, is_floating
-from tidegate.checks.values import Form, Grouped, Measure, Query, RowRule, Settled, Stage
-from tidegate.names import literal, quote
+from tidegate.checks.sql import is_floating
+from tidegate.checks.values import Form, Grouped, Measure, Query, Settled, Stage
+from tidegate.names import literal
 
 __all__ = ["CONSTRAINTS"]
 
@@ -43,33 +50,27 @@ _EMAIL = rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_LABEL}(?:\.{_LABEL})+"
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 
-def _name(given: Arguments) -> str:
-    return given.column().name
-
-
 def _not_null(given: Arguments) -> Form:
-    return row_rule(given, f"{given.quoted()} IS NULL", f"no NULL in {_name(given)}")
+    return row_rule(given, f"{given.quoted()} IS NULL", f"no NULL in {given.name()}")
 
 
 def _not_empty(given: Arguments) -> Form:
     of = given.quoted()
     holds = f"size({of}) > 0" if given.type().kind in ("array", "map") else f"{of} RLIKE {literal(_NOT_BLANK)}"
-    return row_rule(given, f"{of} IS NULL OR NOT ({holds})", f"no NULL and nothing blank in {_name(given)}")
+    return row_rule(given, f"{of} IS NULL OR NOT ({holds})", f"no NULL and nothing blank in {given.name()}")
 
 
 def _at_least_one(given: Arguments) -> Form:
-    expected = f"some value in {_name(given)}"
+    expected = f"some value in {given.name()}"
     return Measure((("known", f"count({given.quoted()})"),), "known", "known > 0", expected)
 
 
 def _null_percent(given: Arguments) -> Form:
-    nulls = ("nulls", f"count(*) - count({given.quoted()})")
-    most = given.percent("max")
-    return at_most_percent(nulls, ("total", "count(*)"), most, f"NULL in at most {plain(most)} % of {_name(given)}")
+    return nulls_at_most(given, given.percent("max"))
 
 
 def _unique(given: Arguments) -> Form:
-    return unique_rows((given.quoted(),), f"no value of {_name(given)} twice")
+    return unique_rows((given.quoted(),), f"no value of {given.name()} twice")
 
 
 def _composite_unique(given: Arguments) -> Form:
@@ -85,7 +86,7 @@ def _primary_key(given: Arguments) -> Form:
         aggregates=(("broken", "count_if(n > 1)"),),
         value="broken",
         passes="broken = 0",
-        expected=f"no value of {_name(given)} twice, and no NULL",
+        expected=f"no value of {given.name()} twice, and no NULL",
         broken="n > 1",
         # A single row without a key is one too many.
         counted=f"count(*) + count_if({of} IS NULL)",
@@ -94,24 +95,19 @@ def _primary_key(given: Arguments) -> Form:
 
 def _compare(given: Arguments) -> Form:
     condition = f"{given.quoted()} {given.operator()} {given.value('value')}"
-    return row_rule(given, f"NOT ({condition})", f"{_name(given)} {given.operator()} {given.text('value')}")
+    return row_rule(given, f"NOT ({condition})", f"{given.name()} {given.operator()} {given.text('value')}")
 
 
 def _between(given: Arguments) -> Form:
     ordered(given, "low", "high")
     condition = f"{given.quoted()} BETWEEN {given.value('low')} AND {given.value('high')}"
-    expected = f"{_name(given)} between {given.text('low')} and {given.text('high')}"
+    expected = f"{given.name()} between {given.text('low')} and {given.text('high')}"
     return row_rule(given, f"NOT ({condition})", expected)
-
-
-def _in_list(given: Arguments) -> Form:
-    condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
-    return row_rule(given, f"NOT ({condition})", f"{_name(given)} one of {given.text('values')}")
 
 
 def _not_in(given: Arguments) -> Form:
     condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
-    return row_rule(given, condition, f"{_name(given)} none of {given.text('values')}")
+    return row_rule(given, condition, f"{given.name()} none of {given.text('values')}")
 
 
 def _not_constant(given: Arguments) -> Form:
@@ -122,44 +118,40 @@ def _not_constant(given: Arguments) -> Form:
         (("least_value", f"min({of})"), ("most_value", f"max({of})")),
         value,
         "least_value IS NULL OR least_value <> most_value",
-        f"more than one value in {_name(given)}",
+        f"more than one value in {given.name()}",
     )
 
 
 def _like(given: Arguments) -> Form:
     condition = f"{given.quoted()} LIKE {given.literal('pattern')}"
-    return row_rule(given, f"NOT ({condition})", f"{_name(given)} like {given.text('pattern')}")
+    return row_rule(given, f"NOT ({condition})", f"{given.name()} like {given.text('pattern')}")
 
 
 def _not_like(given: Arguments) -> Form:
     condition = f"{given.quoted()} LIKE {given.literal('pattern')}"
-    return row_rule(given, condition, f"{_name(given)} not like {given.text('pattern')}")
-
-
-def _matching(given: Arguments, pattern: str, expected: str) -> RowRule:
-    return row_rule(given, f"NOT ({given.quoted()} RLIKE {full_match(pattern)})", expected)
+    return row_rule(given, condition, f"{given.name()} not like {given.text('pattern')}")
 
 
 def _matches(given: Arguments) -> Form:
     pattern = given.condition("pattern")
-    return _matching(given, pattern, f"{_name(given)} matches {pattern}")
+    return matching(given, pattern, f"{given.name()} matches {pattern}")
 
 
 def _email(given: Arguments) -> Form:
-    return _matching(given, _EMAIL, f"{_name(given)} is an e-mail address")
+    return matching(given, _EMAIL, f"{given.name()} is an e-mail address")
 
 
 def _uuid(given: Arguments) -> Form:
-    return _matching(given, _UUID, f"{_name(given)} is a UUID")
+    return matching(given, _UUID, f"{given.name()} is a UUID")
 
 
 def _valid_type(given: Arguments) -> Form:
     of, kind = given.quoted(), given.data_type("type")
-    expected = f"{_name(given)} can be read as {kind}"
+    expected = f"{given.name()} can be read as {kind}"
     if kind.args and kind.kind != "decimal":
         raise ValueError(f"text cannot be read as {kind}")
     if given.type().is_numeric and not (kind.is_numeric or kind.is_text):
-        raise ValueError(f"column '{_name(given)}' is {given.type()}, and only text can be read as {kind}")
+        raise ValueError(f"column '{given.name()}' is {given.type()}, and only text can be read as {kind}")
     if given.type() == kind:
         return Settled(True, str(kind), expected)
     return row_rule(given, f"{of} IS NOT NULL AND try_cast({of} AS {kind}) IS NULL", expected)
@@ -170,23 +162,17 @@ def _length_between(given: Arguments) -> Form:
     if low > high:
         raise ValueError(f"{low} is more than {high}, so nothing is between them")
     condition = f"char_length({given.quoted()}) BETWEEN {low} AND {high}"
-    return row_rule(given, f"NOT ({condition})", f"{_name(given)} has {low} to {high} characters")
+    return row_rule(given, f"NOT ({condition})", f"{given.name()} has {low} to {high} characters")
 
 
 def _length_eq(given: Arguments) -> Form:
     length = given.whole("length")
     condition = f"char_length({given.quoted()}) <> {length}"
-    return row_rule(given, condition, f"{_name(given)} has {length} characters")
+    return row_rule(given, condition, f"{given.name()} has {length} characters")
 
 
 def _references(given: Arguments) -> Form:
-    of, other = given.quoted(), given.relation("table")
-    key = quote(given.text("key"))
-    sql = (
-        f"SELECT checked.* FROM {{table}} AS checked LEFT ANTI JOIN {other.quoted} AS other "
-        f"ON checked.{of} = other.{key} WHERE checked.{of} IS NOT NULL"
-    )
-    return Query(sql, f"every {_name(given)} is found in {given.text('table')}.{given.text('key')}", (str(other),))
+    return found_in(given, "table", "key")
 
 
 def _sequential(given: Arguments) -> Form:
@@ -198,15 +184,14 @@ def _sequential_step(given: Arguments) -> Form:
 
 
 def _distinct_count(given: Arguments) -> Form:
-    return distinct_values(given, f"different values of {_name(given)} {given.operator()} {given.whole('value')}")
+    return distinct_values(given, f"different values of {given.name()} {given.operator()} {given.whole('value')}")
 
 
 def _duplicate_percent(given: Arguments) -> Form:
     of, most = given.quoted(), given.percent("max")
     repeated = ("repeated", f"count({of}) - count(DISTINCT {of})")
-    expected = f"repeated values in at most {plain(most)} % of {_name(given)}"
-    found = at_most_percent(repeated, ("known", f"count({of})"), most, expected)
-    return Measure(found.aggregates, found.value, found.passes, expected, exact=True)
+    expected = f"repeated values in at most {plain(most)} % of {given.name()}"
+    return replace(at_most_percent(repeated, ("known", f"count({of})"), most, expected), exact=True)
 
 
 def _no_overlap(given: Arguments) -> Form:
@@ -219,31 +204,30 @@ def _no_overlap(given: Arguments) -> Form:
         f"SELECT * EXCEPT (`_ended`) FROM (SELECT *, {ended} "
         f"FROM {{table}} WHERE {start} < {end}) WHERE `_ended` > {start}"
     )
-    return Query(sql, f"no row begins ({given.column('start').name}) before another ends ({given.column('end').name})")
+    return Query(sql, f"no row begins ({given.name('start')}) before another ends ({given.name('end')})")
 
 
 def _no_nan(given: Arguments) -> Form:
     if given.type().known and not is_floating(given.type()):
-        return Settled(True, str(given.type()), f"no NaN in {_name(given)}")
-    return row_rule(given, f"isnan({given.quoted()})", f"no NaN in {_name(given)}")
+        return Settled(True, str(given.type()), f"no NaN in {given.name()}")
+    return row_rule(given, f"isnan({given.quoted()})", f"no NaN in {given.name()}")
 
 
 def _finite(given: Arguments) -> Form:
     if given.type().known and not is_floating(given.type()):
-        return Settled(True, str(given.type()), f"{_name(given)} is finite")
+        return Settled(True, str(given.type()), f"{given.name()} is finite")
     of = given.quoted()
     infinite = f"abs({of}) = CAST('Infinity' AS DOUBLE)"
-    return row_rule(given, f"isnan({of}) OR {infinite}", f"{_name(given)} is finite")
+    return row_rule(given, f"isnan({of}) OR {infinite}", f"{given.name()} is finite")
 
 
 def _required_if(given: Arguments) -> Form:
     condition = given.condition("condition")
-    return row_rule(given, f"{given.quoted()} IS NULL AND ({condition})", f"{_name(given)} where {condition}")
+    return row_rule(given, f"{given.quoted()} IS NULL AND ({condition})", f"{given.name()} where {condition}")
 
 
 def _check(given: Arguments) -> Form:
-    condition = given.condition("condition")
-    return RowRule(f"NOT ({condition})", condition)
+    return every_row(given.condition("condition"))
 
 
 _PATTERN = Parameter("pattern", ParameterKind.TEXT)
@@ -351,7 +335,7 @@ CONSTRAINTS = (
         _PASSES,
         _EMPTY_PASSES,
         "in_list(status, 'open, paid')",
-        _in_list,
+        one_of,
     ),
     CheckKind(
         "not_in",

@@ -33,7 +33,7 @@ def kind_of(check: Check) -> CheckKind | None:
         return None
     known = (KEYED if call.keyed else BUILT_IN).get(call.name)
     if known is None and check.source:
-        return read_own_check(call.name, check.source)
+        return read_own_check(call.name, check.source, check.file)
     return known
 
 

@@ -13,10 +13,9 @@ from tidegate.checks.parameters import (
     Parameter,
     ParameterKind,
 )
-from tidegate.checks.rules import at_most_percent, ordered, plain, row_rule, unique_rows
-from tidegate.checks.sql import full_match, is_floating
-from tidegate.checks.values import Form, Measure, Query, RowRule
-from tidegate.names import quote
+from tidegate.checks.rules import every_row, found_in, matching, nulls_at_most, one_of, ordered, row_rule, unique_rows
+from tidegate.checks.sql import is_floating
+from tidegate.checks.values import Form, Measure
 
 __all__ = ["KEYED_ONLY"]
 
@@ -34,33 +33,17 @@ _FUNCTIONS = {
 }
 
 
-def _name(given: Arguments) -> str:
-    return given.column().name
-
-
 def _unique_expr(given: Arguments) -> Form:
     expression = given.condition("expression")
     return unique_rows((f"({expression})",), f"no value of {expression} twice")
 
 
-def _accepted_values(given: Arguments) -> Form:
-    condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
-    return row_rule(given, f"NOT ({condition})", f"{_name(given)} one of {given.text('values')}")
-
-
 def _relationships(given: Arguments) -> Form:
-    of, other, key = given.quoted(), given.relation("to_table"), quote(given.text("to_column"))
-    sql = (
-        f"SELECT checked.* FROM {{table}} AS checked LEFT ANTI JOIN {other.quoted} AS other "
-        f"ON checked.{of} = other.{key} WHERE checked.{of} IS NOT NULL"
-    )
-    expected = f"every {_name(given)} is found in {given.text('to_table')}.{given.text('to_column')}"
-    return Query(sql, expected, (str(other),))
+    return found_in(given, "to_table", "to_column")
 
 
 def _expression(given: Arguments) -> Form:
-    condition = given.condition("expression")
-    return RowRule(f"NOT ({condition})", condition)
+    return every_row(given.condition("expression"))
 
 
 def _row_count(given: Arguments) -> Form:
@@ -70,7 +53,7 @@ def _row_count(given: Arguments) -> Form:
 
 
 def _in_range(given: Arguments) -> Form:
-    expected = f"{_name(given)} {_range(given)}"
+    expected = f"{given.name()} {_range(given)}"
     bounds = [f"{given.quoted()} >= {given.value('min')}"] if given.has("min") else []
     bounds += [f"{given.quoted()} <= {given.value('max')}"] if given.has("max") else []
     return row_rule(given, f"NOT ({' AND '.join(bounds)})", expected)
@@ -91,35 +74,37 @@ def _range(given: Arguments) -> str:
 
 def _regex_match(given: Arguments) -> Form:
     pattern = given.condition("pattern")
-    return row_rule(given, f"NOT ({given.quoted()} RLIKE {full_match(pattern)})", f"{_name(given)} matches {pattern}")
+    return matching(given, pattern, f"{given.name()} matches {pattern}")
 
 
 def _aggregate(given: Arguments) -> Form:
     word = given.text("function").strip().lower()
     if not given.has("column") and word != "count":
         raise ValueError(f"{word} needs a column")
-    floating = given.has("column") and is_floating(given.type()) and not word.startswith("count")
+    of_values = given.has("column") and not word.startswith("count")
+    floating = of_values and is_floating(given.type())
     if given.has("column") and word in ("sum", "avg", "mean", "stddev", "median"):
         if given.type().known and not given.type().is_numeric:
-            raise ValueError(f"{word} of column '{_name(given)}', which is {given.type()}, not a number")
+            raise ValueError(f"{word} of column '{given.name()}', which is {given.type()}, not a number")
         value = given.number("value")
     else:
         value = given.value("value") if word in ("min", "max") else str(given.whole("value"))
     of = given.quoted() if given.has("column") else "*"
     of = f"DISTINCT {of}" if word == "count_distinct" else of
     condition = f"value {given.operator()} {value}"
-    shown = f"{word} of {_name(given)}" if given.has("column") else "rows"
+    shown = f"{word} of {given.name()}" if given.has("column") else "rows"
     return Measure(
         (("value", f"{_FUNCTIONS[word]}({of})"),),
         "value",
         f"NOT isnan(value) AND {condition}" if floating else condition,
         f"{shown} {given.operator()} {given.text('value')}",
         exact=word in ("median", "count_distinct"),
+        of=given.name() if of_values else "",
     )
 
 
 def _not_in_future(given: Arguments) -> Form:
-    return row_rule(given, f"{given.quoted()} > {_now(given)}", f"no {_name(given)} in the future")
+    return row_rule(given, f"{given.quoted()} > {_now(given)}", f"no {given.name()} in the future")
 
 
 def _older_than_n_days(given: Arguments) -> Form:
@@ -127,7 +112,7 @@ def _older_than_n_days(given: Arguments) -> Form:
     if days > 100_000:
         raise ValueError(f"{days} days are too many")
     younger = f"{given.quoted()} > {_now(given)} - INTERVAL '{days}' DAY"
-    return row_rule(given, younger, f"every {_name(given)} at least {days} days ago")
+    return row_rule(given, younger, f"every {given.name()} at least {days} days ago")
 
 
 def _now(given: Arguments) -> str:
@@ -139,9 +124,7 @@ def _freshness(given: Arguments) -> Form:
 
 
 def _null_rate(given: Arguments) -> Form:
-    most = given.share("max") * 100
-    nulls = ("nulls", f"count(*) - count({given.quoted()})")
-    return at_most_percent(nulls, ("total", "count(*)"), most, f"NULL in at most {plain(most)} % of {_name(given)}")
+    return nulls_at_most(given, given.share("max") * 100)
 
 
 def _kind(
@@ -175,7 +158,7 @@ KEYED_ONLY = (
         _PASSES,
         "passes",
         'column = "status", values = ["open", "paid"]',
-        _accepted_values,
+        one_of,
     ),
     _kind(
         "relationships",

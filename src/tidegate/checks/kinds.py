@@ -15,9 +15,20 @@ from tidegate.checks.parameters import (
 from tidegate.checks.values import Call, Form, Stage
 from tidegate.datatypes import Relation
 
-__all__ = ["Build", "CheckKind", "bind", "column", "form", "mistakes", "operand"]
+__all__ = ["ABOUT", "Build", "CheckKind", "OwnCheckError", "bind", "column", "form", "mistakes", "operand"]
 
 Build = Callable[[Arguments], Form]
+
+ABOUT = ("type", "name", "severity", "description", "tags", "remediation", "timeout")
+"""What a settings file may say of any check, so no parameter can be called so."""
+
+
+class OwnCheckError(ValueError):
+    """A check of the project's own that cannot be used. `line` of its file counts from 1."""
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""A project's own checks: `checks/<name>.sql`, a condition or a query with places for the arguments of a call."""
+"""A project's own checks: `checks/<name>.sql` is a condition or a query with places for the arguments of a call,
+`checks/<name>.py` a function."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
-from tidegate.checks.kinds import CheckKind
+from tidegate.checks.kinds import ABOUT, CheckKind, OwnCheckError
 from tidegate.checks.parameters import Arguments, Parameter, ParameterKind, items
 from tidegate.checks.rules import plain
 from tidegate.checks.sql import interval
@@ -13,7 +15,7 @@ from tidegate.checks.values import Form, Query, RowRule, Stage
 from tidegate.names import literal, nearest, quote
 from tidegate.problems import did_you_mean
 
-__all__ = ["OwnCheckError", "read_own_check"]
+__all__ = ["read_own_check"]
 
 _DIRECTIVE = re.compile(r"\s*--\s*@(?P<key>\w+)\s*:\s*(?P<value>.*?)\s*$")
 _KEYS = ("kind", "params", "description")
@@ -21,16 +23,18 @@ _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 _TABLE = "table"
 
 
-class OwnCheckError(ValueError):
-    """`line` counts from 1."""
+@lru_cache(maxsize=256)
+def read_own_check(name: str, text: str, file: str = "") -> CheckKind:
+    """`file`: relative to the project. Raises OwnCheckError."""
+    if not file.endswith(".py"):
+        return _read_sql(name, text)
+    # Only here: few projects have one, and none needs Python's parser without.
+    from tidegate.checks.own_functions import read_own_function
 
-    def __init__(self, message: str, line: int = 1) -> None:
-        super().__init__(message)
-        self.line = line
+    return read_own_function(name, text, file)
 
 
-def read_own_check(name: str, text: str) -> CheckKind:
-    """Raises OwnCheckError."""
+def _read_sql(name: str, text: str) -> CheckKind:
     said: dict[str, tuple[str, int]] = {}
     lines = text.removeprefix("\ufeff").splitlines()
     at = 0
@@ -77,6 +81,8 @@ def _parameters(text: str, line: int) -> tuple[Parameter, ...]:
         if word not in _WRITTEN:
             hint = did_you_mean(nearest(word, _WRITTEN)) or f"use one of {', '.join(_WRITTEN)}"
             raise OwnCheckError(f"@params: '{word}' is not a kind of argument; {hint}", line)
+        if name in ABOUT:
+            raise OwnCheckError(f"@params: '{name}' is a key of every check, so no parameter can be called so", line)
         if not name.isidentifier() or (name == _TABLE and word != _TABLE) or name in found:
             raise OwnCheckError(f"@params: '{name}' cannot be the name of a parameter, or is one already", line)
         name = "other" if name == _TABLE else name
@@ -102,7 +108,7 @@ def _build(name: str, body: str, parameters: tuple[Parameter, ...], is_query: bo
         if is_query:
             tables = [given.relation(p.name) for p in parameters if p.kind is ParameterKind.TABLE]
             return Query(sql, f"no rows from {name}", tuple(map(str, tables)))
-        columns = tuple(given.column(p.name).name for p in parameters if p.kind is ParameterKind.COLUMN)
+        columns = tuple(given.name(p.name) for p in parameters if p.kind is ParameterKind.COLUMN)
         return RowRule(f"NOT ({sql})", sql, columns)
 
     return build

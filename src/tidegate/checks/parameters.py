@@ -37,6 +37,7 @@ class ParameterKind(StrEnum):
     OPERATOR = "operator"
     NUMBER = "number"
     WHOLE = "whole number"
+    INTEGER = "integer"
     PERCENT = "percent"
     SHARE = "share"
     VALUE = "value"
@@ -132,8 +133,11 @@ class Arguments:
     def column(self, name: str = "column") -> Column:
         return self._find(self.texts[name])
 
+    def name(self, name: str = "column") -> str:
+        return self.column(name).name
+
     def quoted(self, name: str = "column") -> str:
-        return quote(self.column(name).name)
+        return quote(self.name(name))
 
     def type(self, name: str = "column") -> DataType:
         return self.column(name).type
@@ -156,6 +160,12 @@ class Arguments:
         if not (text.isascii() and text.isdigit()) or len(text) > 18:
             raise ValueError(f"'{text}' is not a whole number of 0 or more")
         return int(text)
+
+    def integer(self, name: str) -> int:
+        value = self.decimal(name)
+        if value != value.to_integral_value():
+            raise ValueError(f"'{self.texts[name]}' is not a whole number")
+        return int(value)
 
     def percent(self, name: str) -> Decimal:
         text = self.texts[name].strip().removesuffix("%").strip()
@@ -272,6 +282,7 @@ _READERS: Mapping[ParameterKind, Callable[[Arguments, Parameter], object]] = {
     ParameterKind.OPERATOR: lambda given, parameter: given.operator(parameter.name),
     ParameterKind.NUMBER: lambda given, parameter: given.number(parameter.name),
     ParameterKind.WHOLE: lambda given, parameter: given.whole(parameter.name),
+    ParameterKind.INTEGER: lambda given, parameter: given.integer(parameter.name),
     ParameterKind.PERCENT: lambda given, parameter: given.percent(parameter.name),
     ParameterKind.SHARE: lambda given, parameter: given.share(parameter.name),
     ParameterKind.VALUE: _value,

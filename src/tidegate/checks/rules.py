@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 from tidegate.checks.parameters import Arguments
-from tidegate.checks.sql import is_floating
-from tidegate.checks.values import Grouped, Measure, RowRule
-from tidegate.datatypes import DataType
+from tidegate.checks.sql import full_match, is_floating
+from tidegate.checks.values import Grouped, Measure, Query, RowRule
+from tidegate.datatypes import Column
 from tidegate.names import quote
 
 __all__ = [
@@ -15,6 +15,11 @@ __all__ = [
     "at_most_percent",
     "distinct_values",
     "entropy_of",
+    "every_row",
+    "found_in",
+    "matching",
+    "nulls_at_most",
+    "one_of",
     "ordered",
     "plain",
     "quoted_columns",
@@ -26,13 +31,42 @@ __all__ = [
 
 def row_rule(given: Arguments, violates: str, expected: str, *columns: str) -> RowRule:
     """`columns`: the parameters whose columns a sample shows first."""
-    return RowRule(violates, expected, tuple(given.column(name).name for name in columns or ("column",)))
+    return RowRule(violates, expected, tuple(given.name(name) for name in columns or ("column",)))
 
 
-def aggregate(expression: str, condition: str, expected: str, kind: DataType, *, exact: bool = False) -> Measure:
-    """`condition` is over `value`. It fails where that is NULL, or a number that is none."""
-    passes = f"NOT isnan(value) AND value {condition}" if is_floating(kind) else f"value {condition}"
-    return Measure((("value", expression),), "value", passes, expected, exact=exact)
+def every_row(condition: str) -> RowRule:
+    return RowRule(f"NOT ({condition})", condition)
+
+
+def one_of(given: Arguments) -> RowRule:
+    condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
+    return row_rule(given, f"NOT ({condition})", f"{given.name()} one of {given.text('values')}")
+
+
+def matching(given: Arguments, pattern: str, expected: str) -> RowRule:
+    """The whole of every value."""
+    return row_rule(given, f"NOT ({given.quoted()} RLIKE {full_match(pattern)})", expected)
+
+
+def found_in(given: Arguments, table: str, key: str) -> Query:
+    """Every value is one of a column of another table. `table`, `key`: the parameters that name them."""
+    of, other = given.quoted(), given.relation(table)
+    sql = (
+        f"SELECT checked.* FROM {{table}} AS checked LEFT ANTI JOIN {other.quoted} AS other "
+        f"ON checked.{of} = other.{quote(given.text(key))} WHERE checked.{of} IS NOT NULL"
+    )
+    return Query(sql, f"every {given.name()} is found in {given.text(table)}.{given.text(key)}", (str(other),))
+
+
+def nulls_at_most(given: Arguments, most: Decimal) -> Measure:
+    nulls = ("nulls", f"count(*) - count({given.quoted()})")
+    return at_most_percent(nulls, ("total", "count(*)"), most, f"NULL in at most {plain(most)} % of {given.name()}")
+
+
+def aggregate(expression: str, condition: str, expected: str, column: Column, *, exact: bool = False) -> Measure:
+    """Of the column's values. `condition` is over `value`. It fails where that is NULL, or a number that is none."""
+    passes = f"NOT isnan(value) AND value {condition}" if is_floating(column.type) else f"value {condition}"
+    return Measure((("value", expression),), "value", passes, expected, exact=exact, of=column.name)
 
 
 def at_most_percent(part: tuple[str, str], whole: tuple[str, str], most: Decimal, expected: str) -> Measure:
@@ -78,7 +112,7 @@ def step_rule(given: Arguments, step: int) -> Measure:
     between = f"{wide.format('last')} - {wide.format('first')}"
     passes = f"known = 0 OR (different = known AND least_rest = most_rest AND {between} = (known - 1) * {step}BD)"
     steps = "by 1" if step == 1 else f"by {step}"
-    expected = f"{given.column().name} goes up {steps} without gap or repetition"
+    expected = f"{given.name()} goes up {steps} without gap or repetition"
     return Measure(aggregates, "different", passes, expected, exact=True)
 
 

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from tidegate.problems import Place, Severity
 
-__all__ = ["Call", "Check", "Form", "Grouped", "Measure", "Query", "RowRule", "Settled", "Stage"]
+__all__ = [
+    "Argument",
+    "Call",
+    "Check",
+    "ColumnName",
+    "Form",
+    "FunctionRule",
+    "Grouped",
+    "Measure",
+    "Query",
+    "RowRule",
+    "Settled",
+    "Stage",
+]
 
 
 class Stage(StrEnum):
@@ -38,7 +53,7 @@ class Call:
 class Check:
     """A rule about one table. `name` is unique among those of a model and stage; `call` is None for a SQL test, whose
     query, of the rows that break the rule, is `source`. With a call, `source` is the text of the file that it needs: a
-    check of the project's own, or rows to compare with. `place`: where it was declared."""
+    check of the project's own, which is `file`, or rows to compare with. `place`: where it was declared."""
 
     name: str
     stage: Stage
@@ -50,6 +65,7 @@ class Check:
     remediation: str = ""
     timeout: timedelta | None = None
     source: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +78,39 @@ class RowRule:
     shown: tuple[str, ...] = ()
 
 
+class ColumnName(NamedTuple):
+    """An argument that is a column."""
+
+    name: str
+
+
+Argument = str | int | float | bool | Decimal | timedelta | ColumnName | tuple[str, ...] | tuple[ColumnName, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRule:
+    """A row breaks the rule where the condition that a function of the project gives is false; NULL is not.
+
+    `file`: the function's, relative to the project, and `source` its text; `line`: where the function begins.
+    `arguments`: by the names of its parameters, without those that were left out.
+    """
+
+    name: str
+    file: str
+    line: int
+    source: str
+    arguments: tuple[tuple[str, Argument], ...]
+    expected: str
+    shown: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """Aggregates over the whole table, by name; `value` and `passes` are expressions over those names. The check
     passes where `passes` is true, not where it is NULL. `exact`: some aggregate counts different values or sorts, so
     that it costs a shuffle. `past`: the aggregates are taken of the table as it was published last too, under their
-    names with `past_` before; NULL where it was not.
+    names with `past_` before; NULL where it was not. `of`: the column whose values the value tells of, where it is more
+    than how many there are.
     """
 
     aggregates: tuple[tuple[str, str], ...]
@@ -76,6 +119,7 @@ class Measure:
     expected: str
     exact: bool = False
     past: bool = False
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +157,4 @@ class Settled:
     expected: str
 
 
-Form = RowRule | Measure | Grouped | Query | Settled
+Form = RowRule | FunctionRule | Measure | Grouped | Query | Settled

@@ -32,7 +32,7 @@ def _delta(given: Arguments, function: str, what: str) -> Form:
         "round(try_divide(100.0D * (value - past_value), abs(past_value)), 4)",
         "past_total IS NULL OR (value IS NOT NULL AND NOT isnan(value) AND (past_value IS NULL OR isnan(past_value) OR "
         f"{change.format(most)}))",
-        f"{what} of {given.column().name} changed by at most {most} %",
+        f"{what} of {given.name()} changed by at most {most} %",
         past=True,
     )
 
@@ -50,19 +50,19 @@ def _approaching_limit(given: Arguments) -> Form:
     if limit <= 0:
         raise ValueError("the limit must be more than 0")
     near = plain(limit * 9 / 10)
-    expected = f"{given.column().name} at most {near}, which is 90 % of {given.text('limit')}"
-    return Measure((("value", f"max({given.quoted()})"),), "value", f"value IS NULL OR value <= {near}", expected)
+    name = given.name()
+    expected = f"{name} at most {near}, which is 90 % of {given.text('limit')}"
+    greatest = f"max({given.quoted()})"
+    return Measure((("value", greatest),), "value", f"value IS NULL OR value <= {near}", expected, of=name)
 
 
 def _low_entropy(given: Arguments) -> Form:
-    expected = f"entropy of {given.column().name} at least {given.text('min')} bits"
+    expected = f"entropy of {given.name()} at least {given.text('min')} bits"
     return entropy_of(given.quoted(), f">= {given.number('min')}", expected)
 
 
 def _cardinality(given: Arguments) -> Form:
-    return distinct_values(
-        given, f"different values of {given.column().name} {given.operator()} {given.whole('value')}"
-    )
+    return distinct_values(given, f"different values of {given.name()} {given.operator()} {given.whole('value')}")
 
 
 _MOST = Parameter("max", ParameterKind.PERCENT)

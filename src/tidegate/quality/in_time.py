@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -15,25 +16,28 @@ if TYPE_CHECKING:
 __all__ = ["Late", "Worker"]
 
 T = TypeVar("T")
-_INTERRUPTS = 50
+_LOOK_SECONDS = 0.1
+_INTERRUPTS, _WHEN_CANCELLED = 50, 5
 
 
 class Late(Exception):
-    """The work was not done in time."""
+    """The work was not done in time, or nobody wants it any more."""
 
 
 class Worker:
     """Made in the thread whose pool and properties the work is to have; used by one thread at a time."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, cancelled: Callable[[], bool] = lambda: False) -> None:
         from pyspark.util import inheritable_thread_target
 
         # A session's own tags are those of the thread that asks, and cannot be interrupted from another.
         self._jobs = session.sparkContext
+        self._cancelled = cancelled
         self._inheriting: Callable[[Callable[[], None]], Callable[[], None]] = inheritable_thread_target(session)
 
     def do(self, work: Callable[[], T], limit: timedelta) -> T:
-        """What `work` gives, or raises. Raises Late after `limit`: its jobs are ended, and no others of the session."""
+        """What `work` gives, or raises. Raises Late after `limit`, or soon after it was cancelled: its jobs are ended,
+        and no others of the session."""
         tag = f"check-{uuid4().hex}"
         outcome = _Outcome[T]()
 
@@ -43,9 +47,12 @@ class Worker:
 
         thread = threading.Thread(target=self._inheriting(tagged), name="check", daemon=True)
         thread.start()
-        thread.join(limit.total_seconds())
+        end = time.monotonic() + limit.total_seconds()
+        while thread.is_alive() and (left := end - time.monotonic()) > 0 and not self._cancelled():
+            thread.join(min(left, _LOOK_SECONDS))
         late = thread.is_alive()
-        for _ in range(_INTERRUPTS):  # what Spark is still planning cannot be interrupted, and is left behind
+        # What Spark is still planning cannot be interrupted, and is left behind.
+        for _ in range(_WHEN_CANCELLED if self._cancelled() else _INTERRUPTS):
             if not thread.is_alive():
                 break
             with suppress(Exception):

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from tidegate.checks.values import Form, Grouped, Measure, Query, RowRule, Settled
+from tidegate.checks.values import Form, FunctionRule, Grouped, Measure, Query, RowRule, Settled
+from tidegate.errors import QueryError
 from tidegate.quality.asking import SAMPLES, Asked, Found
+from tidegate.quality.functions import OwnFunctions, with_conditions
+from tidegate.quality.hiding import HIDDEN, without_hidden
 from tidegate.quality.in_time import Late, Worker
 from tidegate.quality.one_pass import Pass, grouped_pass, one_pass
 from tidegate.quality.plain_values import plain
-from tidegate.quality.samples import HIDDEN, Columns, group_samples, row_samples
+from tidegate.quality.samples import Columns, group_samples, row_samples
 from tidegate.spark.failures import read_failure
 
 if TYPE_CHECKING:
@@ -40,13 +45,21 @@ def measure(
     keys: Sequence[str] = (),
     timeout: timedelta = timedelta(minutes=5),
     cancelled: Callable[[], bool] = lambda: False,
+    functions: OwnFunctions | None = None,
 ) -> tuple[Found, ...]:
     """An answer per question, in their order. `relation` is a table's name or a query in parentheses.
 
-    `past`: the relation as it was published before. `hidden`: columns that samples do not show; `keys`: columns that
-    they show besides those that a rule is about. `timeout` holds for checks without one of their own.
+    `past`: the relation as it was published before. `hidden`: columns whose values are not shown; `keys`: columns that
+    samples show besides those that a rule is about. `timeout` holds for checks without one of their own. `functions`:
+    those of the project's own checks.
     """
-    look = _Look(session, relation, past, frozenset(map(str.lower, hidden)), tuple(keys), timeout, cancelled)
+    functions = functions or OwnFunctions(Path())
+    stopped = threading.Event()
+
+    def unwanted() -> bool:
+        return stopped.is_set() or cancelled()
+
+    look = _Look(session, relation, past, frozenset(map(str.lower, hidden)), tuple(keys), timeout, unwanted, functions)
     answers: dict[int, Found] = {}
     together: dict[Hashable, list[int]] = {}
     for number, one in enumerate(asked):
@@ -55,18 +68,23 @@ def measure(
             answers[number] = Found(status, one.form.value, one.form.expected)
         else:
             together.setdefault(_company(one, number), []).append(number)
-    groups = [([asked[number] for number in numbers], numbers, Worker(session)) for numbers in together.values()]
-    workers = min(_SIDE_BY_SIDE, session.sparkContext.defaultParallelism)
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="checks") as pool:
-        for (_, numbers, _), found in zip(groups, pool.map(lambda g: look.answer(g[0], g[2]), groups), strict=True):
-            answers.update(zip(numbers, found, strict=True))
+    groups = [[asked[number] for number in numbers] for numbers in together.values()]
+    workers = [Worker(session, unwanted) for _ in groups]
+    at_once = min(_SIDE_BY_SIDE, session.sparkContext.defaultParallelism)
+    with ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="checks") as pool:
+        try:
+            for numbers, found in zip(together.values(), pool.map(look.answer, groups, workers), strict=True):
+                answers.update(zip(numbers, found, strict=True))
+        except BaseException:
+            stopped.set()  # or the end of the pool would wait for what nobody asks for any more
+            raise
     return tuple(answers[number] for number in range(len(asked)))
 
 
 def _company(one: Asked, number: int) -> Hashable:
     """Equal for questions that one query answers."""
     match one.form:
-        case RowRule():
+        case RowRule() | FunctionRule():
             return one.relation, "pass"
         case Measure():
             return one.relation, _different(one.form) if one.form.exact else "pass"
@@ -90,26 +108,34 @@ class _Look:
     keys: tuple[str, ...]
     timeout: timedelta
     cancelled: Callable[[], bool]
+    functions: OwnFunctions
 
     def answer(self, asked: Sequence[Asked], worker: Worker) -> list[Found]:
         """What breaks one question must not break the others: then each is asked alone."""
+        if self.cancelled():
+            return _cancelled(asked)
         limit = min(map(self._limit, asked))
         started = time.monotonic()
         try:
             found = worker.do(lambda: self._ask(asked), limit)
         except Late:
-            return self._without_late(asked, worker, limit)
+            return _cancelled(asked) if self.cancelled() else self._without_late(asked, worker, limit)
         except Exception as error:
             if self.cancelled():
-                return [_unanswered(one, "cancelled") for one in asked]
+                return _cancelled(asked)
             if len(asked) > 1:
                 return [self.answer([one], worker)[0] for one in asked]
-            return [replace(_unanswered(asked[0], read_failure(error).message), duration_ms=_since(started))]
+            return [replace(_unanswered(asked[0], _why(asked[0].form, error)), duration_ms=_since(started))]
         took = _since(started)
         if any(one.status == "failed" for one in found):
             with suppress(Late, Exception):  # what was found stands without a sample
                 found = worker.do(partial(self._with_samples, asked, found), limit)
-        return [replace(one, duration_ms=took) for one in found]
+        shown = (self._without_hidden(of.form, one) for of, one in zip(asked, found, strict=True))
+        return [replace(one, duration_ms=took) for one in shown]
+
+    def _without_hidden(self, form: Form, found: Found) -> Found:
+        tells = isinstance(form, Measure) and form.of.lower() in self.hidden and found.value is not None
+        return replace(found, value=HIDDEN) if tells else found
 
     def _limit(self, one: Asked) -> timedelta:
         return one.check.timeout or self.timeout
@@ -123,11 +149,21 @@ class _Look:
 
     def _ask(self, asked: Sequence[Asked]) -> Sequence[Found]:
         relation = asked[0].relation or self.relation
-        forms = [one.form for one in asked]
         if isinstance(asked[0].form, Query):
             return [self._breaking_rows(asked[0].form, relation)]
-        query = self._pass(relation, asked[0].concerning, forms)
-        return query.read(self._row(query.sql))
+        with self._conditions(relation, asked) as (rows, forms):
+            sound = [form for form in forms if not isinstance(form, QueryError)]
+            query = self._pass(rows, asked[0].concerning, sound) if sound else None
+            answers = iter(query.read(self._row(query.sql)) if query else ())
+        return [
+            _unanswered(one, f"{form.where}: {form}") if isinstance(form, QueryError) else next(answers)
+            for one, form in zip(asked, forms, strict=True)
+        ]
+
+    def _conditions(
+        self, relation: str, asked: Sequence[Asked]
+    ) -> AbstractContextManager[tuple[str, list[Form | QueryError]]]:
+        return with_conditions(self.session, relation, [one.form for one in asked], self.functions)
 
     def _pass(self, relation: str, concerning: str | None, forms: Sequence[Form]) -> Pass:
         if isinstance(forms[0], Grouped):
@@ -137,19 +173,23 @@ class _Look:
     def _with_samples(self, asked: Sequence[Asked], found: Sequence[Found]) -> Sequence[Found]:
         """One more query where rules about rows are broken, for all of them together, and one where groups are."""
         relation, concerning = asked[0].relation or self.relation, asked[0].concerning
-        failed = [(number, asked[number].form) for number, one in enumerate(found) if one.status == "failed"]
+        failed = [number for number, one in enumerate(found) if one.status == "failed"]
         sampled = list(found)
-        rules = {number: form for number, form in failed if isinstance(form, RowRule)}
-        if rules:
+        about_rows = [number for number in failed if isinstance(asked[number].form, RowRule | FunctionRule)]
+        if about_rows:
             fields = self.session.sql(f"SELECT * FROM {relation}").schema.fields
             types = {field.name: field.dataType.simpleString() for field in fields}
-            query = row_samples(relation, tuple(rules.values()), Columns(types, self.keys, self.hidden))
-            for number, samples in zip(rules, query.read(self._row(query.sql)), strict=True):
-                sampled[number] = replace(found[number], samples=samples)
-        for number, form in failed:
+            with self._conditions(relation, [asked[number] for number in about_rows]) as (rows, rules):
+                columns = Columns(types, self.keys, self.hidden)
+                query = row_samples(rows, cast("Sequence[RowRule]", rules), columns)
+                samples = query.read(self._row(query.sql))
+            for number, some in zip(about_rows, samples, strict=True):
+                sampled[number] = replace(found[number], samples=some)
+        for number in failed:
+            form = asked[number].form
             if isinstance(form, Grouped) and form.broken != "false":
-                rows = self.session.sql(group_samples(relation, concerning, form, self.hidden)).collect()
-                sampled[number] = replace(found[number], samples=tuple(map(plain, rows)))
+                groups = self.session.sql(group_samples(relation, concerning, form, self.hidden)).collect()
+                sampled[number] = replace(found[number], samples=tuple(map(plain, groups)))
         return sampled
 
     def _row(self, sql: str) -> Sequence[Any]:
@@ -162,13 +202,17 @@ class _Look:
         frame = self.session.sql(form.sql.replace("{table}", relation))
         rows = frame.limit(_COUNTED_AT_ONCE + 1).collect()
         value = len(rows) if len(rows) <= _COUNTED_AT_ONCE else frame.count()
-        samples = tuple(_sample(row, self.hidden) for row in rows[:SAMPLES])
+        samples = tuple(without_hidden(plain(row), self.hidden) for row in rows[:SAMPLES])
         return Found("failed" if value else "passed", value, form.expected, samples)
 
 
-def _sample(row: Any, hidden: Collection[str]) -> Mapping[str, Any]:
-    shown: dict[str, Any] = plain(row)
-    return {k: HIDDEN if k.lower() in hidden and v is not None else v for k, v in shown.items()}
+def _why(form: Form, error: Exception) -> str:
+    said = read_failure(error).message
+    return f"{form.file}:{form.line}: {said}" if isinstance(form, FunctionRule) else said
+
+
+def _cancelled(asked: Sequence[Asked]) -> list[Found]:
+    return [_unanswered(one, "cancelled") for one in asked]
 
 
 def _unanswered(one: Asked, why: str) -> Found:

@@ -9,13 +9,13 @@ from typing import Any
 from tidegate.checks.values import Grouped, RowRule
 from tidegate.names import literal, quote
 from tidegate.quality.asking import SAMPLES
+from tidegate.quality.hiding import HIDDEN
 from tidegate.quality.one_pass import groups_of
 from tidegate.quality.plain_values import plain
 from tidegate.quality.words import mentioned
 
-__all__ = ["HIDDEN", "Columns", "RowSamples", "group_samples", "row_samples"]
+__all__ = ["Columns", "RowSamples", "group_samples", "row_samples"]
 
-HIDDEN = "***"
 _CLASSES = SAMPLES - 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tidegate.project.model import Strategy
 from tidegate.write.append_only import write_append_only
@@ -37,7 +38,8 @@ def write(request: WriteRequest) -> WriteOutcome:
     columns = result_columns(request.table, request.result)
     try:
         with result_view(request):
-            return _WRITERS[request.settings.strategy](request, columns)
+            outcome = _WRITERS[request.settings.strategy](request, columns)
+            return replace(outcome, counted=request.learnt.counted)
     except BaseException:
         if request.lake.pointer(request.table) != before:
             request.lake.restore(request.table, before)

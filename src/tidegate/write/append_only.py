@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidegate.write.columns import Columns
 from tidegate.write.commits import commit_since, standing
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.learning import learn_added, watch_added
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import replace_table, starts_anew
@@ -28,9 +29,12 @@ def write_append_only(request: WriteRequest, columns: Columns) -> WriteOutcome:
 
 def _append(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:
     before = standing(request)
+    watched = watch_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
+    rows = watched.sql(rows) if watched else rows
     request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
     commit = commit_since(request, before)
     written = commit.count("added-records") if commit else 0
+    learn_added(request, watched, written, drift.columns, before)
     changed = commit is not None or drift.alters
     return WriteOutcome(written, 0, changed, drift.changes, dropped_columns=drift.dropped_columns)

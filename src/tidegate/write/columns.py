@@ -35,6 +35,11 @@ class Column:
     def comparable(self, relation: str | None = None) -> str:
         return comparable(f"{relation}.{self.quoted}" if relation else self.quoted, self.type)
 
+    @property
+    def is_compared_exactly(self) -> bool:
+        """Whether values that do not differ are the same: -0.0 equals 0.0, and a variant is compared as JSON."""
+        return not holds_type(self.type, "float", "double", "variant")
+
     def differs(self, left: str, right: str) -> str:
         return f"NOT ({self.comparable(left)} <=> {self.comparable(right)})"
 

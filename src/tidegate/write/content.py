@@ -1,18 +1,21 @@
 """What rows a relation holds, in whatever order, as a number that two relations share only if their rows are the same.
 
 Each row gives two independent hashes of 64 bits, which are summed: duplicates count, order does not. The sums can be
-taken while rows are written, so that nothing is read for them.
+taken while rows are written, so that nothing is read for them; so can what the rows look like, column by column.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from tidegate.datatypes import Column, from_json
 from tidegate.lake.metadata import TableMetadata
+from tidegate.quality.profile import Counted, Scope, Survey, survey
 from tidegate.write.columns import Columns
 from tidegate.write.types import comparable, is_nested
 
@@ -28,11 +31,13 @@ __all__ = [
     "content_property",
     "hash_columns",
     "recorded_content",
+    "survey_of",
 ]
 
 CONTENT_PROPERTY = "tidegate.content"
 
 _VIEW = "__tidegate_watched"
+_COUNTED = itertools.count()
 HASHES = ("__tidegate_hash1", "__tidegate_hash2")
 _COLUMNS_PER_MASK = 60
 _PATIENCE_SECONDS = 10.0
@@ -50,12 +55,27 @@ class Content:
 
 
 class WatchedQuery:
-    """A query whose content is learnt while somebody else runs it."""
+    """A query whose rows are summed up while somebody else runs it. `hashed` False: nobody will ask for its content.
 
-    def __init__(self, session: SparkSession, columns: Columns) -> None:
+    `hidden`: columns, in lower case, whose values are not looked at. `many`: so many rows are expected that a sample of
+    them is looked at where that does.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        columns: Columns,
+        hashed: bool = True,
+        hidden: frozenset[str] = frozenset(),
+        many: bool = False,
+    ) -> None:
         self._session = session
         self._columns = columns
+        self._hashed = hashed
+        self._survey = survey_of(columns, hidden, many=many)
+        self._view = f"{_VIEW}{next(_COUNTED)}"
         self._observation: Observation | None = None
+        self._found: Mapping[str, Any] | None = None
 
     def sql(self, query: str) -> str:
         """The query to run in place of `query`, once: what samples it first, as a sort above it does, counts twice."""
@@ -63,17 +83,32 @@ class WatchedQuery:
         from pyspark.sql import functions as f
 
         self._observation = Observation()
-        hashed = self._session.sql(query).select("*", *map(f.expr, hash_columns(self._columns)))
-        watched = hashed.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in _sums().items()))
-        watched.drop(*HASHES).createOrReplaceTempView(_VIEW)
-        return f"SELECT * FROM {_VIEW}"
+        beside = hash_columns(self._columns) if self._hashed else ()
+        rows = self._session.sql(self._survey.marked(f"({query})", beside))
+        sums = {"rows": "count(1)", "profile": self._survey.aggregate, **(_sums() if self._hashed else {})}
+        watched = rows.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in sums.items()))
+        watched.drop(*HASHES, *self._survey.names).createOrReplaceTempView(self._view)
+        return f"SELECT * FROM {self._view}"
 
     def content(self, rows: int) -> Content | None:
         """None where it was not learnt: a part of the query that ran again was counted again, so `rows` must agree."""
-        found = self._told()
-        self._session.catalog.dropTempView(_VIEW)
-        content = _content(found) if found else None
-        return content if content is not None and content.rows == rows else None
+        found = self._learnt(rows) if self._hashed else None
+        return _content(found) if found else None
+
+    def counted(self, rows: int, scope: Scope, table: str) -> Counted | None:
+        """What the rows look like, with the same reserve; `table` has them now, and nothing else."""
+        found, exact = self._learnt(rows), None
+        if not found:
+            return None
+        if self._survey.exact:
+            exact = self._session.sql(f"SELECT {self._survey.exact} AS told FROM {table}").collect()[0]["told"]
+        return self._survey.read(found["profile"], scope, exact)
+
+    def _learnt(self, rows: int) -> Mapping[str, Any] | None:
+        if self._found is None:
+            self._found = self._told() or {}
+            self._session.catalog.dropTempView(self._view)
+        return self._found if self._found.get("rows") == rows else None
 
     def _told(self) -> Mapping[str, Any] | None:
         """Spark tells it some time after the query has ended, and does not say when it never will."""
@@ -91,6 +126,12 @@ class WatchedQuery:
         asking.start()
         asking.join(_PATIENCE_SECONDS)
         return told[0] if told else None
+
+
+def survey_of(
+    columns: Columns, hidden: frozenset[str] = frozenset(), only: str | None = None, many: bool = False
+) -> Survey:
+    return survey([Column(column.name, from_json(column.type)) for column in columns], hidden, only, many)
 
 
 def content_of(session: SparkSession, relation: str, columns: Columns) -> Content:

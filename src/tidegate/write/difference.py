@@ -100,7 +100,7 @@ def _changed_columns(request: WriteRequest, columns: Columns, keys: Columns, row
         f"SELECT {differ} FROM (SELECT * FROM {rows.quoted} WHERE {_OP} = 'update') __n"
         f" JOIN (SELECT * FROM {rows.quoted} WHERE {_OP} = 'before') __o ON {null_safe_join('__o', '__n', keys.names)}"
     ).collect()[0]
-    return [column.name for at, column in enumerate(others) if row[f"c{at}"]]
+    return [column.name for at, column in enumerate(others) if row[f"c{at}"] or not column.is_compared_exactly]
 
 
 def _merge(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tidegate.errors import EmptyResultError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.write.columns import Columns
-from tidegate.write.content import Content, WatchedQuery, content_of, content_property, recorded_content
+from tidegate.write.content import Content, content_of, content_property, recorded_content
 from tidegate.write.difference import write_difference
 from tidegate.write.drift import replacement_drift
+from tidegate.write.learning import watch
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT
 from tidegate.write.tables import replace_table
@@ -18,7 +19,7 @@ __all__ = ["write_full_refresh"]
 def write_full_refresh(request: WriteRequest, columns: Columns) -> WriteOutcome:
     pointer, before = request.lake.pointer(request.table), request.lake.table(request.table)
     drift = replacement_drift(request, columns)
-    watched = WatchedQuery(request.session, columns) if request.has_readers else None
+    watched = watch(request, columns, hashed=request.has_readers)
     rows = replace_table(request, f"SELECT * FROM {RESULT}", columns, watched=watched)
     if rows == 0 and request.settings.on_empty == "fail":
         raise EmptyResultError(
@@ -28,9 +29,10 @@ def write_full_refresh(request: WriteRequest, columns: Columns) -> WriteOutcome:
         )
     if rows == 0 and request.settings.on_empty == "keep" and pointer is not None:
         request.lake.restore(request.table, pointer)
+        request.learnt.counted = None
         kept = "the result has no rows; on_empty: keep left the table as it was"
         return WriteOutcome(0, 0, changed=False, warnings=(kept,))
-    if watched is None:
+    if not request.has_readers:
         return WriteOutcome(rows, 0, changed=True, drift=drift)
     content, after = watched.content(rows), request.lake.table(request.table)
     if after is not None and before is not None and _same_shape(before, after):

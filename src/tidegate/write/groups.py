@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from tidegate.project.model import Strategy
 from tidegate.write.columns import Columns
+from tidegate.write.commits import standing
 from tidegate.write.content import HASHES, hash_columns
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.kept import kept, pinned
 from tidegate.write.keys import check_keys, key_columns
+from tidegate.write.learning import learn_added, watch_added
 from tidegate.write.promises import promised
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import null_safe_join
@@ -35,7 +37,7 @@ def write_groups(request: WriteRequest, columns: Columns) -> WriteOutcome:
         written = replace_table(request, f"SELECT * FROM {RESULT}", columns)
         check_keys(request, request.table.quoted, keys, unique=False, setting=setting)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with held(request, f"SELECT * FROM {RESULT}") as staging:
+    with held(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
         check_keys(request, staging.quoted, keys, unique=False, setting=setting)
         apply_drift(request, drift)
         return replace_groups(request, drift, columns, keys, staging.quoted)
@@ -60,14 +62,16 @@ def replace_groups(
         if row["gone"] and not request.allow_deletes and request.settings.strategy is not Strategy.FULL_REFRESH:
             refuse_mass_delete(request, row["gone"], _group_count(request, keys))
         concerned = f"EXISTS (SELECT 1 FROM {changes} __c WHERE {null_safe_join('__c', '__r', keys.names)})"
+        rows = f"SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
+        before, watched = standing(request), watch_added(request, drift.columns) if within else None
         with promised(request.session, keys.names):
             if row["deleted"]:
                 request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
             if row["inserted"]:
-                request.session.sql(
-                    f"INSERT INTO {request.table.quoted} ({drift.columns.sql()})"
-                    f" SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
-                )
+                rows = watched.sql(rows) if watched else rows
+                request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
+                if within:
+                    learn_added(request, watched, row["inserted"], drift.columns, before)
     return WriteOutcome(row["inserted"], row["deleted"], True, drift.changes, dropped_columns=drift.dropped_columns)
 
 

@@ -39,7 +39,7 @@ def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
         written = replace_table(request, rows, columns)
         check_keys(request, request.table.quoted, keys, unique=not latest)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with held(request, rows) as staging:
+    with held(request, rows, learns=columns) as staging:
         if _beside_a_large_table(request, staging):
             apply_drift(request, drift)
             outcome = upsert_few(request, drift, columns, staging)

@@ -1,4 +1,4 @@
-"""Small relations of one write, kept by Spark: a table of their own would cost a commit."""
+"""Relations of one write, kept by Spark: a table of their own would cost a commit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.spark.session import settings_for_now
 from tidegate.write.request import WriteRequest
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["FEW_ROWS", "for_few_rows", "into_one_file", "kept", "pinned"]
 
@@ -22,9 +22,15 @@ FEW_ROWS = 50_000
 
 
 @contextlib.contextmanager
-def kept(session: SparkSession, query: str, view: str) -> Iterator[str]:
-    """The rows of a query as a view, computed once. What Spark had to drop it computes again: see `pinned`."""
-    frame = session.sql(query).persist()
+def kept(session: SparkSession, query: str | DataFrame, view: str, *, on_disk: bool = False) -> Iterator[str]:
+    """The rows of a query as a view, computed once. What Spark had to drop it computes again: see `pinned`.
+
+    `on_disk`: they may be many, and take no memory.
+    """
+    from pyspark import StorageLevel
+
+    rows = session.sql(query) if isinstance(query, str) else query
+    frame = rows.persist(StorageLevel.DISK_ONLY) if on_disk else rows.persist()
     frame.createOrReplaceTempView(view)
     try:
         yield view

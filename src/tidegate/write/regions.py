@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.lake.port import Pointer
 from tidegate.names import TableName
 from tidegate.project.model import Strategy
+from tidegate.quality.profile import Counted
 from tidegate.write.added import added_rows
 from tidegate.write.columns import Column, Columns, columns_of, result_columns
 from tidegate.write.commits import Standing, commit_since, existing_rows, standing
@@ -30,6 +31,7 @@ _STAGED, _FOUND = "__tidegate_staged", "__tidegate_found"
 _GONE, _DIFFERS, _HERE = (f"__tidegate_{name}" for name in ("gone", "differs", "here"))
 _BOUNDED = re.compile(r"byte|short|integer|long|date|timestamp|string|decimal\(\d+,\d+\)")
 _MERGED = "spark.merge-into.num-target-rows"
+_FILES_TO_LOOK_AT, _WORTH_A_CONDITION = 1000, 0.8
 _CHEAP_TO_COMPARE = 32 * 2**20
 """Bytes of a table up to which all its columns are read to find the rows that do not differ."""
 
@@ -106,8 +108,10 @@ def write_region(
             if key is None:
                 _check_groups(request, columns)
                 keys = _region_columns(request, touched, columns)
-                return replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
+                groups = replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
+                return replace(groups, counted=request.learnt.counted)
             staged = _look(request, key, whole, unique)
+            request.learnt.counted = Counted(staged.rows, (), "written")
             null_safe = staged.nulls if whole else nulls is not False or request.settings.null_keys == "match"
             operator = "<=>" if null_safe else "="
             region = _Region(request, touched, drift, columns, key, operator, whole, staged)
@@ -117,7 +121,8 @@ def write_region(
         raise
     if outcome is None:
         _put_back(request, before)
-    return outcome
+        return None
+    return replace(outcome, counted=request.learnt.counted)
 
 
 def upsert_few(request: WriteRequest, drift: Drift, columns: Columns, staging: TableName) -> WriteOutcome | None:
@@ -208,8 +213,9 @@ def _look(request: WriteRequest, key: Columns, whole: bool, unique: bool) -> _St
     different = "count_if(NOT gone)" if proven else f"count(DISTINCT IF(gone, NULL, struct({key.sql()})))"
     bounded = [column for column in key if _has_bounds(column)]
     bounds = "".join(
-        f", CAST(min({column.quoted}) AS STRING) AS low{at}, CAST(max({column.quoted}) AS STRING) AS high{at}"
+        f", {_as_text(f'{aggregate}({column.quoted})', column)} AS {name}{at}"
         for at, column in enumerate(bounded)
+        for aggregate, name in (("min", "low"), ("max", "high"))
     )
     row = request.session.sql(
         f"SELECT count_if(NOT gone) AS n, count_if(NOT gone AND ({missing})) AS missing,"
@@ -221,7 +227,8 @@ def _look(request: WriteRequest, key: Columns, whole: bool, unique: bool) -> _St
     within = [
         f"__t.{column.quoted} BETWEEN {_literal(row[f'low{at}'], column)} AND {_literal(row[f'high{at}'], column)}"
         for at, column in enumerate(bounded)
-        if not row["nulls"] and row[f"low{at}"] is not None
+        if not row["nulls"] and _is_whole(row[f"low{at}"]) and _is_whole(row[f"high{at}"])
+        if _leave_out_files(request, column, row[f"low{at}"], row[f"high{at}"])
     ]
     return _Staged(row["n"], row["nulls"], " AND ".join(within))
 
@@ -230,8 +237,38 @@ def _has_bounds(column: Column) -> bool:
     return isinstance(column.type, str) and _BOUNDED.fullmatch(column.type) is not None
 
 
+def _leave_out_files(request: WriteRequest, column: Column, low: str, high: str) -> bool:
+    """Bounds that leave out nothing do harm: a number is part of the code that Spark makes of a query, and what it
+    has compiled for another number is of no use."""
+    metadata = request.lake.table(request.table)
+    field = next((f for f in metadata.fields if f.name.lower() == column.name.lower()), None) if metadata else None
+    if metadata is None or metadata.current is None or field is None or field.type not in ("int", "long"):
+        return True
+    if metadata.current.count("total-data-files") > _FILES_TO_LOOK_AT:
+        return True
+    # PyIceberg takes a while to import, and few writes have use for it.
+    from tidegate.lake.manifests import share_within
+
+    return share_within(metadata.current, field.id, int(low), int(high)) < _WORTH_A_CONDITION
+
+
+_COUNTED = {"timestamp": ("unix_micros", "timestamp_micros"), "date": ("unix_date", "date_from_unix_date")}
+"""Kinds whose text is not their value: an hour of the clock comes twice a year."""
+
+
+def _as_text(value: str, column: Column) -> str:
+    counted = _COUNTED.get(str(column.type))
+    return f"CAST({f'{counted[0]}({value})' if counted else value} AS STRING)"
+
+
+def _is_whole(text: str | None) -> bool:
+    """Whether the text is the value. Bytes that are no text are not, and become something else on the way."""
+    return text is not None and text.isascii()
+
+
 def _literal(text: str, column: Column) -> str:
-    return f"CAST({literal(text)} AS {column.type_sql})"
+    counted = _COUNTED.get(str(column.type))
+    return f"{counted[1]}({int(text)}L)" if counted else f"CAST({literal(text)} AS {column.type_sql})"
 
 
 def _worth_comparing(request: WriteRequest) -> bool:
@@ -263,8 +300,8 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
             return None
         inserted = region.staged.rows - found["matched"]
         _refuse_mass_delete(region, found["gone"], existing_rows(request))
-        differing_columns = [column.name for at, column in enumerate(compared) if found[f"d{at}"]]
-        changed = None if found["gone"] else differing_columns
+        same = [c.name for at, c in enumerate(compared) if not found[f"d{at}"] and c.is_compared_exactly]
+        changed = None if found["gone"] else region.columns.without([*region.key.names, *same]).names
         if found["updated"] or found["gone"]:
             again = f"SELECT 1 FROM {_FOUND} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
             rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"

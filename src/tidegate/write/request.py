@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
+from tidegate.quality.profile import Counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DriftChange", "Touched", "WriteOutcome", "WriteRequest"]
+__all__ = ["DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest"]
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What the rows of one write look like, filled in by whoever writes them."""
+
+    counted: Counted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,8 @@ class WriteRequest:
     the query no longer gives to the ISO time since when. `has_readers`: some model reads the table, so it is worth
     finding out that no row differs. `as_difference`: few rows are expected to differ, and only those are written;
     `row_key` is what tells rows apart then, if the settings have no unique_key. `hidden`: columns, in lower case, whose
-    values no message shows.
+    values no message shows. `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
+    what the rows look like.
     """
 
     session: SparkSession
@@ -58,6 +67,8 @@ class WriteRequest:
     as_difference: bool = False
     row_key: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
+    expected_rows: int = 0
+    learnt: Learnt = field(default_factory=Learnt, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,8 @@ class DriftChange:
 class WriteOutcome:
     """`changed` False: not one row differs, and the branch's pointer is where it was.
 
-    `properties` are for the table, to be set with its progress.
+    `properties` are for the table, to be set with its progress. `counted`: what the rows that were brought look like,
+    if that was learnt while they were written.
     """
 
     rows_written: int
@@ -85,3 +97,5 @@ class WriteOutcome:
     warnings: tuple[str, ...] = ()
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
+    counted: Counted | None = field(default=None, compare=False)
+    rows_quarantined: int = 0

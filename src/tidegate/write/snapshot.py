@@ -9,6 +9,7 @@ from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.groups import replace_groups
+from tidegate.write.learning import learn_added, watch_added
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import PartitionField, replace_table, starts_anew
@@ -33,7 +34,7 @@ def write_snapshot(request: WriteRequest, columns: Columns) -> WriteOutcome:
     by_partition = _is_partitioned_by(request, column)
     if by_partition and not drift.alters:
         return _overwrite(request, drift, columns, RESULT)
-    with held(request, f"SELECT * FROM {RESULT}") as staging:
+    with held(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
         apply_drift(request, drift, layout)
         if by_partition:
             return _overwrite(request, drift, columns, staging.quoted)
@@ -51,10 +52,12 @@ def _is_partitioned_by(request: WriteRequest, column: Column) -> bool:
 
 def _overwrite(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:
     before = standing(request)
-    rows = request.session.sql(f"SELECT {aligned(drift.columns, columns)} FROM {source}")
-    rows.writeTo(request.table.quoted).overwritePartitions()
+    watched = watch_added(request, drift.columns)
+    rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
+    request.session.sql(watched.sql(rows) if watched else rows).writeTo(request.table.quoted).overwritePartitions()
     commit = commit_since(request, before)
     written = commit.count("added-records") if commit else 0
+    learn_added(request, watched, written, drift.columns, before)
     deleted = before.rows + written - existing_rows(request)
     changed = commit is not None or drift.alters
     return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from tidegate.errors import StrategyError
 from tidegate.names import TableName
+from tidegate.write.columns import Columns
+from tidegate.write.learning import batch_scope, learn, watch
 from tidegate.write.request import WriteRequest
 
 __all__ = ["RESULT", "held", "result_view"]
@@ -29,15 +31,26 @@ def result_view(request: WriteRequest) -> Iterator[None]:
 
 
 @contextmanager
-def held(request: WriteRequest, query: str, suffix: str = "staging") -> Iterator[TableName]:
-    """The rows of a query in a table beside the target, which is dropped at the end whatever happens."""
+def held(
+    request: WriteRequest, query: str, suffix: str = "staging", learns: Columns | None = None
+) -> Iterator[TableName]:
+    """The rows of a query in a table beside the target, which is dropped at the end whatever happens.
+
+    `learns`: the query's columns, where it gives the rows that are brought to the target.
+    """
     table = TableName(request.table.namespace, request.table.layer, f"{request.table.name}__{suffix}")
     _refuse_foreign(request, table)
     request.lake.create_namespace(table)
+    watched = watch(request, learns) if learns is not None else None
+    rows = watched.sql(query) if watched else query
     try:
         request.session.sql(
-            f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{_MARK}' = 'true') AS {query}"
+            f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{_MARK}' = 'true') AS {rows}"
         )
+        if watched is not None and learns is not None:
+            staged = request.lake.table(table)
+            count = staged.total_records if staged else 0
+            learn(request, watched, count, batch_scope(request), learns, table.quoted)
         yield table
     finally:
         # Through the catalog, not Spark: it works in an interrupted session too, and never touches a file.

@@ -11,6 +11,7 @@ from tidegate.names import TableName
 from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import existing_rows
 from tidegate.write.content import WatchedQuery
+from tidegate.write.learning import learn, watch
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import literal, unquote
 from tidegate.write.types import holds_type
@@ -56,8 +57,9 @@ def replace_table(
 ) -> int:
     """CREATE OR REPLACE from a query, in one commit; gives the number of rows. `columns` are the query's.
 
-    `watched` learns the content of what is written.
+    `watched` learns the content of what is written; what the rows look like is learnt in any case.
     """
+    watched = watched or watch(request, columns)
     refuse_untyped(request.table, columns)
     partitions = _partitions(request, columns) or default_partitions
     order = [_sort_term(request, columns, term) for term in request.settings.sorted_by]
@@ -74,14 +76,14 @@ def replace_table(
             properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
     if properties:
         clauses += f" TBLPROPERTIES ({', '.join(f'{literal(k)} = {literal(v)}' for k, v in properties.items())})"
-    if watched is not None:
-        query = watched.sql(query)
-    request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {query}")
+    request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {watched.sql(query)}")
     if order:
         request.session.sql(f"ALTER TABLE {target} WRITE ORDERED BY {', '.join(order)}")
         if partitions:
             request.session.sql(f"ALTER TABLE {target} UNSET TBLPROPERTIES ('write.spark.fanout.enabled')")
-    return existing_rows(request)
+    rows = existing_rows(request)
+    learn(request, watched, rows, "table", columns, target)
+    return rows
 
 
 def drop_other_kind(request: WriteRequest, kind: PointerKind) -> None:

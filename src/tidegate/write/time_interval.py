@@ -8,12 +8,13 @@ from tidegate.errors import StrategyError
 from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.learning import learn_added, watch_added
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import timestamp
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import PartitionField, replace_table, starts_anew
 
-__all__ = ["write_time_interval"]
+__all__ = ["interval_condition", "write_time_interval"]
 
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _LAYOUT = {"hour": "hour", "day": "day", "week": "day", "month": "month", "year": "year"}
@@ -44,7 +45,9 @@ def _replace(
     """In one commit where the range is made of whole partitions, else by deleting first."""
     before = standing(request)
     target = request.table.quoted
+    watched = watch_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source} WHERE {inside}"
+    rows = watched.sql(rows) if watched else rows
     if at_once:
         request.session.sql(f"INSERT INTO {target} REPLACE WHERE {inside} {rows}")
         commit = commit_since(request, before)
@@ -55,9 +58,15 @@ def _replace(
         request.session.sql(f"INSERT INTO {target} {rows}")
         commit = commit_since(request, emptied)
     written = commit.count("added-records") if commit else 0
+    learn_added(request, watched, written, drift.columns, before)
     deleted = before.rows + written - existing_rows(request)
     changed = bool(written or deleted) or drift.alters
     return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
+
+
+def interval_condition(request: WriteRequest, columns: Columns) -> str:
+    """True for the rows of the result that belong to the interval, NULL for those without a time."""
+    return _range(request, _time_column(request, columns))
 
 
 def _time_column(request: WriteRequest, columns: Columns) -> Column:

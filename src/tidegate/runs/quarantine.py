@@ -1,0 +1,82 @@
+"""Quarantine in a run: by which constraints a model refuses rows, and what those are told to have found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from tidegate.checks.row_constraints import row_constraints
+from tidegate.compiler.values import CompiledModel
+from tidegate.datatypes import Column, Relation, from_json
+from tidegate.planner.decide import Decision
+from tidegate.project.model import Strategy
+from tidegate.quality import SAMPLES
+from tidegate.runs.answering import kind_of_check
+from tidegate.runs.context import RunContext
+from tidegate.runs.result import CheckResult
+from tidegate.write.quarantine import Sieve
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tidegate.quality.quarantine import Refused
+
+__all__ = ["constraint_results", "sieve_of"]
+
+_READS_ALL = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED, Strategy.SCD2)
+
+
+def sieve_of(run: RunContext, model: CompiledModel, decision: Decision, frame: DataFrame) -> Sieve | None:
+    """None where no row of the result can be refused."""
+    if not model.model.settings.quarantine:
+        return None
+    fields = frame.schema.jsonValue()["fields"]
+    columns = Relation(tuple(Column(field["name"], from_json(field["type"])) for field in fields))
+    constraints = row_constraints(model.checks, columns, run.settings.project.namespace)
+    if not constraints:
+        return None
+    local = run.settings.spark.master.startswith("local")
+    return Sieve(
+        constraints,
+        run.functions,
+        run.run_id,
+        whole=_reads_all(model, decision),
+        staged=model.reads_itself or not (local or model.deterministic),
+    )
+
+
+def _reads_all(model: CompiledModel, decision: Decision) -> bool:
+    """Rows that were refused before and are wrong still are in the result again."""
+    strategy = model.model.settings.strategy
+    if strategy is Strategy.FULL_REFRESH:
+        return True
+    return strategy in _READS_ALL and decision.delta is None and not (model.manual or model.zones)
+
+
+def constraint_results(model: str, batches: Collection[Collection[Refused]]) -> tuple[CheckResult, ...]:
+    """Of the constraints by which rows were refused, over all that was written: none of them can fail any more."""
+    together: dict[str, list[Refused]] = {}
+    for batch in batches:
+        for refused in batch:
+            together.setdefault(refused.constraint.check.name, []).append(refused)
+    return tuple(_result(model, found) for found in together.values())
+
+
+def _result(model: str, found: list[Refused]) -> CheckResult:
+    check, rows = found[0].constraint.check, sum(refused.rows for refused in found)
+    samples: list[Mapping[str, object]] = [sample for refused in found for sample in refused.samples]
+    return CheckResult(
+        model=model,
+        name=check.name,
+        stage=str(check.stage),
+        severity=str(check.severity),
+        status="warned" if rows else "passed",
+        value=rows,
+        expected=found[0].constraint.rule.expected,
+        duration_ms=0,
+        samples=tuple(samples[:SAMPLES]),
+        description=check.description,
+        remediation=check.remediation,
+        kind=kind_of_check(check),
+        unit="row",
+    )

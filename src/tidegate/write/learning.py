@@ -1,0 +1,67 @@
+"""What the rows of a write look like, learnt from the very statement that writes them."""
+
+from __future__ import annotations
+
+from tidegate.project.model import Strategy
+from tidegate.quality.profile import Counted, Scope
+from tidegate.write.added import added_rows
+from tidegate.write.columns import Columns
+from tidegate.write.commits import Standing
+from tidegate.write.content import WatchedQuery, survey_of
+from tidegate.write.request import WriteRequest
+
+__all__ = ["batch_scope", "learn", "learn_added", "watch", "watch_added"]
+
+_ADDED = "__tidegate_added"
+_MANY = 200_000
+"""From so many expected rows on, asking Iceberg what it knows is cheaper than to look at each row."""
+
+
+def watch(request: WriteRequest, columns: Columns, hashed: bool = False) -> WatchedQuery:
+    """For a statement that brings rows of these columns to a table that has no others."""
+    table = request.lake.table(request.table)
+    expected = max(request.expected_rows, table.total_records if table else 0)
+    return WatchedQuery(request.session, columns, hashed, request.hidden, many=expected > _MANY)
+
+
+def watch_added(request: WriteRequest, columns: Columns) -> WatchedQuery | None:
+    """For a statement that adds rows to the table. None: Spark would compute them twice, to learn how to sort them."""
+    table = request.lake.table(request.table)
+    if table is not None and table.sort_fields:
+        return None
+    return WatchedQuery(request.session, columns, hashed=False, hidden=request.hidden)
+
+
+def batch_scope(request: WriteRequest) -> Scope:
+    """What a staged result is of: where it is complete, the table becomes just that; scd2 keeps versions of it."""
+    whole = request.complete and request.touched is None and request.settings.strategy is not Strategy.SCD2
+    return "table" if whole else "written"
+
+
+def learn(
+    request: WriteRequest, watched: WatchedQuery, rows: int, scope: Scope, columns: Columns, relation: str
+) -> None:
+    """`rows` are what the statement wrote; `relation` has them now, and is asked only where some were counted twice."""
+    request.learnt.counted = watched.counted(rows, scope, relation) or _asked(request, relation, columns, scope)
+
+
+def learn_added(
+    request: WriteRequest, watched: WatchedQuery | None, rows: int, columns: Columns, before: Standing
+) -> None:
+    """The same for rows that were added to what the table had `before`."""
+    found = watched.counted(rows, "written", request.table.quoted) if watched else None
+    if found is None:
+        metadata = request.lake.table(request.table)
+        former = metadata.snapshots.get(before.snapshot_id) if metadata and before.snapshot_id is not None else None
+        since = former.sequence_number if former else 0
+        added = added_rows(request.session, request.table, metadata, since) if metadata else None
+        if added is not None:
+            added.createOrReplaceTempView(_ADDED)
+            found = _asked(request, _ADDED, columns, "written")
+            request.session.catalog.dropTempView(_ADDED)
+    request.learnt.counted = found
+
+
+def _asked(request: WriteRequest, relation: str, columns: Columns, scope: Scope) -> Counted:
+    survey = survey_of(columns, request.hidden)
+    return survey.read(request.session.sql(survey.over(relation)).collect()[0]["told"], scope)

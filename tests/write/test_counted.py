@@ -1,0 +1,56 @@
+"""What is learnt of rows while they are written is the same whether all of them are looked at or Iceberg is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tidegate.names import TableName
+from tidegate.project.model import ModelSettings
+from tidegate.quality.profile import Profile
+from tidegate.write import WriteRequest, write
+
+from .conftest import Branch
+
+pytestmark = pytest.mark.spark
+
+QUERY = """
+SELECT id, IF(id % 3 = 0, NULL, CAST(id AS int)) AS some, CAST(id / 4 AS decimal(20, 5)) AS price, id / 7D AS share,
+  IF(id = 5, float('-Infinity'), CAST(id AS float)) AS far, CAST(NULL AS double) AS nothing, id % 2 = 0 AS even,
+  concat(repeat('x', 70), id % 50) AS text, date_add(date'2024-01-01', CAST(id AS int)) AS day,
+  timestamp'2024-01-01 10:00:00.5' + make_dt_interval(0, id) AS at, CAST('a' AS binary) AS bytes,
+  IF(id % 2 = 0, array(id), NULL) AS list, map('a', id) AS pairs, id * 10 AS salary
+FROM range(0, 1000, 1, 3)
+"""
+
+
+def profile(branch: Branch, name: str, expected_rows: int, **settings: Any) -> Profile:
+    request = WriteRequest(
+        branch.session,
+        branch.lake,
+        TableName("shop", "silver", name),
+        branch.session.sql(QUERY),
+        ModelSettings(**settings),
+        run_started_at=datetime(2024, 1, 1, tzinfo=UTC),
+        complete=False,
+        hidden=frozenset({"salary"}),
+        expected_rows=expected_rows,
+    )
+    counted = write(request).counted
+    assert counted is not None
+    return counted.profile(1000, None)
+
+
+def test_many_rows_are_profiled_as_few_are(branch: Branch) -> None:
+    few, many = profile(branch, "few", 0), profile(branch, "many", 10**9, partitioned_by=("even",))
+    assert (many.rows, many.scope) == (1000, "table")
+    for one, other in zip(few.columns, many.columns, strict=True):
+        if one.type == "string":
+            assert other == replace(one, distinct=None, min=None, max=None)
+        elif one.type == "boolean":
+            assert other == one
+        else:
+            assert other == replace(one, distinct=None, mean=None if one.mean != "***" else one.mean)
