@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 __all__ = ["TableName", "literal", "nearest", "quote"]
 
+_QUARANTINE = "__quarantine"
+
 
 def quote(name: str) -> str:
     """One name as Spark SQL takes it, whatever is in it."""
@@ -15,8 +17,8 @@ def quote(name: str) -> str:
 
 
 def literal(text: str) -> str:
-    """One text as Spark SQL takes it, whatever is in it."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    """One text as Spark SQL takes it, whatever is in it: `${…}` would stand for a variable, also within quotes."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{")
     return f"'{escaped}'"
 
 
@@ -45,6 +47,17 @@ class TableName(NamedTuple):
     def quoted(self) -> str:
         """For Spark SQL, without a catalog: the session's current catalog is the branch."""
         return ".".join(map(quote, (self.namespace, self.layer, self.name)))
+
+    @property
+    def quarantine(self) -> TableName:
+        """The table beside this one that holds the rows which its model refused."""
+        return self._replace(name=self.name + _QUARANTINE)
+
+    @property
+    def beside_quarantine(self) -> TableName | None:
+        """The table whose refused rows this one holds, going by its name."""
+        name = self.name.removesuffix(_QUARANTINE)
+        return self._replace(name=name) if name not in ("", self.name) else None
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.layer}.{self.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.compiling import Case, targets
 from benchmarks.idle import idle_targets
-from benchmarks.report import compile_section, idle_section, page
+from benchmarks.report import compile_section, idle_section, page, profile_section
 from benchmarks.usage import Usage
 
 MEASURED = {
@@ -50,3 +50,16 @@ def test_a_run_with_nothing_to_do_is_held_to_its_time_and_to_dbt() -> None:
     assert len(idle_targets({"tidegate": [quick]})) == 1
     assert "| 1 | 1.60 | 1.50 | 90 | 12.00 | 20.00 | 900 |" in idle_section({"tidegate": [slow], "dbt": [dbt]})
     assert "| 1 | 1.60 | 1.50 | 90 | – | – | – |" in idle_section({"tidegate": [slow]})
+
+
+def test_a_profile_is_held_to_a_tenth_of_the_write() -> None:
+    assert "**missed**" not in profile_section({"plain": [10.0, 9.0, 11.0], "profiled": [10.9, 9.9, 12.5]}, 2_000_000)
+    slow = profile_section({"plain": [10.0], "profiled": [11.1]}, 2_000_000)
+    assert "| 1 | 10.00 | 11.10 |" in slow
+    assert "**missed**" in slow
+
+
+def test_every_part_has_its_place_on_the_page() -> None:
+    section = profile_section({"plain": [10.0], "profiled": [11.1]}, 2_000_000)
+    assert "## Profiles" in page("", [section])
+    assert "## Checks" in page("", ["## Checks\n\nfound\n"])

@@ -41,14 +41,14 @@ def test_a_sound_project_is_one_line_and_ends_with_0(models: Path, tidegate: Cal
 
 
 def test_all_diagnostics_are_told_in_order_of_place_and_an_error_ends_with_1(models: Path, tidegate: Call) -> None:
-    (models / "b.sql").write_text("-- @max_retries: 3\nSELECT *\nFROM silver.ordres\n")
+    (models / "b.sql").write_text("-- @quarantine: true\nSELECT *\nFROM silver.ordres\n")
     (models / "a.sql").write_text("SELECT FROM WHERE")
     told = tidegate("compile")
     assert (told.code, told.err) == (1, "")
     heads = [line for line in told.out.splitlines() if re.match(r"\w+\[", line)]
     assert [head.split(":")[0] for head in heads] == [
         "error[SqlSyntax]",
-        "warning[IneffectiveSetting]",
+        "warning[QuarantineWithoutRule]",
         "error[UnknownDependency]",
     ]
     assert "3 | FROM silver.ordres\n  |      ^^^^^^^^^^^^^\n  = help: did you mean silver.orders?\n" in told.out
@@ -56,7 +56,7 @@ def test_all_diagnostics_are_told_in_order_of_place_and_an_error_ends_with_1(mod
 
 
 def test_a_warning_alone_ends_with_0(models: Path, tidegate: Call) -> None:
-    (models / "b.sql").write_text("-- @max_retries: 3\nSELECT 1 AS id\n")
+    (models / "b.sql").write_text("-- @quarantine: true\nSELECT 1 AS id\n")
     told = tidegate("compile")
     assert told.code == 0
     assert "2 models, 1 warning in" in told.out

@@ -100,7 +100,7 @@ def test_a_project_with_errors_has_no_plan(shop: Path, tidegate: Call) -> None:
 
 
 def test_warnings_are_mentioned_and_an_empty_project_says_what_to_do(shop: Path, tidegate: Call) -> None:
-    (shop / "models" / "silver" / "notes.sql").write_text("-- @max_retries: 3\nSELECT 1 AS id\n")
+    (shop / "models" / "silver" / "notes.sql").write_text("-- @quarantine: true\nSELECT 1 AS id\n")
     assert "The project has 1 warning: `tidegate compile` shows them." in tidegate("plan").err
     for path in (shop / "models").rglob("*.sql"):
         path.unlink()

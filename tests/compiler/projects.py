@@ -24,7 +24,7 @@ class Built:
         return bind(self.compiled, self.settings, self.project, table(name), given)
 
     def bind_test(self, name: str, test: str) -> BoundQuery:
-        found = next(t for t in self.compiled.models[table(name)].model.tests if t.name == test)
+        found = next(t for t in self.compiled.models[table(name)].model.sql_tests if t.name == test)
         values = RunValues("2026-01-02T03:04:05+00:00")
         return bind_test(self.compiled, self.settings, self.project, found, table(name), values)
 

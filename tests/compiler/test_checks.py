@@ -30,6 +30,11 @@ def told(root: Path, files: dict[str, str]) -> list[tuple[str, str | None]]:
         ("@audit: reconcile_count(silver.custmers)", "UnknownDependency", "silver.customers"),
         ("@constraint: mine(statsu)", "UnknownColumn", "did you mean status?"),
         ("@constraint: mine(id, id)", "WrongCheckArgument", None),
+        ("@constraint: yours(statsu)", "UnknownColumn", "did you mean status?"),
+        ("@constraint: yours(status, few)", "WrongCheckArgument", "yours(column, limit)"),
+        ("@constraint: yours(status, 1.5)", "WrongCheckArgument", None),
+        ("@constraint: yours()", "WrongCheckArgument", None),
+        ("@constraint: yuors(status)", "UnknownCheck", "did you mean yours?"),
     ],
 )
 def test_a_wrong_check_is_an_error_with_the_nearest_name(
@@ -39,6 +44,7 @@ def test_a_wrong_check_is_an_error_with_the_nearest_name(
         "models/silver/orders.sql": f"-- {check}\n{ORDERS}",
         "models/silver/customers.sql": "select 1L as id",
         "checks/mine.sql": "-- @params: column\n{column} is not null",
+        "checks/yours.py": "def yours(column, limit: int = 10):\n    return column < limit",
     }
     found = told(tmp_path, files)
     assert [code for code, _ in found] == [code]

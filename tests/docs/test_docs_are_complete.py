@@ -10,6 +10,7 @@ import pytest
 
 from tidegate.cli.main import COMMANDS
 from tidegate.config import (
+    AnomaliesSection,
     LakeSection,
     LintsSection,
     MaintenanceSection,
@@ -21,7 +22,8 @@ from tidegate.config import (
 )
 from tidegate.names import TableName
 from tidegate.project.keys import KEYS, SPELLINGS
-from tidegate.project.model import QualityTest, Strategy
+from tidegate.project.model import Strategy
+from tidegate.project.quality_tests import ANNOTATIONS
 from tidegate.project.template_names import TemplateContext, TemplateNames
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +39,7 @@ SECTIONS = {
     "[landing.ZONE]": ZoneSettings,
     "[lints]": LintsSection,
     "[maintenance]": MaintenanceSection,
+    "[anomalies]": AnomaliesSection,
 }
 SETTINGS = [(section, field.name) for section, values in SECTIONS.items() for field in dataclasses.fields(values)]
 
@@ -70,9 +73,7 @@ def test_spelling_of_a_strategy_is_documented(spelling: str) -> None:
     assert f"`{spelling}`" in CONFIGURATION
 
 
-@pytest.mark.parametrize(
-    "key", [field.name for field in dataclasses.fields(QualityTest) if field.name not in ("name", "file", "source")]
-)
+@pytest.mark.parametrize("key", ANNOTATIONS)
 def test_annotation_of_a_quality_test_is_documented(key: str) -> None:
     assert f"`@{key}`" in CONFIGURATION
 

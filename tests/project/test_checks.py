@@ -114,7 +114,7 @@ def test_tests_and_queries_of_settings_files_are_checks_too(tmp_path: Path) -> N
     )
     assert whole.source == files["models/silver/orders/tests/quality/whole.sql"]
     assert (query.name, query.call, query.source.strip()) == ("sql in line 3", None, "select * from {{ this }}")
-    assert [test.name for test in model.tests] == ["whole", "sql in line 3"]
+    assert model.sql_tests == (query, whole)
 
 
 def test_folders_and_defaults_add_checks_and_the_nearest_decides_how_severe_they_are(tmp_path: Path) -> None:
@@ -133,16 +133,30 @@ def test_folders_and_defaults_add_checks_and_the_nearest_decides_how_severe_they
 
 def test_a_check_carries_the_file_that_it_needs(tmp_path: Path) -> None:
     files = {
-        SQL: "-- @audit: golden(tests/rows.csv)\n-- @constraint: mine(id)\nselect 1 as id",
+        SQL: "-- @audit: golden(tests/rows.csv)\n-- @constraint: mine(id)\n-- @audit: yours(id)\nselect 1 as id",
         "tests/rows.csv": "id\n1\n",
         "checks/mine.sql": "-- @params: column\n{column} > 0\n",
+        "checks/yours.py": "def yours(column):\n    return column > 0\n",
+        "checks/__init__.py": "",
     }
     project = load(tmp_path, files)
     assert project.problems == ()
-    golden, mine = project.models[0].checks
-    assert golden.source == "id\n1\n"
-    assert mine.source == files["checks/mine.sql"]
-    assert project.own_checks == ("mine",)
+    golden, mine, yours = project.models[0].checks
+    assert (golden.source, golden.file) == ("id\n1\n", "")
+    assert (mine.source, mine.file) == (files["checks/mine.sql"], "checks/mine.sql")
+    assert (yours.source, yours.file) == (files["checks/yours.py"], "checks/yours.py")
+    assert project.own_checks == ("mine", "yours")
+
+
+def test_settings_files_name_the_parameters_of_a_function(tmp_path: Path) -> None:
+    files = {
+        TOML: '[[checks]]\ntype = "yours"\nlimit = 5\ncolumn = "id"\nseverity = "warn"\n',
+        "checks/yours.py": "def yours(column, limit=10):\n    return column < limit\n",
+    }
+    project = load(tmp_path, files)
+    assert project.problems == ()
+    (check,) = project.models[0].checks
+    assert (check.name, check.call) == ("yours(id, 5)", Call("yours", ("id", "5"), keyed=True))
 
 
 def test_a_label_is_the_name_of_its_check(tmp_path: Path) -> None:

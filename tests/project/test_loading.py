@@ -106,11 +106,11 @@ def test_quality_tests_belong_to_the_model_beside_them(tmp_path: Path) -> None:
         "models/silver/orders/tests/quality/no_nulls.sql": header + "select * from {{ this }} where id is null",
         "models/silver/orders/tests/quality/any.sql": "select 1 as id",
     }
-    any_test, no_nulls = only(load(tmp_path, files)).tests
+    any_test, no_nulls = only(load(tmp_path, files)).sql_tests
     assert (any_test.name, any_test.severity, any_test.timeout) == ("any", Severity.ERROR, None)
     assert (no_nulls.severity, no_nulls.timeout, no_nulls.tags) == (Severity.WARN, timedelta(seconds=90), ("a", "b"))
     assert (no_nulls.description, no_nulls.remediation) == ("ids", "ask")
-    assert no_nulls.path == Path("models/silver/orders/tests/quality/no_nulls.sql")
+    assert no_nulls.place.file == "models/silver/orders/tests/quality/no_nulls.sql"
 
 
 def test_contracts_belong_to_the_model_beside_them(tmp_path: Path) -> None:

@@ -72,6 +72,27 @@ def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: Proje
         "a.slow", "SELECT count(*) AS n FROM range(100000000000) WHERE sha2(CAST(id AS string), 512) LIKE '0000000000%'"
     )
     process = start(shop.root)
+    wait_for_events(shop, process, ("before_materialize", "a.slow"))
+    process.send_signal(signal.SIGINT)
+    expect_cancelled(shop, process)
+
+
+def test_interrupting_checks_publishes_nothing_whatever_they_are_at(shop: ProjectFolder) -> None:
+    """A job, and a person's code that does not listen."""
+    shop.model("a.job", "SELECT 1 AS x")
+    shop.file(
+        "models/a/job/tests/quality/slow.sql",
+        "SELECT max(hash(id)) AS h FROM range(1000000000000) HAVING h IS NULL",
+    )
+    shop.model("a.code", "SELECT 1 AS x", constraint="waits(x)")
+    shop.file("checks/waits.py", "import threading\n\n\ndef waits(column):\n    threading.Event().wait()\n")
+    process = start(shop.root)
+    wait_for_events(shop, process, ("before_checks", "a.job"), ("before_checks", "a.code"))
+    process.send_signal(signal.SIGINT)
+    expect_cancelled(shop, process)
+
+
+def wait_for_events(shop: ProjectFolder, process: subprocess.Popen[str], *wanted: tuple[str, str]) -> None:
     tick = threading.Event()
     for _ in range(1200):
         state = shop.root / ".tidegate" / "state.db"
@@ -79,13 +100,14 @@ def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: Proje
             with open_reader(shop.settings.state.url) as reader:
                 runs = reader.runs(1)
                 events = reader.events(runs[0].run_id) if runs else ()
-            if any(event.name == "before_materialize" and event.model == "a.slow" for event in events):
-                break
+            if {(event.name, event.model) for event in events} >= set(wanted):
+                return
         tick.wait(0.05)
-    else:
-        process.kill()
-        raise AssertionError(process.communicate()[0])
-    process.send_signal(signal.SIGINT)
+    process.kill()
+    raise AssertionError(process.communicate()[0])
+
+
+def expect_cancelled(shop: ProjectFolder, process: subprocess.Popen[str]) -> None:
     try:
         output, _ = process.communicate(timeout=3)
     except subprocess.TimeoutExpired:

@@ -91,11 +91,11 @@ def _jars(jars: tuple[Jar, ...]) -> Iterator[Finding]:
 
 def check_project(workspace: Workspace) -> Iterator[Finding]:
     settings = workspace.settings
-    state_file = Path(settings.state.url.removeprefix("sqlite:///"))
     yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
-    yield _place("catalog", settings.lake.catalog_path.parent, "[lake] catalog_path")
-    yield _place("state", state_file.parent, "[state] url")
-    yield from _drivers(workspace)
+    if settings.lake.catalog == "embedded":
+        yield _place("catalog", settings.lake.catalog_path.parent, "[lake] catalog_path")
+    if settings.state.url.startswith("sqlite:"):
+        yield _place("state", Path(settings.state.url.removeprefix("sqlite:///")).parent, "[state] url")
     yield from _pings(workspace)
     yield _compile(workspace)
 
@@ -115,14 +115,6 @@ def _place(name: str, folder: Path, setting: str) -> Finding:
     if free < LITTLE_SPACE:
         return Finding(name, "warn", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
     return Finding(name, "ok", f"{folder} ({size(free)} free)")
-
-
-def _drivers(workspace: Workspace) -> Iterator[Finding]:
-    from tidegate.sources.reading import needs_driver
-    from tidegate.spark.jars import POSTGRES_JAR
-
-    if needs_driver(workspace.settings, workspace.settings.sources):
-        yield from _jars((POSTGRES_JAR,))
 
 
 def _pings(workspace: Workspace) -> Iterator[Finding]:

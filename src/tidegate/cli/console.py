@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Protocol, TextIO
 
-from tidegate.cli.lines import check_lines, end_lines, head_line, model_lines
+from tidegate.cli.lines import anomaly_line, check_lines, end_lines, head_line, model_lines
 from tidegate.cli.paint import is_terminal
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
@@ -103,6 +103,8 @@ class RunConsole:
             self._tell_check(result)
         elif event.name == "pipeline_start":
             self._begin(event)
+        elif event.name == "anomaly_detected":
+            self._view.line(anomaly_line(event.model or "", str(event.data["message"])))
         elif event.name == "warning":
             self._tell_warning(str(event.data.get("message", "")), event.model)
         elif event.model is None:

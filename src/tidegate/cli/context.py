@@ -129,7 +129,12 @@ class Workspace:
 
     def heads(self) -> Heads:
         """What main holds; nothing where no run has made a lake yet."""
-        return self.catalog().head() if self.settings.lake.catalog_path.exists() else {}
+        return self.catalog().head() if self._is_begun() else {}
+
+    def _is_begun(self) -> bool:
+        from tidegate.lake import is_begun
+
+        return is_begun(self.settings)
 
     def metadata(self, table: TableName) -> TableMetadata | ViewMetadata | None:
         from tidegate.lake import read_metadata
@@ -138,7 +143,7 @@ class Workspace:
         return None if pointer is None else read_metadata(pointer)
 
     def branches(self) -> list[tuple[BranchInfo, tuple[Change, ...]]]:
-        if not self.settings.lake.catalog_path.exists():
+        if not self._is_begun():
             return []
         catalog = self.catalog()
         return [(info, catalog.changed_tables(info.name)) for info in catalog.list_branches()]

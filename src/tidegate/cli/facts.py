@@ -12,7 +12,7 @@ from tidegate.cli.context import Workspace
 from tidegate.compiler.values import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
-from tidegate.state import ModelRunRecord, QualityRecord
+from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["ModelFacts", "TableFacts", "gather_facts"]
 
@@ -43,6 +43,9 @@ class ModelFacts:
     checks: tuple[QualityRecord, ...]
     """Of the latest runs in which the model was checked, newest first."""
 
+    anomalies: tuple[AnomalyRecord, ...] = ()
+    """Newest first."""
+
     def document(self) -> dict[str, Any]:
         model = self.compiled.model
         return {
@@ -57,6 +60,7 @@ class ModelFacts:
             "table": asdict(self.table) if self.table else None,
             "runs": [asdict(run) for run in self.runs],
             "check_results": [asdict(check) for check in self.checks],
+            "anomalies": [asdict(anomaly) for anomaly in self.anomalies],
         }
 
 
@@ -83,6 +87,7 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
     with workspace.state() as state:
         runs = state.runs_of_model(short)
         checks = state.checks_of_model(short)
+        anomalies = state.anomalies_of_model(short)
     return ModelFacts(
         name=short,
         compiled=model,
@@ -91,6 +96,7 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
         table=None if metadata is None else _table_facts(metadata),
         runs=runs,
         checks=checks,
+        anomalies=anomalies,
     )
 
 

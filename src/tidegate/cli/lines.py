@@ -9,7 +9,7 @@ from tidegate.cli.table import clean, duration, plural
 from tidegate.jsontext import json_text
 from tidegate.runs.result import VERIFIED, CheckResult, Materialization, RunResult
 
-__all__ = ["check_lines", "end_lines", "failed_check_lines", "head_line", "model_lines"]
+__all__ = ["anomaly_line", "check_lines", "end_lines", "failed_check_lines", "head_line", "model_lines"]
 
 _TAGS = {"completed": "[OK]", "skipped": "[OK]", "failed": "[FAIL]", "blocked": "[BLOCKED]", "cancelled": "[CANCELLED]"}
 _INDENT = " " * 7
@@ -60,6 +60,10 @@ def check_lines(check: CheckResult) -> Iterator[str]:
     tag = "[FAIL]" if check.blocks else "[WARN]"
     yield f"{tag} {check.model}: {_told(check)}"
     yield from _details(check)
+
+
+def anomaly_line(model: str, message: str) -> str:
+    return f"[WARN] {model}: unusual: {clean(message)}"
 
 
 def failed_check_lines(checks: Sequence[CheckResult]) -> Iterator[str]:

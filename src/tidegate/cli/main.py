@@ -37,13 +37,22 @@ COMMANDS = {
     ),
     "plan": CommandEntry("commands.plan", "plan", "Show what would run and why; nothing is run."),
     "run": CommandEntry("commands.run", "run", "Build models on a branch, check them, and publish them in one step."),
-    "publish": CommandEntry("commands.run", "publish", "Publish a branch that `run --no-publish` kept."),
+    "publish": CommandEntry(
+        "commands.run",
+        "publish",
+        "Publish a branch that `run --no-publish` kept, then check the warnings of its tables.",
+    ),
     "check": CommandEntry("commands.check", "check", "Check the published tables; nothing is built or changed."),
     "ls": CommandEntry("commands.models", "ls", "List the models of the project."),
     "show": CommandEntry("commands.models", "show", "Show one model: settings, table, upstreams, runs and checks."),
     "lineage": CommandEntry("commands.lineage", "lineage", "Show where columns come from, or what is made of them."),
     "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
     "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
+    "profile": CommandEntry(
+        "commands.profile",
+        "profile",
+        "Show rows, NULLs, different values, least, greatest and mean of a table.",
+    ),
     "diff": CommandEntry("commands.diff", "diff", "Show which rows a run or a branch inserted, updated and deleted."),
     "test": CommandEntry(
         "commands.test", "test", "Run the unit tests of models on given rows; the lake is not touched."
@@ -54,6 +63,7 @@ COMMANDS = {
     "maintain": CommandEntry(
         "commands.lake", "maintain", "Compact small files, expire old snapshots, sweep unused files."
     ),
+    "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
         "commands.doctor", "doctor", "Check this machine and this project, and say how to fix them."
     ),

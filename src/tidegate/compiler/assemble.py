@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tidegate.checks.forms import digest_of
+from tidegate.checks.row_constraints import row_constraints
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import ephemeral_through, tables_through, zones_through
@@ -12,7 +13,7 @@ from tidegate.compiler.settled_checks import settled_checks
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.names import TableName
-from tidegate.project import Materialized
+from tidegate.project import Materialized, Model
 from tidegate.project.template_names import WATERMARK_NAMES
 
 __all__ = ["CompiledModels"]
@@ -83,7 +84,16 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
 def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
     queries = [facts for _, facts in draft.facts]
     model = draft.model
-    return fingerprint(queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks)
+    return fingerprint(
+        queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks, _refusing(model)
+    )
+
+
+def _refusing(model: Model) -> str:
+    """Whatever the columns turn out to be: what a table holds must not seem to change with what is known of them."""
+    if not model.settings.quarantine or not model.checks:
+        return ""
+    return digest_of(constraint.check for constraint in row_constraints(model.checks, NOTHING_KNOWN))
 
 
 def _is_deterministic(draft: Draft) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from tidegate.checks.values import Check
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.edits import Edit, apply_edits
@@ -21,7 +22,7 @@ from tidegate.compiler.values import BoundQuery, Compiled, RunValues, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName, quote
-from tidegate.project import Materialized, Model, Project, QualityTest
+from tidegate.project import Materialized, Model, Project
 from tidegate.project.template_names import TemplateContext
 from tidegate.project.templates import Fault, Rendered
 
@@ -38,10 +39,10 @@ def bind(compiled: Compiled, settings: Settings, project: Project, table: TableN
 
 
 def bind_test(
-    compiled: Compiled, settings: Settings, project: Project, test: QualityTest, table: TableName, values: RunValues
+    compiled: Compiled, settings: Settings, project: Project, test: Check, table: TableName, values: RunValues
 ) -> BoundQuery:
     model = compiled.models[table].model
-    return _Binder(compiled, settings, project, values).bind(model, test.source, test.file)
+    return _Binder(compiled, settings, project, values).bind(model, test.source, test.place.file)
 
 
 @dataclass(frozen=True, slots=True)

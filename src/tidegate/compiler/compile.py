@@ -16,6 +16,7 @@ from tidegate.compiler.passes.checks import check_other_tables
 from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
 from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.problems import report_problems
+from tidegate.compiler.passes.quarantine import check_quarantine_names
 from tidegate.compiler.passes.sources import report_sources
 from tidegate.compiler.passes.unit_tests import check_unit_tests
 from tidegate.compiler.understand import understand
@@ -35,6 +36,7 @@ PROJECT_PASSES: tuple[ProjectPass, ...] = (
     report_sources,
     check_archives,
     check_other_tables,
+    check_quarantine_names,
     find_cycles,
     check_unit_tests,
 )

@@ -48,7 +48,7 @@ class Digests:
             # Where settings are written counts: warnings tell it.
             places = [place for place in model.origins.values() if place.file != draft.file] if model.origins else ()
             unread = self._work.unread and self._work.short(model.table) in self._work.unread
-            parts.append(f"{model.contract}\0{bool(model.tests)}\0{bool(unread)}\0{places or ''}")
+            parts.append(f"{model.contract}\0{bool(unread)}\0{places or ''}")
             if model.checks:
                 parts.append(repr(model.checks))
             if model.masks:
@@ -85,6 +85,9 @@ class Digests:
         if table is None:
             return b"unknown"
         upstream = self._work.models.get(table)
+        if upstream is None and table in self._work.quarantines:
+            beside = self._work.models[self._work.quarantines[table]]
+            return f"quarantine\0{self._work.outside.version(table)}\0".encode() + beside.interface
         if upstream is None:
             return self._work.outside.version(table).encode()
         if upstream is draft:

@@ -9,6 +9,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from tidegate.checks.row_constraints import row_constraints
+from tidegate.checks.values import Check
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.facts import QueryFacts
 from tidegate.compiler.locate import locate
@@ -16,9 +18,9 @@ from tidegate.compiler.outside import Outside
 from tidegate.compiler.queries import Query
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
 from tidegate.config import Settings
-from tidegate.datatypes import Relation
+from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
-from tidegate.project import MacroFile, Materialized, Model, Place, Project, QualityTest, Severity
+from tidegate.project import MacroFile, Materialized, Model, Place, Project, Severity
 from tidegate.project.template_names import LandingCall, TemplateContext
 from tidegate.project.templates import Rendered, Templates
 
@@ -88,7 +90,7 @@ class Outcome(NamedTuple):
 
 @dataclass(slots=True)
 class Draft:
-    """A model, or (`test` set) one of its quality tests. `failed`: an error was found, so it will not be built.
+    """A model, or (`test` set) one of its SQL tests. `failed`: an error was found, so it will not be built.
 
     `asked`: what its template asked of the environment, with the answer. `tables`: the models it reads; `inputs`: every
     name that it reads, as written, a zone with an empty part before it. `open`: it may have other columns than those
@@ -97,7 +99,7 @@ class Draft:
     """
 
     model: Model
-    test: QualityTest | None = None
+    test: Check | None = None
     progress: Progress = Progress.UNREAD
     own: bytes = b""
     whole: bytes = b""
@@ -119,7 +121,7 @@ class Draft:
 
     @property
     def file(self) -> str:
-        return self.test.file if self.test else self.model.file
+        return self.test.place.file if self.test else self.model.file
 
     @property
     def source(self) -> str:
@@ -207,6 +209,8 @@ class Workspace:
     unread: frozenset[str]
     """Models, by their short names, with a setting that could not be understood."""
     ephemeral: frozenset[TableName]
+    quarantines: Mapping[TableName, TableName] = field(default_factory=dict)
+    """Tables of refused rows, each with the table beside which it stands."""
     circular: bool = True
     """Whether models may read each other in a circle."""
 
@@ -214,14 +218,17 @@ class Workspace:
     def of(cls, project: Project, settings: Settings, outside: Outside, cli_vars: Mapping[str, object]) -> Workspace:
         drafts = [Draft(model) for model in project.models]
         models = {draft.model.table: draft for draft in reversed(drafts)}
-        drafts += [Draft(model, test) for model in project.models for test in model.tests]
-        known = outside.tables | project.unread
+        drafts += [Draft(model, test) for model in project.models for test in model.sql_tests]
+        quarantines = {table.quarantine: table for table, draft in models.items() if _quarantines(draft)}
+        known = outside.tables | project.unread | quarantines.keys()
         tables = TableIndex(models, known, settings.project.namespace, outside.silent)
         variables = {**settings.vars, **cli_vars}
         unread = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
         templates = templates_of(project.macros)
         ephemeral = frozenset(t for t, d in models.items() if d.model.settings.materialized is Materialized.EPHEMERAL)
-        return cls(project, settings, outside, tables, variables, templates, drafts, models, unread, ephemeral)
+        return cls(
+            project, settings, outside, tables, variables, templates, drafts, models, unread, ephemeral, quarantines
+        )
 
     @property
     def sound(self) -> Iterator[Draft]:
@@ -273,6 +280,12 @@ class Workspace:
     ) -> Diagnostic:
         span = Span(place.file, place.line, place.col)
         return Diagnostic(severity, code, message, self.short(draft.model.table), span, suggestion)
+
+
+def _quarantines(draft: Draft) -> bool:
+    """Whether there is a table for what it refuses."""
+    model = draft.model
+    return draft.is_table and model.settings.quarantine and bool(row_constraints(model.checks, NOTHING_KNOWN))
 
 
 @lru_cache(maxsize=8)

@@ -30,6 +30,11 @@ _NOT_THE_RESULT = {
     "deltas",
     "lookback",
     "freshness",
+    "anomaly_threshold",
+    "quarantine",
+    "max_retries",
+    "retry_delay_seconds",
+    "timeout",
 }
 
 
@@ -39,8 +44,12 @@ def fingerprint(
     settings: ModelSettings,
     inlined: Mapping[str, str],
     masks: Sequence[ColumnMask] = (),
+    refusing: str = "",
 ) -> str:
-    """`queries`: the model as rendered for a first and for a later run; `inlined`: ephemeral models by fingerprint."""
+    """`queries`: the model as rendered for a first and for a later run; `inlined`: ephemeral models by fingerprint.
+
+    `refusing`: a digest of the constraints that keep rows out of the table.
+    """
     definition: list[Any] = [
         _VERSION,
         [query.words for query in queries],
@@ -50,6 +59,8 @@ def fingerprint(
     ]
     if masks:
         definition.append(sorted(mask.definition for mask in masks))
+    if refusing:
+        definition.append(["quarantine", refusing])
     return str(blake3(json.dumps(definition).encode()).hexdigest())
 
 

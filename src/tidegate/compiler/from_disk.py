@@ -79,7 +79,7 @@ def sources_named(project: Project, settings: Settings, cli_vars: Mapping[str, o
 def _texts(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> Iterator[str]:
     for model in project.models:
         yield model.source
-        yield from (test.source for test in model.tests)
+        yield from (test.source for test in model.sql_tests)
         yield from (argument for check in model.checks if check.call for argument in check.call.arguments)
         yield from model.settings.depends_on
     yield from (macro.source for macro in project.macros)

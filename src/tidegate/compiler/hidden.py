@@ -15,7 +15,7 @@ _Node = tuple[str, str]
 
 def hidden_columns(compiled: Compiled, table: TableName) -> frozenset[str]:
     """In lower case. A masked column is made unreadable in its table, so what reads it there has nothing to hide."""
-    model = compiled.models.get(table) if compiled.tagged else None
+    model = _model_of(compiled, table) if compiled.tagged else None
     return _Search(compiled).hidden(model) if model is not None else frozenset()
 
 
@@ -53,7 +53,7 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     sources: dict[int, Source] = {}
     hidden: dict[str, frozenset[str]] = {}
     for reference in query.references:
-        model = compiled.models.get(TableName(*reference.parts)) if len(reference.parts) == 3 else None
+        model = _model_of(compiled, TableName(*reference.parts)) if len(reference.parts) == 3 else None
         if model is not None:
             key = str(model.model.table)
             hidden[key] = hidden_columns(compiled, model.model.table)
@@ -137,8 +137,14 @@ class _Search:
         if name not in self._tables:
             parts = name.split(".")
             table = TableName(*parts) if len(parts) == 3 else None
-            self._tables[name] = self._compiled.models.get(table) if table else None
+            self._tables[name] = _model_of(self._compiled, table) if table else None
         return self._tables[name]
+
+
+def _model_of(compiled: Compiled, table: TableName) -> CompiledModel | None:
+    """The model whose columns the table has: rows that a model refused have its columns."""
+    beside = table.beside_quarantine
+    return compiled.models.get(table) or (compiled.models.get(beside) if beside is not None else None)
 
 
 def _masked(model: CompiledModel) -> set[str]:

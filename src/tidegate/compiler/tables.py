@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from tidegate.contracts import ColumnRule
-from tidegate.datatypes import ANY, BOOLEAN, INT, NOTHING_KNOWN, TIMESTAMP, Column, DataType, Relation, struct
+from tidegate.datatypes import (
+    ANY,
+    BOOLEAN,
+    INT,
+    NOTHING_KNOWN,
+    STRING,
+    TIMESTAMP,
+    Column,
+    DataType,
+    Relation,
+    array,
+    struct,
+)
 from tidegate.project import Materialized, Model, ModelSettings, Strategy
 
-__all__ = ["IS_CURRENT", "table_columns", "visible_columns"]
+__all__ = ["ABOUT_REFUSED", "IS_CURRENT", "quarantine_columns", "table_columns", "visible_columns"]
 
 IS_CURRENT = "is_current"
+ABOUT_REFUSED = (
+    Column("_reasons", array(STRING), nullable=False),
+    Column("_columns", array(STRING), nullable=False),
+    Column("_run_id", STRING, nullable=False),
+    Column("_quarantined_at", TIMESTAMP, nullable=False),
+)
+"""What a quarantine says of each row: the constraints that it breaks, their columns, by which run and when."""
 
 
 def table_columns(settings: ModelSettings, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
@@ -34,6 +53,14 @@ def visible_columns(model: Model, query: Relation | None, published: Relation = 
     columns = [_filled(column, promised.pop(column.name.lower(), column)) for column in relation.columns]
     more = () if relation.complete else promised.values()
     return Relation((*columns, *more), relation.complete)
+
+
+def quarantine_columns(query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
+    """Of the rows that a model refused. Columns that its query no longer gives may be there still."""
+    result = (query or NOTHING_KNOWN).columns
+    columns = (*(Column(c.name, _stored(c.type)) for c in result), *ABOUT_REFUSED)
+    known = {column.name.lower() for column in columns}
+    return Relation((*columns, *(c for c in published.columns if c.name.lower() not in known)), complete=False)
 
 
 def _promised(rule: ColumnRule) -> Column:

@@ -19,6 +19,7 @@ from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.masks import mask_columns
 from tidegate.compiler.passes.output import check_output
 from tidegate.compiler.passes.parse import parse_text
+from tidegate.compiler.passes.quarantine import check_quarantine
 from tidegate.compiler.passes.reading import check_reading
 from tidegate.compiler.passes.render import render_template
 from tidegate.compiler.passes.resolve import resolve_names
@@ -41,6 +42,7 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
     mask_columns,
     check_contracts,
     check_checks,
+    check_quarantine,
     check_capabilities,
 )
 """What is asked of one model or test once those that it reads are understood."""

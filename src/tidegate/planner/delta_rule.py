@@ -10,9 +10,10 @@ from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.planner.deltas.values import DeltaQuery, InputTable, Refusal
 from tidegate.planner.inputs import Inputs
+from tidegate.planner.kinds import result_is_complete
 from tidegate.project.model import Strategy
 
-__all__ = ["delta_query", "input_tables", "obstacle", "used_columns"]
+__all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "used_columns"]
 
 
 def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
@@ -32,6 +33,8 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
         return f"{', '.join(model.zones)} is read whole"
     if inputs.views:
         return f"{inputs.views[0]} is a view"
+    if settings.quarantine and (settings.strategy is Strategy.FULL_REFRESH or result_is_complete(model)):
+        return "it quarantines rows"
     if settings.strategy is Strategy.FULL_REFRESH and settings.on_empty != "replace":
         return f"on_empty: {settings.on_empty} needs the whole result"
     return "" if inputs.silent or not inputs.traceable else None
@@ -40,12 +43,15 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
 def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | Refusal:
     """The model's query rewritten for what changed. Call only where there is no obstacle."""
     # Only here: a run in which nothing changed ends without a parser.
-    from tidegate.planner.deltas.rewrite import rewrite
+    from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
 
     settings = model.model.settings
     key = settings.group_key if settings.strategy is Strategy.TRACKED else settings.unique_key
     within_key = settings.strategy is not Strategy.FULL_REFRESH
     delta = rewrite(bound().sql, input_tables(inputs), key, within_key)
+    if isinstance(delta, Refusal) and delta.construct.startswith(NO_KEY):
+        foreign = next((name for name, metadata in inputs.metadata.items() if _is_distrusted(metadata)), None)
+        return Refusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta
     masked = {mask.column.lower() for mask in model.model.masks}
     if masked and isinstance(delta, DeltaQuery):
         # The table holds other values than the keys that a change touches.
@@ -85,9 +91,18 @@ def _unique(metadata: TableMetadata) -> tuple[frozenset[str], ...]:
     progress = metadata.progress
     names = {name.lower(): name for name in metadata.column_names}
     key = [names.get(name.lower()) for name in progress.unique] if progress else []
-    if not key or None in key or any(map(_is_foreign, metadata.ancestors())):
+    if not key or None in key or has_foreign_rows(metadata):
         return ()
     return (frozenset(name for name in key if name),)
+
+
+def _is_distrusted(metadata: TableMetadata) -> bool:
+    return metadata.progress is not None and bool(metadata.progress.unique) and has_foreign_rows(metadata)
+
+
+def has_foreign_rows(metadata: TableMetadata) -> bool:
+    """Whether somebody else than a run has put rows into the table, as far back as its history is kept."""
+    return any(map(_is_foreign, metadata.ancestors()))
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:

@@ -1,7 +1,7 @@
 """Model files, sidecars, directives and templates, as values."""
 
 from tidegate.project.load import load_project
-from tidegate.project.model import Materialized, Model, ModelSettings, QualityTest, Severity, Strategy
+from tidegate.project.model import Materialized, Model, ModelSettings, Severity, Strategy
 from tidegate.project.problems import Place, Problem
 from tidegate.project.project import Project
 from tidegate.project.templates import MacroFile
@@ -14,7 +14,6 @@ __all__ = [
     "Place",
     "Problem",
     "Project",
-    "QualityTest",
     "Severity",
     "Strategy",
     "load_project",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from tidegate.checks.kinds import CheckKind
+from tidegate.checks.kinds import ABOUT, CheckKind
 from tidegate.checks.parameters import Parameter, ParameterKind
 from tidegate.checks.parsing import MalformedCall, argument_text, call_text, parse_call
 from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
@@ -16,13 +16,11 @@ from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, Severity, did_you_mean
 from tidegate.project.lists import split_list
-from tidegate.project.model import QualityTest
 from tidegate.project.placed import Node
 
-__all__ = ["CHECK_KEYS", "Declared", "check_of_test", "declared_checks", "own_and_inherited", "test_of_check"]
+__all__ = ["CHECK_KEYS", "Declared", "declared_checks", "own_and_inherited"]
 
 CHECK_KEYS = frozenset({*DIRECTIVES, "checks"})
-_ABOUT = ("type", "name", "severity", "description", "tags", "remediation", "timeout")
 
 
 @dataclass(slots=True)
@@ -48,34 +46,6 @@ def declared_checks(key: str, node: Node, own: Mapping[str, CheckKind], in_heade
         else:
             found.refuse("MalformedCheck", f"{key} must be text such as not_null(order_id)", item.place)
     return found
-
-
-def check_of_test(test: QualityTest) -> Check:
-    return Check(
-        name=test.name,
-        stage=Stage.BEFORE_PUBLISH,
-        place=Place(test.file),
-        severity=test.severity,
-        description=test.description,
-        tags=test.tags,
-        remediation=test.remediation,
-        timeout=test.timeout,
-        source=test.source,
-    )
-
-
-def test_of_check(check: Check) -> QualityTest:
-    """Of one that is a query in a settings file: it is compiled and run like those in files of their own."""
-    return QualityTest(
-        name=check.name,
-        file=check.place.file,
-        source=check.source,
-        severity=check.severity,
-        description=check.description,
-        timeout=check.timeout,
-        remediation=check.remediation,
-        tags=check.tags,
-    )
 
 
 def own_and_inherited(
@@ -187,7 +157,7 @@ def _given(kind: CheckKind, keys: Mapping[str, Node], found: Declared) -> dict[s
     _refuse_others(keys, names, kind.name, found)
     given: dict[str, Node] = {}
     for key, node in keys.items():
-        if key in names and key not in _ABOUT:
+        if key in names and key not in ABOUT:
             if names[key].name in given:
                 found.refuse("WrongCheckArgument", f"'{key}' says the same as '{names[key].name}'", node.place)
             given[names[key].name] = node
@@ -195,7 +165,7 @@ def _given(kind: CheckKind, keys: Mapping[str, Node], found: Declared) -> dict[s
 
 
 def _refuse_others(keys: Mapping[str, Node], names: Iterable[str], kind: str, found: Declared) -> None:
-    known = (*names, *_ABOUT)
+    known = (*names, *ABOUT)
     for key, node in keys.items():
         if key not in known:
             fix = did_you_mean(nearest(key, known)) or f"known are {', '.join(known)}"

@@ -28,12 +28,11 @@ class KindValue:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`field` of ModelSettings that the key sets; None: this version has no use for it, and `refused` says how it
-    answers: with an error, or with a warning that it has no effect. `unless` is the value that asks for nothing."""
+    """`field` of ModelSettings that the key sets; None: another value than `unless` is an error in this version, or
+    the key is read elsewhere."""
 
     read: Read
     field: str | None = None
-    refused: bool = False
     unless: Any = None
     repeatable: bool = False
 
@@ -82,6 +81,14 @@ def _count(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"must be a whole number of 0 or more, not {value!r}")
     return value
+
+
+def _deviation(value: Any) -> float:
+    if isinstance(value, str) and re.fullmatch(r"\d+(\.\d+)?", value.strip(), re.ASCII):
+        value = float(value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+        raise ValueError(f"must be 0 (off) or a number such as 0.5, not {value!r}")
+    return float(value)
 
 
 def _items(value: Any) -> tuple[str, ...]:
@@ -138,11 +145,6 @@ def _length_of_time(value: Any) -> timedelta:
     if not length:
         raise ValueError("must be longer than no time at all")
     return length
-
-
-def _duration_text(value: Any) -> str:
-    parse_duration(_filled(value))
-    return _filled(value)
 
 
 _TAGS = re.compile(r"(?P<note>.*?)\s*\[\s*(?P<tags>[\w.-]+(?:\s*,\s*[\w.-]+)*)\s*\]", re.DOTALL)
@@ -225,15 +227,16 @@ KEYS: Mapping[str, Key] = {
     "constraint": Key(_as_written, repeatable=True),
     "audit": Key(_as_written, repeatable=True),
     "warning": Key(_as_written, repeatable=True),
-    "quarantine": Key(_boolean, refused=True, unless=False),
-    "format": Key(_one_of("iceberg", "delta"), refused=True, unless="iceberg"),
+    "quarantine": Key(_boolean, "quarantine"),
+    "format": Key(_one_of("iceberg", "delta"), unless="iceberg"),
     "description": Key(_text, "description"),
     "owner": Key(_text, "owner"),
     "tags": Key(_items, "tags"),
     "column": Key(_column_notes, "columns", repeatable=True),
     "depends_on": Key(_items, "depends_on"),
     "freshness": Key(_length_of_time, "freshness"),
-    "max_retries": Key(_count, unless=0),
-    "retry_delay_seconds": Key(_count, unless=30),
-    "timeout": Key(_duration_text),
+    "anomaly_threshold": Key(_deviation, "anomaly_threshold"),
+    "max_retries": Key(_count, "max_retries"),
+    "retry_delay_seconds": Key(_count, "retry_delay_seconds"),
+    "timeout": Key(_length_of_time, "timeout"),
 }

@@ -8,19 +8,18 @@ from dataclasses import replace
 from itertools import accumulate
 
 from tidegate.checks.forms import kind_of
-from tidegate.checks.kinds import CheckKind
 from tidegate.checks.parameters import ParameterKind
 from tidegate.checks.values import Check
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
-from tidegate.project.declared_checks import CHECK_KEYS, check_of_test, own_and_inherited, test_of_check
+from tidegate.project.declared_checks import CHECK_KEYS, own_and_inherited
 from tidegate.project.directives import Directive, read_directives
 from tidegate.project.discover import ModelFiles, discover
 from tidegate.project.keys import KEYS
 from tidegate.project.masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
-from tidegate.project.model import Materialized, Model, ModelSettings, QualityTest
-from tidegate.project.own_checks import own_check_files, read_own_checks
+from tidegate.project.model import Materialized, Model, ModelSettings
+from tidegate.project.own_checks import OwnChecks, own_check_files, read_own_checks
 from tidegate.project.placed import Node, read_tree
 from tidegate.project.problems import Place, Problem, did_you_mean
 from tidegate.project.project import Project
@@ -58,7 +57,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> Project:
         tuple(reader.problems),
         unread,
         tuple(reader.unit_tests),
-        tuple(reader.own_checks),
+        tuple(reader.own_checks.kinds),
         tuple(reader.own_masks),
     )
 
@@ -73,8 +72,7 @@ class _Reader:
         self.read: set[str] = set()
         self.problems: list[Problem] = []
         self.unit_tests: list[UnitTest] = []
-        self.own_checks: Mapping[str, CheckKind] = {}
-        self._own_texts: Mapping[str, str] = {}
+        self.own_checks = OwnChecks()
         self.own_masks: Mapping[str, str] = {}
         self._kept: list[tuple[Level, ...]] = []
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
@@ -93,9 +91,8 @@ class _Reader:
 
     def read_own_checks(self) -> None:
         paths = own_check_files(self.settings.root)
-        found = read_own_checks((path, text) for path in paths if (text := self.text(path)) is not None)
-        self.problems += found.problems
-        self.own_checks, self._own_texts = found.kinds, found.texts
+        self.own_checks = read_own_checks((path, text) for path in paths if (text := self.text(path)) is not None)
+        self.problems += self.own_checks.problems
 
     def read_masks(self) -> None:
         paths = mask_files(self.settings.root)
@@ -134,7 +131,7 @@ class _Reader:
 
     def models(self, files: ModelFiles, base: Level, folders: Mapping[str, Level]) -> list[Model]:
         models, before = [], len(self.problems)
-        tests = tuple([test for path in files.tests if (test := self._quality_test(path)) is not None])
+        tests = [test for path in files.tests if (test := self._quality_test(path)) is not None]
         sidecar = [self.settings_file(path, files.table) for path in files.sidecars[:1]]
         contract = self._contract(files.contracts[0], files.table.name) if files.contracts else None
         for path in files.sources:
@@ -152,24 +149,23 @@ class _Reader:
                 header = _NOTHING
                 merged, origins = self._shared(base, *above, *sidecar)
             checks = self._checks([base, *above], [*sidecar, header], tests, merged)
-            queries = tuple(test_of_check(c) for c in checks if c.call is None and c.place.file not in files.tests)
             masks, tagged = self._masks(merged, [*sidecar, header]) if merged.column_tags else ((), {})
             origins = {**origins, **tagged} if tagged else origins
-            models.append(Model(files.table, path, source, merged, tests + queries, contract, origins, checks, masks))
+            models.append(Model(files.table, path, source, merged, contract, origins, checks, masks))
         if len(self.problems) > before:
             short = files.table.short(self.settings.project.namespace)
             self.problems[before:] = [replace(problem, model=short) for problem in self.problems[before:]]
         return models
 
     def _checks(
-        self, above: list[Level], own: list[Level], tests: tuple[QualityTest, ...], settings: ModelSettings
+        self, above: list[Level], own: list[Level], tests: list[Check], settings: ModelSettings
     ) -> tuple[Check, ...]:
         declared = [check for level in own for check in level.checks]
         has_table = settings.materialized is not Materialized.EPHEMERAL
         inherited = [check for level in above for check in level.checks] if has_table else []
         if not declared and not inherited and not tests:
             return ()
-        checks, problems = own_and_inherited([*declared, *map(check_of_test, tests)], inherited)
+        checks, problems = own_and_inherited([*declared, *tests], inherited)
         self.problems += problems
         return checks
 
@@ -187,7 +183,7 @@ class _Reader:
             self._kept.append(levels)
         return self._merged[key]
 
-    def _quality_test(self, path: str) -> QualityTest | None:
+    def _quality_test(self, path: str) -> Check | None:
         source = self.text(path)
         if source is None:
             return None
@@ -204,7 +200,7 @@ class _Reader:
         return contract
 
     def _level(self, entries: Iterable[Entry]) -> Level:
-        level = read_level(entries, self.own_checks)
+        level = read_level(entries, self.own_checks.kinds)
         self.problems += level.problems
         if level.tagged:
             self.problems += unknown_masks(level.values["column_tags"][0], self.own_masks, level.tagged)
@@ -215,8 +211,9 @@ class _Reader:
         call = check.call
         if call is None:
             return check
-        if call.name in self._own_texts:
-            return replace(check, source=self._own_texts[call.name])
+        if call.name in self.own_checks.files:
+            file, text = self.own_checks.files[call.name]
+            return replace(check, source=text, file=file)
         kind = kind_of(check)
         for at, _ in kind.of_kind(ParameterKind.FILE) if kind else ():
             if at < len(call.arguments) and call.arguments[at]:

@@ -14,7 +14,7 @@ from tidegate.names import TableName
 from tidegate.problems import Place, Severity
 from tidegate.project.masks import ColumnMask
 
-__all__ = ["Materialized", "Model", "ModelSettings", "QualityTest", "Severity", "Strategy"]
+__all__ = ["Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
 
 
 class Strategy(StrEnum):
@@ -60,11 +60,16 @@ class ModelSettings:
     deletes: str | None = None
     skip: str = "auto"
     archive_landing_zones: bool = False
+    quarantine: bool = False
     description: str = ""
     owner: str = ""
     tags: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     freshness: timedelta | None = None
+    anomaly_threshold: float | None = None
+    max_retries: int = 0
+    retry_delay_seconds: int = 30
+    timeout: timedelta | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     column_tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -75,41 +80,26 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class QualityTest:
-    """A SQL test: it passes when its query returns no rows. `file` is relative to the project."""
-
-    name: str
-    file: str
-    source: str
-    severity: Severity = Severity.ERROR
-    description: str = ""
-    timeout: timedelta | None = None
-    remediation: str = ""
-    tags: tuple[str, ...] = ()
-
-    @property
-    def path(self) -> PurePosixPath:
-        return PurePosixPath(self.file)
-
-
-@dataclass(frozen=True, slots=True)
 class Model:
     """What produces one table or view. `file` is relative to the project; `source` is its text as it is.
 
     `origins`: where its settings were written, by their names in ModelSettings, and the tags of each column that the
-    model itself names, as `column_tags.<name in lower case>`. `checks`: every rule about its table,
-    `tests` included.
+    model itself names, as `column_tags.<name in lower case>`. `checks`: every rule about its table.
     """
 
     table: TableName
     file: str
     source: str
     settings: ModelSettings
-    tests: tuple[QualityTest, ...] = ()
     contract: ModelContract | None = None
     origins: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
     checks: tuple[Check, ...] = ()
     masks: tuple[ColumnMask, ...] = ()
+
+    @property
+    def sql_tests(self) -> tuple[Check, ...]:
+        """The checks that are queries, written like a model's."""
+        return tuple(check for check in self.checks if check.call is None)
 
     @property
     def path(self) -> PurePosixPath:

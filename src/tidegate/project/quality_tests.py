@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from tidegate.checks.values import Check, Stage
 from tidegate.config import parse_duration
 from tidegate.names import nearest
+from tidegate.problems import Place, Problem, Severity, did_you_mean
 from tidegate.project.directives import Directive, read_directives
 from tidegate.project.lists import split_list
-from tidegate.project.model import QualityTest, Severity
-from tidegate.project.problems import Problem, did_you_mean
 
-__all__ = ["read_quality_test"]
+__all__ = ["ANNOTATIONS", "read_quality_test"]
 
-_KEYS = ("severity", "description", "timeout", "tags", "remediation")
+ANNOTATIONS = ("severity", "description", "timeout", "tags", "remediation")
 
 
-def read_quality_test(file: str, source: str) -> tuple[QualityTest, tuple[Problem, ...]]:
+def read_quality_test(file: str, source: str) -> tuple[Check, tuple[Problem, ...]]:
     """The test and what is wrong with its annotations. `file` is relative to the project."""
-    directives, form = read_directives(source, file, _KEYS)
+    directives, form = read_directives(source, file, ANNOTATIONS)
     problems = list(form)
     found: dict[str, Directive] = {}
     for directive in directives:
@@ -29,8 +29,7 @@ def read_quality_test(file: str, source: str) -> tuple[QualityTest, tuple[Proble
     def text(key: str) -> str:
         return found[key].value if key in found else ""
 
-    test = QualityTest(PurePosixPath(file).stem, file, source)
-    severity, timeout, tags = test.severity, test.timeout, test.tags
+    severity, timeout, tags = Severity.ERROR, None, tuple[str, ...]()
     if "severity" in found:
         try:
             severity = Severity(text("severity").lower())
@@ -46,5 +45,15 @@ def read_quality_test(file: str, source: str) -> tuple[QualityTest, tuple[Proble
         tags = split_list(text("tags")) if "tags" in found else ()
     except ValueError as error:
         problems.append(Problem("InvalidSetting", f"tags: {error}", found["tags"].place))
-    test = QualityTest(test.name, file, source, severity, text("description"), timeout, text("remediation"), tags)
-    return test, tuple(problems)
+    check = Check(
+        name=PurePosixPath(file).stem,
+        stage=Stage.BEFORE_PUBLISH,
+        place=Place(file),
+        severity=severity,
+        description=text("description"),
+        tags=tags,
+        remediation=text("remediation"),
+        timeout=timeout,
+        source=source,
+    )
+    return check, tuple(problems)

@@ -192,12 +192,8 @@ def _article(materialized: Materialized) -> str:
 def _answer_unused(entry: Entry, key: Key, value: Any) -> list[Problem]:
     if key.unless is not None and value == key.unless:
         return []
-    if key.refused:
-        what = f"{entry.key} '{value}'" if entry.key == "format" else entry.key
-        message = f"{what} is not supported by this version"
-        return [Problem("UnsupportedSetting", message, entry.place, suggestion="remove it")]
-    message = f"{entry.key} has no effect in this version"
-    return [Problem("IneffectiveSetting", message, entry.place, severity=Severity.WARN)]
+    message = f"{entry.key} '{value}' is not supported by this version"
+    return [Problem("UnsupportedSetting", message, entry.place, suggestion="remove it")]
 
 
 def _unknown(entry: Entry) -> Problem:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.checks.forms import form_of
-from tidegate.checks.values import Check, Form, Grouped, Query, RowRule, Stage
+from tidegate.checks.values import Check, Form, FunctionRule, Grouped, Query, RowRule, Stage
 from tidegate.compiler import bind_test
 from tidegate.compiler.hidden import hidden_columns, hidden_in_query
 from tidegate.compiler.values import Compiled, CompiledModel, RunValues
@@ -20,8 +20,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.problems import Severity
 from tidegate.project import Project
-from tidegate.project.declared_checks import test_of_check
-from tidegate.quality import Asked, Found, measure
+from tidegate.quality import Asked, Found, OwnFunctions, measure
 from tidegate.runs.masking import without_values
 from tidegate.runs.result import CheckResult
 
@@ -65,7 +64,7 @@ def _other_run(snapshot: Snapshot, last: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """`lake`: where the tables stand that `session` reads."""
+    """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
 
     compiled: Compiled
     settings: Settings
@@ -73,6 +72,7 @@ class Answering:
     lake: BranchView
     session: SparkSession
     values: RunValues
+    functions: OwnFunctions
     cancelled: Callable[[], bool] = lambda: False
 
     def answer(
@@ -100,6 +100,7 @@ class Answering:
                 keys=model.model.settings.unique_key,
                 timeout=self.settings.run.test_timeout,
                 cancelled=self.cancelled,
+                functions=self.functions,
             )
         )
         name = table.short(self.settings.project.namespace)
@@ -119,7 +120,7 @@ class Answering:
         if written is None or check.stage is not Stage.BEFORE_WRITE or check.call is None:
             return Asked(check, form)
         name = check.call.name
-        if isinstance(form, RowRule) or (isinstance(form, Query) and name in _BY_ROW):
+        if isinstance(form, RowRule | FunctionRule) or (isinstance(form, Query) and name in _BY_ROW):
             return Asked(check, form, relation=written)
         if isinstance(form, Grouped) and name in _BY_KEY:
             return Asked(check, form, concerning=written)
@@ -134,8 +135,7 @@ class Answering:
     def _form(self, table: TableName, check: Check, columns: Relation) -> Form:
         if check.call is not None:
             return form_of(check, columns, self.settings.project.namespace)
-        test = test_of_check(check)
-        query = bind_test(self.compiled, self.settings, self.project, test, table, self.values)
+        query = bind_test(self.compiled, self.settings, self.project, check, table, self.values)
         return Query(query.sql, "0 rows")
 
 
@@ -155,5 +155,5 @@ def _result(model: str, check: Check, found: Found, form: Form | None = None) ->
         remediation=check.remediation,
         error=found.error,
         kind=kind_of_check(check),
-        unit="row" if isinstance(form, RowRule | Query) else "",
+        unit="row" if isinstance(form, RowRule | FunctionRule | Query) else "",
     )

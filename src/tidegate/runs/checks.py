@@ -33,19 +33,24 @@ def check_before_publish(
     session: SparkSession,
     results: list[CheckResult],
     before: TableMetadata | None = None,
+    settled: Collection[CheckResult] = (),
 ) -> None:
     """Append a result per constraint, audit and test; raise QualityError if one of severity error did not pass.
 
-    `before`: the table that this run added to; None where all of its rows are this run's.
+    `before`: the table that this run added to; None where all of its rows are this run's. `settled`: results that are
+    known already, of constraints that were asked while the rows were written.
     """
     checks = [check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH]
     if not checks:
         return
     name = run.short(model.model.table)
     run.emit("before_checks", name, {"checks": len(checks), "phase": "quality_tests"})
-    constrained = any(check.stage is Stage.BEFORE_WRITE for check in checks)
+    known = {result.name: result for result in settled}
+    asked = [c for c in checks if c.stage is not Stage.BEFORE_WRITE or c.name not in known]
+    constrained = any(check.stage is Stage.BEFORE_WRITE for check in asked)
     written = _written(run, model.model.table, session, before) if before is not None and constrained else None
-    found = _answering(run, run.lake, session, values).answer(model, checks, written)
+    answers = iter(_answering(run, run.lake, session, values).answer(model, asked, written))
+    found = [next(answers) if check in asked else known[check.name] for check in checks]
     run.cancellation.check()
     _tell(run, name, found)
     results.extend(found)
@@ -61,16 +66,18 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
     for table in sorted(tables):
         model = run.compiled.models.get(table)
         checks = [c for c in model.checks if c.stage is Stage.AFTER_PUBLISH] if model else []
-        if model is None or not checks or run.cancellation.requested:
+        if model is None or not checks:
             continue
         name = run.short(table)
         try:
+            run.cancellation.check()
             conf = {**run.catalog.spark_conf(MAIN), **run.source_conf}
             session = child_session(run.root, conf, run.catalog.spark_catalog(MAIN), run.drivers)
             use_pool(session, name)
             values = RunValues(run.started_at.isoformat(), vars=run.vars)
             with run.cancellation.watching(session):
                 results = _answering(run, main, session, values).answer(model, checks)
+            run.cancellation.check()
         except Exception as error:
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {error}"})
             continue
@@ -109,7 +116,16 @@ def _written(run: RunContext, table: TableName, session: SparkSession, before: T
 
 
 def _answering(run: RunContext, lake: BranchView, session: SparkSession, values: RunValues) -> Answering:
-    return Answering(run.compiled, run.settings, run.project, lake, session, values, lambda: run.cancellation.requested)
+    return Answering(
+        run.compiled,
+        run.settings,
+        run.project,
+        lake,
+        session,
+        values,
+        run.functions,
+        lambda: run.cancellation.requested,
+    )
 
 
 def _tell(run: RunContext, name: str, results: Iterable[CheckResult]) -> None:

@@ -6,23 +6,25 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import compile_from_disk
-from tidegate.compiler.values import RunValues
+from tidegate.compiler.values import Compiled, RunValues
 from tidegate.config import Settings
 from tidegate.errors import ProjectError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.planner.selection import select as selected_tables
+from tidegate.quality import OwnFunctions
+from tidegate.runs.hooks.of_checks import telling_of_checks
+from tidegate.runs.opening import open_spark
 from tidegate.runs.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.runs.result import CheckResult
 from tidegate.sources import mentioned
-from tidegate.sources.reading import needs_driver, readable
-from tidegate.spark.jars import POSTGRES_JAR, ensure_jars
-from tidegate.spark.java import find_java
-from tidegate.spark.session import child_session, start_session
+from tidegate.sources.reading import readable
+from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,14 +77,25 @@ def check_project(
         from tidegate.runs.answering import Answering
 
         sources = mentioned(settings.sources, (check.source for model in there for check in model.checks))
-        drivers = ensure_jars(find_java(), say, (POSTGRES_JAR,)) if needs_driver(settings, sources) else ()
-        session = root or start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
+        session, drivers = open_spark(settings, sources, say, root)
         with readable(settings, sources) as source_conf, pinned_heads(catalog) as branch:
             conf = {**catalog.spark_conf(branch), **source_conf, **dict([NO_COUNTS_FROM_STATISTICS])}
             child = child_session(session, conf, catalog.spark_catalog(branch), drivers)
             values = RunValues(datetime.now(UTC).isoformat(), vars={})
-            answering = Answering(compiled, settings, project, BranchView(catalog, branch), child, values)
-            for model in there:
-                results += answering.answer(model, model.checks)
+            lake, functions = BranchView(catalog, branch), OwnFunctions(settings.root)
+            answering = Answering(compiled, settings, project, lake, child, values, functions)
+            with telling_of_checks(settings, partial(_names, compiled), say) as tell:
+                for model in there:
+                    name = model.model.table.short(compiled.namespace)
+                    tell("before_checks", name, {"checks": len(model.checks)})
+                    found = answering.answer(model, model.checks)
+                    for result in found:
+                        tell("check_result", name, {"result": result})
+                    tell("after_checks", name, {})
+                    results += found
     took = round((time.monotonic() - started) * 1000)
     return Checkup(tuple(results), len(there), missing, took)
+
+
+def _names(compiled: Compiled, patterns: Sequence[str]) -> frozenset[str]:
+    return frozenset(table.short(compiled.namespace) for table in selected_tables(compiled, patterns))

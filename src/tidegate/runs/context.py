@@ -16,8 +16,10 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.plan import Wish
 from tidegate.project import Project
+from tidegate.quality import OwnFunctions
 from tidegate.runs.cancel import Cancellation
 from tidegate.runs.clock import Clock
+from tidegate.runs.guard import Guard
 from tidegate.runs.options import RunOptions
 from tidegate.spark.session import child_session
 
@@ -64,6 +66,8 @@ class RunContext:
     publish_mode: str
     emit: Callable[[str, str | None, Mapping[str, Any]], None]
     root: SparkSession
+    functions: OwnFunctions
+    guard: Guard
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
     drivers: tuple[Path, ...] = ()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.config import Settings
 from tidegate.errors import LakeError, SelectionError, SnapshotMissingError, TidegateError
-from tidegate.lake import open_catalog
+from tidegate.lake import is_begun, open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName, nearest
 from tidegate.project.model import Strategy
+from tidegate.quality.hiding import without_hidden
 from tidegate.runs.diff_states import Moved, moved_by_branch, moved_by_run, wanted_tables
-from tidegate.runs.masking import hidden_of, without_hidden
+from tidegate.runs.masking import hidden_of
 from tidegate.runs.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.runs.table_diff import TableDiff, compare_snapshots
 from tidegate.spark.failures import read_failure
@@ -49,7 +50,7 @@ def diff(
     say: Callable[[str], None] = lambda line: None,
 ) -> Diff:
     """`name` is a run (or `latest`) or a branch that stands. At most `limit` samples of each kind and table."""
-    if not settings.lake.catalog_path.exists():
+    if not is_begun(settings):
         raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
     catalog = open_catalog(settings)
     name, of, moved = _moved(settings, catalog, name)

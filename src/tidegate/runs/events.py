@@ -7,32 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tidegate.config.hooks import ALL_EVENTS
+
 __all__ = ["EVENT_NAMES", "Event", "Listener"]
 
-EVENT_NAMES = (
-    "pipeline_start",
-    "discover_complete",
-    "compile_complete",
-    "pipeline_complete",
-    "pipeline_error",
-    "before_materialize",
-    "after_materialize",
-    "materialize_error",
-    "before_model_run",
-    "after_model_run",
-    "model_error",
-    "before_checks",
-    "check_result",
-    "after_checks",
-    "drift_detected",
-    "anomaly_detected",
-    "state_synced",
-    "budget_breach",
-    "phase",
-    "warning",
-    "published",
-)
-"""The first 18 are for hooks; `phase`, `warning` and `published` are for those who watch a run."""
+EVENT_NAMES = (*ALL_EVENTS, "concurrency", "phase", "warning", "published")
+"""The first 18 are for hooks, the others for those who watch a run. `concurrency`: how many ask a service at once."""
 
 
 @dataclass(frozen=True, slots=True)

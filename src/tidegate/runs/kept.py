@@ -1,32 +1,55 @@
-"""Publishing a branch that `run --no-publish` kept."""
+"""Publishing a branch that `run --no-publish` kept, and what is looked at once it is published."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
+from tidegate.checks.values import Stage
 from tidegate.compiler import compile_from_disk
+from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.errors import BranchMissingError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.selection import select
+from tidegate.project import Model, Project
+from tidegate.quality import OwnFunctions
+from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
+from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
+from tidegate.runs.guard import Guard
+from tidegate.runs.hooks.ending import Ending
+from tidegate.runs.hooks.watch import open_watch
+from tidegate.runs.opening import open_spark
+from tidegate.runs.options import RunOptions
 from tidegate.runs.publishing import compacted_only
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.result import Publish, RunResult
-from tidegate.state import open_state
+from tidegate.runs.result import CheckResult, Publish, RunResult
+from tidegate.state import StateStore, open_state
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["publish_run"]
 
 
 def publish_run(
-    settings: Settings, run_id: str, listeners: Sequence[Listener] = (), clock: Clock | None = None
+    settings: Settings,
+    run_id: str,
+    listeners: Sequence[Listener] = (),
+    clock: Clock | None = None,
+    root: SparkSession | None = None,
 ) -> RunResult:
-    """Move everything on the kept branch to main in one step, or raise PublishConflictError and change nothing."""
-    clock = clock or SystemClock()
-    started_at, started = clock.now(), clock.monotonic()
+    """Move everything on the kept branch to main in one step, or raise PublishConflictError and change nothing.
+
+    The warnings of what was published are looked at then. `root`: the Spark to do that with; else one is started.
+    """
     catalog = open_catalog(settings)
     if not any(branch.name == run_id and branch.kept for branch in catalog.list_branches()):
         raise BranchMissingError(
@@ -34,32 +57,160 @@ def publish_run(
             remedy="`tidegate branches` lists them; `tidegate run --no-publish` keeps one.",
         )
     with open_state(settings.state.url) as store:
-        wanted = [change.table for change in catalog.changed_tables(run_id)]
-        changes = catalog.publish(run_id, wanted, compacted_only(catalog, run_id, wanted))
-        tables = tuple(change.table.short(settings.project.namespace) for change in changes)
-        everyone: tuple[Listener, ...] = (Recorder(store), *listeners)
-        for listener in everyone:
-            listener(Event("published", run_id, clock.now(), None, {"tables": list(tables)}))
-        catalog.drop_branch(run_id)
-        warnings = _archive(settings, catalog)
-        duration = round((clock.monotonic() - started) * 1000)
+        return _Publishing(settings, run_id, listeners, clock or SystemClock(), store, catalog).go(root)
+
+
+class _Publishing:
+    def __init__(
+        self,
+        settings: Settings,
+        run_id: str,
+        listeners: Sequence[Listener],
+        clock: Clock,
+        store: StateStore,
+        catalog: BranchCatalog,
+    ) -> None:
+        self.settings = settings
+        self.run_id = run_id
+        self.clock = clock
+        self.catalog = catalog
+        self.listeners: tuple[Listener, ...] = (Recorder(store), *listeners)
+        self.started_at = clock.now()
+        self.started = clock.monotonic()
+        self.phases = Phases(clock)
+        self.warnings: list[str] = []
+        self.error: TidegateError | None = None
+        self.watch = open_watch(settings, "publish", self.emit, self._halt)
+
+    def go(self, root: SparkSession | None) -> RunResult:
+        try:
+            changed = [self._short(change.table) for change in self.catalog.changed_tables(self.run_id)]
+            self._tell("pipeline_start", {"models": changed, "publish": "run"})
+            with self.phases.timed("branch_resolution"):
+                published = self._publish()
+            found = self._afterwards(published, root)
+        except BaseException as error:
+            with suppress(Exception):
+                self._end("cancelled" if isinstance(error, KeyboardInterrupt) else "failed", str(error))
+            raise
+        self._end("success", None)
+        stopped = self.error
         return RunResult(
-            run_id=run_id,
-            status="success",
-            branch=run_id,
-            publish=Publish("run", tables),
-            started_at=started_at,
-            duration_ms=duration,
-            phase_profiles={"branch_resolution": duration},
+            run_id=self.run_id,
+            status="partial" if stopped else "success",
+            branch=self.run_id,
+            publish=Publish("run", tuple(map(self._short, published))),
+            started_at=self.started_at,
+            duration_ms=round((self.clock.monotonic() - self.started) * 1000),
+            phase_profiles=self.phases.ms,
             materializations=(),
-            warnings=warnings,
+            check_results=found,
+            warnings=tuple(self.warnings),
+            error=str(stopped) if stopped else None,
+            failure_kind=str(stopped.kind) if stopped else None,
+            remedy=stopped.remedy if stopped else None,
         )
 
+    def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
+        event = Event(name, self.run_id, self.clock.now(), model, data)
+        for listener in self.listeners:
+            listener(event)
+        if name == "warning":
+            self.warnings.append(str(data["message"]))
+        self.watch(event)
 
-def _archive(settings: Settings, catalog: BranchCatalog) -> tuple[str, ...]:
-    """The publish is done: what goes wrong now is told, not raised."""
-    try:
-        _, compiled, _ = compile_from_disk(settings, catalog.head(MAIN), {})
-        return () if compiled.errors else archive_consumed(compiled, settings, BranchView(catalog, MAIN))[1]
-    except TidegateError as error:
-        return (f"landing files were not archived: {error}",)
+    def _tell(self, name: str, data: Mapping[str, Any]) -> None:
+        """Only those outside: for all others this is no run of its own."""
+        self.watch(Event(name, self.run_id, self.clock.now(), None, data))
+
+    def _halt(self, error: TidegateError) -> None:
+        self.error = self.error or error
+
+    def _end(self, status: str, error: str | None) -> None:
+        took = round((self.clock.monotonic() - self.started) * 1000)
+        done = "pipeline_complete" if status == "success" else "pipeline_error"
+        self._tell(done, {"status": status, "error": error, "duration_ms": took})
+        self.watch.close(Ending(self.run_id, status, 0, took, self.phases.ms, error))
+
+    def _short(self, table: TableName) -> str:
+        return table.short(self.settings.project.namespace)
+
+    def _publish(self) -> list[TableName]:
+        wanted = [change.table for change in self.catalog.changed_tables(self.run_id)]
+        accepted = compacted_only(self.catalog, self.run_id, wanted)
+        published = [change.table for change in self.catalog.publish(self.run_id, wanted, accepted)]
+        self.emit("published", None, {"tables": list(map(self._short, published))})
+        self.catalog.drop_branch(self.run_id)
+        return published
+
+    def _afterwards(self, tables: Collection[TableName], root: SparkSession | None) -> tuple[CheckResult, ...]:
+        """The publish is done: what goes wrong now is told, not raised."""
+        try:
+            project, compiled, _ = compile_from_disk(self.settings, self.catalog.head(MAIN), {})
+        except TidegateError as error:
+            self._warn(f"landing files were not archived, and warnings not checked: {error}")
+            return ()
+        warned = [model for model in project.models if model.table in tables and _has_warnings(model)]
+        if compiled.errors:
+            if warned:
+                self._warn("warnings were not checked, because the project has errors: `tidegate compile` tells them")
+            return ()
+        try:
+            for note in archive_consumed(compiled, self.settings, BranchView(self.catalog, MAIN))[1]:
+                self._warn(note)
+        except TidegateError as error:
+            self._warn(f"landing files were not archived: {error}")
+        if not warned:
+            return ()
+        try:
+            with self.phases.timed("quality_tests"):
+                return self._check(project, compiled, tables, root)
+        except TidegateError as error:
+            self._warn(f"warnings were not checked: {error}")
+            return ()
+
+    def _check(
+        self, project: Project, compiled: Compiled, tables: Collection[TableName], root: SparkSession | None
+    ) -> tuple[CheckResult, ...]:
+        # Only here: these rooms need pyspark, and most that is published has no warnings.
+        from tidegate.runs.checks import check_published
+
+        self.watch.choose(lambda patterns: {self._short(table) for table in select(compiled, patterns)})
+        cancellation = Cancellation()
+
+        def halt(error: TidegateError) -> None:
+            cancellation.request(str(error))
+
+        with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation):
+            root, drivers = open_spark(self.settings, (), self._say, root)
+            cancellation.orderly = True
+            run = RunContext(
+                run_id=self.run_id,
+                settings=self.settings,
+                options=RunOptions(),
+                project=project,
+                compiled=compiled,
+                catalog=self.catalog,
+                clock=self.clock,
+                started_at=self.started_at,
+                cancellation=cancellation,
+                publish_mode="run",
+                emit=self.emit,
+                root=root,
+                functions=OwnFunctions(self.settings.root),
+                guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
+                drivers=drivers,
+            )
+            return check_published(run, tables)
+        self._warn("warnings were not checked: cancelled")
+        return ()
+
+    def _say(self, line: str) -> None:
+        self.emit("phase", None, {"phase": "setup", "message": line})
+
+    def _warn(self, message: str) -> None:
+        self.emit("warning", None, {"message": message})
+
+
+def _has_warnings(model: Model) -> bool:
+    return any(check.stage is Stage.AFTER_PUBLISH for check in model.checks)

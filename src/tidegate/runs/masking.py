@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from tidegate.compiler.hidden import hidden_columns, rests_on_errors
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.errors import QueryError
 from tidegate.names import TableName
 from tidegate.project.masks import ColumnMask
+from tidegate.quality.hiding import HIDDEN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["HIDDEN", "hidden_of", "masked_frame", "sees_hidden", "without_hidden", "without_values"]
-
-HIDDEN = "***"
-_QUARANTINE = "__quarantine"
-"""Rows that a model refused have its columns."""
+__all__ = ["hidden_of", "masked_frame", "sees_hidden", "without_values"]
 
 _VALUES = re.compile(
     r"'(?:[^'\\]|\\.)*'|(?<=\bThe value )\S.*?(?= of the type )|(?<=\bThe )\S+(?= cannot be represented)", re.DOTALL
@@ -53,15 +50,12 @@ def masked_frame(frame: DataFrame, masks: Sequence[ColumnMask], where: str) -> D
 def hidden_of(compiled: Compiled | None, table: TableName, columns: Collection[str]) -> frozenset[str]:
     """Of a published table's columns, in lower case. All, where its model or one above has errors, or the project
     cannot be read: then nobody knows what they hold."""
-    table = table._replace(name=table.name.removesuffix(_QUARANTINE))
+    if compiled is not None and table not in compiled.models and table not in compiled.broken:
+        # Rows that a model refused have its columns.
+        table = table.beside_quarantine or table
     if compiled is None or (compiled.tagged and rests_on_errors(compiled, table)):
         return frozenset(name.lower() for name in columns)
     return hidden_columns(compiled, table)
-
-
-def without_hidden(row: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
-    """A row of plain values. That there is no value may be seen."""
-    return {name: HIDDEN if value is not None and name.lower() in hidden else value for name, value in row.items()}
 
 
 def sees_hidden(compiled: Compiled, model: CompiledModel) -> bool:

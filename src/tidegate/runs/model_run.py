@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.values import CompiledModel, RunValues
-from tidegate.errors import ModelError, QueryError, RunCancelledError, StrategyError, TidegateError
+from tidegate.errors import FailureKind, ModelError, QueryError, RunCancelledError, StrategyError, TidegateError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
@@ -15,11 +15,15 @@ from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.plan import Facts, plan_model
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized
+from tidegate.quality.profile import Profile
 from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.faults import fault
+from tidegate.runs.limits import Deadline
 from tidegate.runs.masking import sees_hidden, without_values
+from tidegate.runs.owned_tables import tables_of
 from tidegate.runs.result import CheckResult, Materialization
+from tidegate.runs.retrying import Attempt, Failed
 from tidegate.runs.table_build import TableBuild, bound_query, set_progress
 from tidegate.runs.tally import ModelOutcome
 from tidegate.spark.session import use_pool
@@ -33,38 +37,61 @@ __all__ = ["run_model"]
 
 
 def run_model(run: RunContext, table: TableName) -> ModelOutcome:
-    """Build one model on the branch. A failure is a value; the table is then as it was before."""
-    attempt = _Attempt(run, run.compiled.models[table])
-    name = run.short(table)
+    """Build one model on the branch, if need be in several tries. A failure is a value; the table is then as it was."""
+    model, name = run.compiled.models[table], run.short(table)
     run.emit("before_model_run", name, {})
-    before = run.lake.pointer(table)
     started = run.clock.monotonic()
-    try:
-        materialization = attempt.build()
-    except Exception as error:
-        if before != run.lake.pointer(table):
-            run.catalog.restore(run.run_id, table, before)
-        materialization = attempt.failed(error)
+    deadline = run.guard.deadline(model.model.settings)
+    tries: list[_Attempt] = []
+
+    def once(number: int) -> Materialization:
+        tries.append(_Attempt(run, model, deadline))
+        return tries[-1].go()
+
+    def failed(result: Materialization) -> Failed | None:
+        if result.status != "failed":
+            return None
+        return Failed(FailureKind(result.failure_kind or ""), result.error or "", tries[-1].retry_after)
+
+    def told(attempt: Attempt, pause: float) -> None:
+        message = f"{name}: attempt {attempt.number} failed ({attempt.failure_kind}: {attempt.error})"
+        run.emit("warning", name, {"message": f"{message}; trying again in {pause:.1f} s"})
+
+    tried = run.guard.retries(model.model.settings, deadline).until_done(once, failed, told)
+    attempt, materialization = tries[-1], tried.outcome
     duration = round((run.clock.monotonic() - started) * 1000)
-    materialization = replace(materialization, duration_ms=duration, phases=dict(attempt.phases.ms))
+    materialization = replace(
+        materialization,
+        status="cancelled" if tried.cancelled else materialization.status,
+        duration_ms=duration,
+        phases=dict(attempt.phases.ms),
+        attempts=tuple(each.to_dict() for each in tried.attempts),
+    )
     if materialization.status == "failed":
-        run.emit("model_error", name, {"error": materialization.error, "failure_kind": materialization.failure_kind})
+        failure = {"error": materialization.error, "failure_kind": materialization.failure_kind}
+        if attempt.writing:
+            run.emit("materialize_error", name, failure)
+        run.emit("model_error", name, failure)
     run.emit("after_model_run", name, {"result": materialization})
     checked_again = attempt.checked_again and materialization.status == "skipped"
-    return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift), checked_again)
+    profile = attempt.profile if materialization.status == "completed" else None
+    return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift), checked_again, profile)
 
 
 class _Attempt:
     """One try at one model; gathers what a failure must not lose."""
 
-    def __init__(self, run: RunContext, model: CompiledModel) -> None:
+    def __init__(self, run: RunContext, model: CompiledModel, deadline: Deadline) -> None:
         self.run = run
         self.model = model
+        self.deadline = deadline
+        self.retry_after: float | None = None
         self.table = model.model.table
         self.settings = model.model.settings
         self.name = run.short(self.table)
         self.phases = Phases(run.clock)
         self.checks: list[CheckResult] = []
+        self.settled: tuple[CheckResult, ...] = ()
         self.drift: list[dict[str, Any]] = []
         self.decision: Decision | None = None
         self.values = RunValues(run.started_at.isoformat(), vars=run.vars)
@@ -72,6 +99,25 @@ class _Attempt:
         self.sql = ""
         self.files: tuple[ZoneFile, ...] = ()
         self.checked_again = False
+        self.profile: Profile | None = None
+
+    @property
+    def writing(self) -> bool:
+        """Whether it came as far as the write, and not to the checks."""
+        return "iceberg_write" in self.phases.ms and "quality_tests" not in self.phases.ms
+
+    def go(self) -> Materialization:
+        run = self.run
+        before = {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
+        services = {source.namespace for source in self.model.sources} & run.settings.sources.keys()
+        try:
+            with run.guard.services.asking(*services):
+                return self.build()
+        except Exception as error:
+            for owned, pointer in before.items():
+                if pointer != run.lake.pointer(owned):
+                    run.catalog.restore(run.run_id, owned, pointer)
+            return self.failed(error)
 
     def build(self) -> Materialization:
         run = self.run
@@ -86,7 +132,7 @@ class _Attempt:
         if facts.decision.run_type is RunType.SKIP:
             return self._check_again() if facts.decision.check_again else self._result("skipped")
         before = None if facts.decision.rebuild else run.lake.table(self.table)
-        with run.session(self.table) as session:
+        with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
             use_pool(session, self.name)
             try:
                 is_view = self.settings.materialized is Materialized.VIEW
@@ -169,7 +215,11 @@ class _Attempt:
         finally:
             self.decision, self.sql, self.files = build.decision, build.sql, build.files
             self.watermark, self.values = build.watermark, build.values()
+        self.settled = build.constraint_results
         self._report(outcome)
+        now = self.run.lake.table(self.table)
+        if outcome.counted is not None and now is not None:
+            self.profile = outcome.counted.profile(now.total_records, now.last_change.id if now.last_change else None)
         return outcome
 
     def _report(self, outcome: WriteOutcome) -> None:
@@ -188,7 +238,7 @@ class _Attempt:
 
     def _check(self, session: SparkSession, before: TableMetadata | None = None) -> None:
         with self.phases.timed("quality_tests"):
-            check_before_publish(self.run, self.model, self.values, session, self.checks, before)
+            check_before_publish(self.run, self.model, self.values, session, self.checks, before, self.settled)
 
     def _check_again(self) -> Materialization:
         """The table stays as it is; its checks are others than it was published with."""
@@ -213,6 +263,7 @@ class _Attempt:
             reason=self.decision.reason,
             rows_written=outcome.rows_written if outcome else 0,
             rows_deleted=outcome.rows_deleted if outcome else 0,
+            rows_quarantined=outcome.rows_quarantined if outcome else 0,
             watermark=self.watermark,
             snapshot_id=metadata.current_snapshot_id if metadata else None,
         )
@@ -220,6 +271,7 @@ class _Attempt:
     def failed(self, error: Exception) -> Materialization:
         if not isinstance(error, TidegateError):
             error = ModelError(f"{type(error).__name__}: {error}")
+        self.retry_after = error.retry_after
         cancelled = isinstance(error, RunCancelledError)
         return Materialization(
             model=self.name,

@@ -12,6 +12,7 @@ from tidegate.lake.port import MAIN, BranchCatalog, Change, Pointer
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
 from tidegate.runs.faults import fault
+from tidegate.runs.owned_tables import models_of, tables_of
 from tidegate.runs.tally import Outcomes
 from tidegate.runs.waves import downstream_of
 
@@ -32,7 +33,8 @@ class Published:
 
 
 def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebuild, whole: bool = False) -> Published:
-    """Publish `tables` in one step. A model whose table moved is built again on main as it is now, with what reads it.
+    """Publish `tables`, and the rows that their models refused, in one step. A model whose table moved is built again
+    on main as it is now, with what reads it.
 
     `whole`: all of them or none, also where one cannot be built again. After three rebuilds the conflict is raised, and
     nothing was published; so it is with RunCancelledError.
@@ -44,8 +46,9 @@ def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebu
         run.cancellation.check()
         try:
             fault("before_publish")
-            accept = compacted_only(run.catalog, run.run_id, wanted)
-            changes = run.catalog.publish(run.run_id, sorted(wanted), accept)
+            together = tables_of(run.compiled, wanted)
+            accept = compacted_only(run.catalog, run.run_id, together)
+            changes = run.catalog.publish(run.run_id, sorted(together), accept)
             fault("after_publish")
             return Published(changes, conflicts, rebuilt)
         except PublishConflictError as error:
@@ -54,8 +57,8 @@ def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebu
                 raise
             run.emit("warning", None, {"message": f"publish conflict: {error}; building again on main as it is now"})
             run.clock.sleep(0.1 * 2 ** (conflicts - 1) * (1 + random.random()))
-            concerned = downstream_of(run, error.tables, wanted) & wanted
-            run.catalog.refresh_branch(run.run_id, concerned)
+            concerned = downstream_of(run, models_of(run.compiled, error.tables), wanted) & wanted
+            run.catalog.refresh_branch(run.run_id, tables_of(run.compiled, concerned))
             outcomes = rebuild(concerned)
             rebuilt.update(outcomes)
             lost = {table for table in concerned if table in outcomes and not outcomes[table].usable}

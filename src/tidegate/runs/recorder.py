@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
-from tidegate.state import EventRecord, ModelRunRecord, QualityRecord, StateStore
+from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, QualityRecord, StateStore
 
 __all__ = ["Recorder"]
 
@@ -28,6 +28,11 @@ class Recorder:
         elif isinstance(result, CheckResult):
             self._store.add_check(QualityRecord(run_id=event.run_id, at=event.at, **_fields(result)))
             data["result"] = asdict(result)
+        elif event.name == "anomaly_detected":
+            self._store.add_anomaly(AnomalyRecord(run_id=event.run_id, at=event.at, **data))
+        elif event.name == "published":
+            # Those of a branch that was kept have waited for it.
+            self._store.profiles_published(event.run_id, [str(name) for name in data.get("tables", ())])
         self._store.add_event(EventRecord(event.run_id, event.at, event.name, event.model, data))
 
     def finish(self, result: RunResult, finished_at: Any) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate import __version__
+from tidegate.quality.anomalies import Anomaly
 
 __all__ = ["PHASES", "VERIFIED", "CheckResult", "Materialization", "Publish", "RunResult"]
 
@@ -100,6 +101,7 @@ class RunResult:
     materializations: tuple[Materialization, ...]
     check_results: tuple[CheckResult, ...] = ()
     drift: tuple[Mapping[str, Any], ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
     warnings: tuple[str, ...] = ()
     error: str | None = None
     failure_kind: str | None = None
@@ -130,7 +132,7 @@ class RunResult:
             "materializations": [asdict(m) for m in self.materializations],
             "check_results": [asdict(c) for c in self.check_results],
             "drift": [dict(d) for d in self.drift],
-            "anomalies": [],
+            "anomalies": [asdict(a) for a in self.anomalies],
             "permissions": [],
             "warnings": list(self.warnings),
             "resumed_from": None,

@@ -7,14 +7,14 @@ import os
 import socket
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
-from tidegate.config import Settings, SparkSection
+from tidegate.config import Settings
 from tidegate.errors import (
     ProjectError,
     RunCancelledError,
@@ -30,22 +30,28 @@ from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
+from tidegate.quality import OwnFunctions
+from tidegate.quality.anomalies import Seen
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.faults import fault
 from tidegate.runs.finished_files import archive_consumed
+from tidegate.runs.guard import Guard
+from tidegate.runs.hooks.ending import Ending, ending_of
+from tidegate.runs.hooks.watch import open_watch
+from tidegate.runs.hooks.written import bytes_added
 from tidegate.runs.maintenance import maintain_after_run
+from tidegate.runs.opening import open_spark
 from tidegate.runs.options import RunOptions
+from tidegate.runs.profiling import keep_profiles, unusual
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.sources import mentioned, ping_all
-from tidegate.sources.reading import missing_table, must_be_in_lake, needs_driver, readable
-from tidegate.spark.jars import POSTGRES_JAR, ensure_jars
-from tidegate.spark.java import find_java
-from tidegate.spark.session import child_session, start_session
+from tidegate.sources.reading import missing_table, must_be_in_lake, readable
+from tidegate.spark.session import child_session
 from tidegate.state import RunRecord, StateStore, open_state
 
 if TYPE_CHECKING:
@@ -89,10 +95,12 @@ class _Run:
 
     def go(self) -> RunResult:
         self.run_id = self._register()
+        self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
         try:
             with self.phases.timed("config_loading"):
                 project, compiled, catalog = self._compile()
                 selected = self._select(compiled)
+                self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
                 wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
                 plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
                 sources = self._sources(compiled, plan)
@@ -117,6 +125,20 @@ class _Run:
                 listener(event)
         if name == "warning":
             self.tally.warnings.append(str(data["message"]))
+        self.watch(event)
+
+    def _halt(self, error: TidegateError) -> None:
+        """From outside: nothing more is started or published, and this is the run's error. One that is ending already
+        only warns."""
+        if self.cancellation.requested:
+            self.emit("warning", None, {"message": str(error)})
+            return
+        self.tally.error = self.tally.error or error
+        self.cancellation.request(f"The run was stopped: {error}")
+
+    def _bytes_written(self, model: str) -> int:
+        table = TableName.parse(model, self.settings.project.namespace)
+        return bytes_added(BranchView(open_catalog(self.settings), self.run_id).table(table), self.run_id)
 
     def _register(self) -> str:
         """The first free id at or after this millisecond."""
@@ -203,9 +225,7 @@ class _Run:
             self.emit("phase", None, {"phase": "setup", "message": line})
 
         with self.phases.timed("branch_creation"):
-            drivers = ensure_jars(find_java(), say, (POSTGRES_JAR,)) if needs_driver(self.settings, sources) else ()
-            spark = _with_jars(self.settings.spark, drivers)
-            root = start_session(spark, self.settings.root / ".tidegate" / "logs", say)
+            root, drivers = open_spark(self.settings, sources, say)
         with readable(self.settings, sources) as source_conf:
             self._build_on_branch(project, compiled, catalog, plan, root, source_conf, drivers)
 
@@ -239,10 +259,13 @@ class _Run:
             source_conf=source_conf,
             drivers=drivers,
             readers=readers_of(compiled),
+            functions=OwnFunctions(self.settings.root),
+            guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit),
         )
         self.cancellation.orderly = True
         with self._branch(catalog), self._heart(catalog):
             Building(run, self.phases, self.tally, {step.table for step in plan.steps}).go()
+            self._look_for_anomalies(compiled)
             if self.tally.published:
                 self._archive(compiled, catalog)
                 fault("after_archive")
@@ -250,6 +273,20 @@ class _Run:
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
             with contextlib.suppress(KeyboardInterrupt):
                 self._maintain(run)
+
+    def _look_for_anomalies(self, compiled: Compiled) -> None:
+        namespace = self.settings.project.namespace
+        for table, outcome in sorted(self.tally.outcomes.items()):
+            if outcome.profile is None or outcome.materialization.status != "completed" or self.tally.cancelled:
+                continue
+            name, settings = table.short(namespace), compiled.models[table].model.settings
+            now = Seen(self.run_id, self.started_at, outcome.profile)
+            for anomaly in unusual(self.store.reader(), name, settings, now, self.settings.anomalies):
+                self.tally.anomalies.append(anomaly)
+                self.emit("anomaly_detected", name, asdict(anomaly))
+        waiting = self.options.no_publish and self._worth_keeping()
+        published = self.tally.published
+        keep_profiles(self.store, self.run_id, self.started_at, self.tally.outcomes, namespace, published, waiting)
 
     @contextlib.contextmanager
     def _branch(self, catalog: BranchCatalog) -> Iterator[None]:
@@ -312,7 +349,8 @@ class _Run:
         """Something ended the run before it could give a result: the history must not say that it still runs."""
         status = "cancelled" if isinstance(error, RunCancelledError | KeyboardInterrupt) else "failed"
         with contextlib.suppress(Exception):
-            self.emit("pipeline_error", None, {"error": str(error) or type(error).__name__})
+            data = {"status": status, "error": str(error) or type(error).__name__, "duration_ms": self._elapsed()}
+            self.emit("pipeline_error", None, data)
         with contextlib.suppress(Exception):
             self.store.finish_run(
                 self.run_id,
@@ -322,6 +360,10 @@ class _Run:
                 phase_profiles=self.phases.ms,
                 error=str(error) or type(error).__name__,
             )
+            self.emit("state_synced", None, {"status": status})
+        with contextlib.suppress(Exception):
+            ending = Ending(self.run_id, status, 0, self._elapsed(), self.phases.ms, str(error) or type(error).__name__)
+            self.watch.close(ending)
 
     def _elapsed(self) -> int:
         return round((self.clock.monotonic() - self.started) * 1000)
@@ -329,7 +371,18 @@ class _Run:
     def _finish(self) -> RunResult:
         result = self._result()
         done = "pipeline_complete" if result.exit_code == 0 else "pipeline_error"
-        self.emit(done, None, {"status": result.status, "error": result.error, "duration_ms": result.duration_ms})
+        facts = ("status", "error", "duration_ms", "rows_written")
+        self.emit(done, None, {name: getattr(result, name) for name in facts})
+        self.watch.drain()
+        result = self._store_result()
+        said = (self.tally.error, len(self.tally.warnings))
+        self.emit("state_synced", None, {"status": result.status})
+        self.watch.close(ending_of(result))
+        # Who was told last may have failed the run, or had something to warn of.
+        return result if said == (self.tally.error, len(self.tally.warnings)) else self._store_result()
+
+    def _store_result(self) -> RunResult:
+        result = self._result()
         self.recorder.finish(result, self.clock.now())
         return result
 
@@ -357,6 +410,7 @@ class _Run:
             materializations=tuple(outcome.materialization for outcome in outcomes),
             check_results=tuple(checks),
             drift=tuple(entry for outcome in outcomes for entry in outcome.drift),
+            anomalies=tuple(self.tally.anomalies),
             warnings=tuple(self.tally.warnings),
             error=str(error) if error else None,
             failure_kind=str(error.kind) if error else None,
@@ -364,10 +418,10 @@ class _Run:
         )
 
     def _status(self, statuses: Collection[str]) -> str:
-        if self.tally.cancelled:
-            return "cancelled"
         if self.tally.error:
             return "partial" if self.tally.published else "failed"
+        if self.tally.cancelled:
+            return "cancelled"
         bad = [status for status in statuses if status not in ("completed", "skipped")]
         if bad:
             good = [status for status in statuses if status in ("completed", "skipped")]
@@ -375,13 +429,9 @@ class _Run:
         return "success" if "completed" in statuses else "skipped"
 
 
-def _with_jars(spark: SparkSection, jars: tuple[Path, ...]) -> SparkSection:
-    """Every thread of a Spark that starts with a jar has it; of one added later, only the thread that added it."""
-    if not jars:
-        return spark
-    given = [spark.conf["spark.jars"]] if "spark.jars" in spark.conf else []
-    return replace(spark, conf={**spark.conf, "spark.jars": ",".join([*given, *map(str, jars)])})
-
-
 def _to_build(plan: Plan) -> tuple[TableName, ...]:
     return tuple(step.table for step in plan.steps if step.decision.run_type is not RunType.SKIP)
+
+
+def _names(tables: Collection[TableName], namespace: str) -> frozenset[str]:
+    return frozenset(table.short(namespace) for table in tables)

@@ -17,7 +17,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.decide import keeps_history
-from tidegate.planner.delta_rule import used_columns
+from tidegate.planner.delta_rule import has_foreign_rows, used_columns
 from tidegate.planner.inputs import recorded_inputs
 from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.kinds import unique_after
@@ -25,26 +25,38 @@ from tidegate.planner.plan import Facts
 from tidegate.planner.readers import as_difference
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Strategy
+from tidegate.quality.profile import merged
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
 from tidegate.runs.faults import fault
 from tidegate.runs.masking import masked_frame, sees_hidden, without_values
-from tidegate.runs.result import VERIFIED
+from tidegate.runs.quarantine import constraint_results, sieve_of
+from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.runs.verify import can_be_verified, verification_due, verify
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.kept import for_few_rows
+from tidegate.write.quarantine import write_sieved
 from tidegate.write.regions import write_region
 from tidegate.write.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidegate.quality.quarantine import Refused
+
 __all__ = ["TableBuild", "bound_query", "set_progress"]
 
-_OF_THE_PLACE = (FailureKind.CONNECTION_FAILED, FailureKind.AUTH_FAILED, FailureKind.TRANSIENT)
+_OF_THE_PLACE = (
+    FailureKind.AUTH_FAILED,
+    FailureKind.CANCELLED,
+    FailureKind.CONNECTION_FAILED,
+    FailureKind.QUOTA_EXCEEDED,
+    FailureKind.TIMEOUT,
+    FailureKind.TRANSIENT,
+)
 """Failures that another query would meet as well."""
 
 
@@ -86,6 +98,7 @@ class TableBuild:
         self.verified = False
         self.aside_ms = 0
         self.notes: list[str] = []
+        self.refused: list[tuple[Refused, ...]] = []
         self.query: BoundQuery | None = None
         self.sql = ""
         self.files: tuple[ZoneFile, ...] = ()
@@ -102,6 +115,11 @@ class TableBuild:
             self._set_progress(outcome, zones)
             self.run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
         return replace(outcome, warnings=(*dict.fromkeys(self.notes), *outcome.warnings))
+
+    @property
+    def constraint_results(self) -> tuple[CheckResult, ...]:
+        """Of the constraints that were asked of the result, because rows that break them were put aside."""
+        return constraint_results(self.name, self.refused)
 
     def values(self, interval: Interval | None = None) -> RunValues:
         exists = self.run.lake.table(self.table) is not None
@@ -144,7 +162,7 @@ class TableBuild:
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
         """A query may stumble over a row that it would have left out among all rows; those are asked then."""
-        before = self.run.lake.pointer(self.table)
+        before = {table: self.run.lake.pointer(table) for table in (self.table, self.table.quarantine)}
         try:
             return self._from_changes()
         except TidegateError:
@@ -154,7 +172,10 @@ class TableBuild:
             failure = read_failure(error)
             if failure.kind in _OF_THE_PLACE:
                 raise
-            self.run.lake.restore(self.table, before)
+            for table, pointer in before.items():
+                if self.run.lake.pointer(table) != pointer:
+                    self.run.lake.restore(table, pointer)
+            self.refused.clear()
             why = without_values(failure.message) if sees_hidden(self.run.compiled, self.model) else failure.message
             self.notes.append(f"built from all rows, because its changes could not be read: {why}")
             self._turn_to_all_rows("its changes could not be read")
@@ -262,12 +283,18 @@ class TableBuild:
             has_readers=bool(readers),
             as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
             hidden=hidden_columns(run.compiled, self.table),
+            expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
         )
 
     def _write(self, request: WriteRequest) -> WriteOutcome:
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
-            return write(request)
+            sieve = sieve_of(self.run, self.model, self.decision, request.result)
+            if sieve is None:
+                return write(request)
+            outcome, refused = write_sieved(request, sieve)
+            self.refused.append(refused)
+            return outcome
 
     def _write_region(self, request: WriteRequest, nulls: bool | None) -> WriteOutcome | None:
         assert self.decision.delta is not None
@@ -288,6 +315,7 @@ class TableBuild:
 
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
+        metadata = self._metadata()
         used = {} if self.model.manual else used_columns(facts.inputs, self.query or bound_query(self.run, self.model))
         took = self._spent_ms - self.aside_ms
         whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
@@ -306,12 +334,12 @@ class TableBuild:
             dropped_columns=outcome.dropped_columns,
             rows=outcome.rows_written,
             duration_ms=took,
-            snapshot_id=self._metadata().table_input().snapshot_id,
+            snapshot_id=metadata.table_input().snapshot_id,
             full_ms=took if whole else former.full_ms if former else 0,
             full_rows=rows if whole else former.full_rows if former else 0,
             delta_factor=self._delta_factor(took),
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
-            unique=unique_after(self.model, anew, former.unique if former else ()),
+            unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
             checks=self.model.checks_digest,
         )
 
@@ -345,4 +373,6 @@ def _sum(outcomes: list[WriteOutcome]) -> WriteOutcome:
         warnings=tuple(dict.fromkeys(warning for o in outcomes for warning in o.warnings)),
         dropped_columns=outcomes[-1].dropped_columns,
         properties=outcomes[-1].properties,
+        counted=merged([o.counted for o in outcomes]),
+        rows_quarantined=sum(o.rows_quarantined for o in outcomes),
     )

@@ -7,6 +7,8 @@ from typing import Any
 
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
+from tidegate.quality.anomalies import Anomaly
+from tidegate.quality.profile import Profile
 from tidegate.runs.result import CheckResult, Materialization
 
 __all__ = ["ModelOutcome", "Outcomes", "Tally"]
@@ -14,12 +16,16 @@ __all__ = ["ModelOutcome", "Outcomes", "Tally"]
 
 @dataclass(frozen=True, slots=True)
 class ModelOutcome:
-    """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared."""
+    """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared.
+
+    `profile`: what the rows look like that were brought to the table.
+    """
 
     materialization: Materialization
     checks: tuple[CheckResult, ...] = ()
     drift: tuple[dict[str, Any], ...] = ()
     checked_again: bool = False
+    profile: Profile | None = None
 
     @property
     def publishable(self) -> bool:
@@ -41,5 +47,6 @@ class Tally:
     conflicts: int = 0
     warnings: list[str] = field(default_factory=list)
     after_publish: list[CheckResult] = field(default_factory=list)
+    anomalies: list[Anomaly] = field(default_factory=list)
     error: TidegateError | None = None
     cancelled: bool = False

@@ -14,7 +14,7 @@ from tidegate.compiler.values import Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
 from tidegate.errors import ProjectError, QueryError, TidegateError
-from tidegate.lake import open_catalog
+from tidegate.lake import is_begun, open_catalog
 from tidegate.names import quote
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
@@ -55,7 +55,7 @@ def run_unit_tests(
 
     Without any test Spark is not started. `say`: what its start has to say.
     """
-    heads = open_catalog(settings).head() if settings.lake.catalog_path.exists() else {}
+    heads = open_catalog(settings).head() if is_begun(settings) else {}
     project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
     if compiled.errors:
         raise ProjectError("The project has errors; no test was run", diagnostics=compiled.diagnostics)

@@ -15,8 +15,8 @@ from tidegate.jsontext import json_text
 from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.model import Materialized, Strategy
 from tidegate.quality import plain
+from tidegate.quality.hiding import without_hidden
 from tidegate.runs.comparing import AFTER, BEFORE, KIND, matched_rows, pair_columns
-from tidegate.runs.masking import without_hidden
 from tidegate.write import WriteRequest
 from tidegate.write.columns import Columns, columns_of, result_columns
 from tidegate.write.content import content_of

@@ -136,6 +136,7 @@ def explain(error: Exception, sql: str, source: str, path: str, files: tuple[Zon
     line = source_line(sql, source, failure.line) if own else None
     explained = QueryError(failure.message, where=f"{path}:{line}" if line else path, remedy=failure.remedy)
     explained.kind = failure.kind
+    explained.retry_after = failure.retry_after
     return explained
 
 

@@ -136,6 +136,7 @@ def _lines(facts: ModelFacts) -> Iterator[str]:
     yield from _table_lines(facts)
     yield from _run_lines(facts)
     yield from _check_lines(facts)
+    yield from _anomaly_lines(facts)
 
 
 def _declared(settings: ModelSettings) -> Iterator[tuple[str, str]]:
@@ -213,3 +214,10 @@ def _check_lines(facts: ModelFacts) -> Iterator[str]:
         yield ""
         headers = ("check", "stage", "severity", "last status", "found", "checked (UTC)", "before that")
         yield from text_table(headers, rows)
+
+
+def _anomaly_lines(facts: ModelFacts) -> Iterator[str]:
+    if facts.anomalies:
+        yield ""
+        rows = [(clean(a.message), f"{a.deviation:.0%}", a.run_id, timestamp(a.at)) for a in facts.anomalies]
+        yield from text_table(("unusual", "deviation", "run", "found (UTC)"), rows, widest=100)

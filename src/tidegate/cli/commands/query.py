@@ -11,7 +11,8 @@ from tidegate.cli.context import Invocation, common_options, open_workspace, pas
 from tidegate.cli.table import plural, text_table
 from tidegate.errors import TidegateError
 from tidegate.jsontext import json_text, json_value
-from tidegate.runs.masking import hidden_of, without_hidden
+from tidegate.quality.hiding import without_hidden
+from tidegate.runs.masking import hidden_of
 from tidegate.runs.query import QueryResult, query
 
 __all__ = ["preview", "sql"]

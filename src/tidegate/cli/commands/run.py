@@ -82,7 +82,7 @@ def run(
 @common_options
 @pass_invocation
 def publish(invocation: Invocation, run_id: str) -> int:
-    """Publish a branch that `run --no-publish` kept.
+    """Publish a branch that `run --no-publish` kept, then check the warnings of its tables.
 
     \b
     Example:

@@ -49,7 +49,7 @@ def check_other_tables(work: Workspace) -> Iterator[Diagnostic]:
 
 
 def _of_ephemeral(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
-    if draft.model.settings.materialized is Materialized.EPHEMERAL and not draft.model.tests:
+    if draft.model.settings.materialized is Materialized.EPHEMERAL and not draft.model.sql_tests:
         check = draft.model.checks[0]
         message = f"an ephemeral model has no table, so check '{check.name}' cannot run"
         yield work.error(draft, "TestOfEphemeral", message, check.place, "move it to a model that reads this one")

@@ -10,7 +10,7 @@ from tidegate.compiler.analysis.values import Analysis, Finding, Source
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.landings import landing_read
 from tidegate.compiler.queries import Query
-from tidegate.compiler.tables import visible_columns
+from tidegate.compiler.tables import quarantine_columns, visible_columns
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
@@ -74,6 +74,8 @@ def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) 
 def _table(work: Workspace, draft: Draft, table: TableName) -> Relation:
     """What a model last published fills in what its query leaves open; its own last state is open to it."""
     upstream = work.models.get(table)
+    if upstream is None and table in work.quarantines:
+        return quarantine_columns(work.models[work.quarantines[table]].relation, work.outside.relation(table))
     if upstream is None:
         return work.outside.relation(table)
     if upstream is draft and draft.test is None:

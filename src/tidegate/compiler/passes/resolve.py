@@ -50,6 +50,8 @@ def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
         draft.add_table(table, (rendering.later, reference.start))
     else:
         draft.content.sources.add(table)
+        if table in work.quarantines:
+            draft.add_table(work.quarantines[table], (rendering.later, reference.start))
 
 
 def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:

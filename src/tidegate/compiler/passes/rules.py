@@ -54,7 +54,7 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             message = f"a view keeps no rows, so {used[0]} has no meaning in it"
             at = work.project.origin(draft.model, "materialized")
             yield work.error(draft, "ViewWithWatermark", message, at, f"remove {used[0]}, or make it a table")
-    if settings.materialized is Materialized.EPHEMERAL and draft.model.tests:
+    if settings.materialized is Materialized.EPHEMERAL and draft.model.sql_tests:
         message = "an ephemeral model has no table, so its quality tests cannot run"
         at = work.project.origin(draft.model, "materialized")
         yield work.error(draft, "TestOfEphemeral", message, at, "move the tests to a model that reads it")

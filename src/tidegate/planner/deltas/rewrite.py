@@ -19,9 +19,9 @@ from tidegate.planner.deltas.touching import Images, Toucher
 from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, InputTable, Refusal
 from tidegate.planner.deltas.writing import indented, name_text, union
 
-__all__ = ["explain", "needed_columns", "rewrite"]
+__all__ = ["NO_KEY", "explain", "needed_columns", "rewrite"]
 
-_NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
+NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
 
 def rewrite(
@@ -103,7 +103,7 @@ def _is_constant(relation: Relation, region: tuple[int, ...]) -> bool:
 
 def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str:
     if not isinstance(relation, Block):
-        return _NO_KEY
+        return NO_KEY
     if relation.obstacle is not None:
         return relation.obstacle
     low = {name.lower() for name in key}
@@ -119,7 +119,7 @@ def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str
         return "windows that share no column of PARTITION BY that is in the result"
     if relation.windows:
         return f"{relation.windows[0].text} with no column of its PARTITION BY in the result"
-    return _NO_KEY
+    return NO_KEY
 
 
 def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[TableName, frozenset[str] | None]:
