@@ -19,17 +19,21 @@ _MANY = 200_000
 
 def watch(request: WriteRequest, columns: Columns, hashed: bool = False) -> WatchedQuery:
     """For a statement that brings rows of these columns to a table that has no others."""
-    table = request.lake.table(request.table)
-    expected = max(request.expected_rows, table.total_records if table else 0)
-    return WatchedQuery(request.session, columns, hashed, request.hidden, many=expected > _MANY)
+    return WatchedQuery(request.session, columns, hashed, request.hidden, many=_are_many(request))
 
 
 def watch_added(request: WriteRequest, columns: Columns) -> WatchedQuery | None:
-    """For a statement that adds rows to the table. None: Spark would compute them twice, to learn how to sort them."""
+    """For a statement that adds rows to the table. None: Spark would compute them twice, to learn how to sort them; or
+    there may be many, and of some files among others Iceberg tells nothing."""
     table = request.lake.table(request.table)
-    if table is not None and table.sort_fields:
+    if (table is not None and table.sort_fields) or request.expected_rows > _MANY:
         return None
     return WatchedQuery(request.session, columns, hashed=False, hidden=request.hidden)
+
+
+def _are_many(request: WriteRequest) -> bool:
+    table = request.lake.table(request.table)
+    return max(request.expected_rows, table.total_records if table else 0) > _MANY
 
 
 def batch_scope(request: WriteRequest) -> Scope:
@@ -42,7 +46,10 @@ def learn(
     request: WriteRequest, watched: WatchedQuery, rows: int, scope: Scope, columns: Columns, relation: str
 ) -> None:
     """`rows` are what the statement wrote; `relation` has them now, and is asked only where some were counted twice."""
-    request.learnt.counted = watched.counted(rows, scope, relation) or _asked(request, relation, columns, scope)
+    found = watched.counted(rows, scope, relation)
+    if found is None:
+        found = Counted(rows, (), scope) if _are_many(request) else _asked(request, relation, columns, scope)
+    request.learnt.counted = found
 
 
 def learn_added(
@@ -50,7 +57,9 @@ def learn_added(
 ) -> None:
     """The same for rows that were added to what the table had `before`."""
     found = watched.counted(rows, "written", request.table.quoted) if watched else None
-    if found is None:
+    if found is None and request.expected_rows > _MANY:
+        found = Counted(rows, (), "written")
+    elif found is None:
         metadata = request.lake.table(request.table)
         former = metadata.snapshots.get(before.snapshot_id) if metadata and before.snapshot_id is not None else None
         since = former.sequence_number if former else 0
