@@ -11,7 +11,8 @@ import pytest
 
 from tidegate.datatypes import ANY, Column, DataType, parse_type
 from tidegate.quality.distinct import BITMAP_BYTES
-from tidegate.quality.profile import HIDDEN, ColumnProfile, Counted, Profile, Survey, hide, merged, survey
+from tidegate.quality.hiding import HIDDEN
+from tidegate.quality.profile import ColumnProfile, Counted, Profile, Survey, hide, merged, survey
 
 
 def kind(text: str) -> DataType:

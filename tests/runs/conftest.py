@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,7 @@ class ProjectFolder:
         self.spark = spark
         self.clock = FakeClock()
         self.events: list[Event] = []
+        self.profiles = False
         spark_conf = f'[spark.conf]\n"spark.driver.extraJavaOptions" = "{QUICK_JVM}"\n'
         self.file("tidegate.toml", '[project]\nname = "shop"\n\n[spark]\nmaster = "local[2]"\n\n' + spark_conf)
 
@@ -66,7 +68,9 @@ class ProjectFolder:
 
     @property
     def settings(self) -> Settings:
-        return load_settings(self.root)
+        """Without profiles, unless a test is about them: they take a while, and there are many runs here."""
+        settings = load_settings(self.root)
+        return replace(settings, run=replace(settings.run, profiles=self.profiles))
 
     @property
     def catalog(self) -> BranchCatalog:

@@ -108,3 +108,13 @@ def test_fail_fast_starts_no_further_wave(shop: ProjectFolder) -> None:
     result = shop.run(fail_fast=True)
     assert statuses(result)["b.next"] == "blocked"
     assert result.publish.tables == ("a.good",)
+
+
+def test_a_changed_constraint_is_asked_of_all_rows_also_where_none_is_written(shop: ProjectFolder) -> None:
+    shop.model("silver.source", "SELECT * FROM VALUES (1, 1) AS t(x, y)")
+    shop.model("silver.kept", "SELECT x FROM silver.source WHERE y > 0")
+    shop.model("gold.reader", "SELECT count(*) AS n FROM silver.kept")
+    assert shop.run().status == "success"
+    shop.model("silver.source", "SELECT * FROM VALUES (1, 1), (2, 0) AS t(x, y)")
+    shop.model("silver.kept", "SELECT x FROM silver.source WHERE y > 0", constraint="compare(x, <, 0)")
+    assert statuses(shop.run())["silver.kept"] == "failed"

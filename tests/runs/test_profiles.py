@@ -28,6 +28,11 @@ FROM range(100)
 """
 
 
+@pytest.fixture(autouse=True)
+def with_profiles(shop: ProjectFolder) -> None:
+    shop.profiles = True
+
+
 def profiles(shop: ProjectFolder, model: str) -> tuple[ProfileRecord, ...]:
     """Newest first."""
     with open_reader(shop.settings.state.url) as state:

@@ -38,6 +38,7 @@ def profile(branch: Branch, name: str, expected_rows: int, **settings: Any) -> P
         complete=False,
         hidden=frozenset({"salary"}),
         expected_rows=expected_rows,
+        profiled=True,
     )
     counted = write(request).counted
     assert counted is not None

@@ -97,6 +97,7 @@ def read_run(section: Section) -> RunSection:
         publish=section.choice("publish", ("run", "wave", "model", "all"), default.publish),
         concurrency=None if concurrency == "auto" else section.integer("concurrency", None, least=1),
         fail_fast=section.boolean("fail_fast", default.fail_fast),
+        profiles=section.boolean("profiles", default.profiles),
         isolation=section.choice("isolation", ("snapshot",), default.isolation),
         test_timeout=section.duration("test_timeout", default.test_timeout),
         dropped_column_grace=section.duration("dropped_column_grace", default.dropped_column_grace),

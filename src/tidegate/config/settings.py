@@ -90,6 +90,7 @@ class RunSection:
     test_timeout: timedelta = timedelta(minutes=5)
     dropped_column_grace: timedelta = timedelta(days=7)
     verify_every: int | None = None
+    profiles: bool = True
     retries: int = 20
     retry_max_delay: timedelta = timedelta(minutes=5)
     timeout: timedelta | None = None

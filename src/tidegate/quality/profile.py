@@ -15,10 +15,10 @@ from typing import Any, Literal
 from tidegate.datatypes import Column, DataType
 from tidegate.names import quote
 from tidegate.quality.distinct import bit_of, estimated
+from tidegate.quality.hiding import HIDDEN
 
-__all__ = ["HIDDEN", "ColumnProfile", "Counted", "Plain", "Profile", "Scope", "Survey", "hide", "merged", "survey"]
+__all__ = ["ColumnProfile", "Counted", "Plain", "Profile", "Scope", "Survey", "hide", "merged", "survey"]
 
-HIDDEN = "***"
 LONGEST_TEXT = 64
 _MARK, _VALUE = "__tidegate_mark", "__tidegate_value"
 _KNOWN_COLUMNS = 100

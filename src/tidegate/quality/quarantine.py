@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -80,9 +81,10 @@ def look_at(session: SparkSession, relation: str, constraints: Sequence[RowConst
     if told:
         rules = [RowRule(broken[at], "", _about(one.constraint, columns.types)) for at, one in told.items()]
         query = row_samples(relation, rules, columns)
-        some = query.read(session.sql(query.sql).collect()[0])
-        for at, sampled in zip(told, some, strict=True):
-            found[at] = Refused(found[at].constraint, found[at].rows, sampled)
+        with suppress(Exception):  # values that Python cannot hold; the rows are refused without a sample
+            some = query.read(session.sql(query.sql).collect()[0])
+            for at, sampled in zip(told, some, strict=True):
+                found[at] = Refused(found[at].constraint, found[at].rows, sampled)
     return Look(row["good"], row["refused"], tuple(found))
 
 

@@ -24,6 +24,10 @@ _VALUES = re.compile(
 """In Spark's messages names stand in backquotes and types in double quotes."""
 
 
+_PYTHONS = re.compile(r"\b([A-Z]\w*Error: ).+")
+"""Python's errors quote values as it likes."""
+
+
 def masked_frame(frame: DataFrame, masks: Sequence[ColumnMask], where: str) -> DataFrame:
     """The same columns in the same order, the masked ones unreadable. `where`: the model's file."""
     if not masks:
@@ -66,4 +70,4 @@ def sees_hidden(compiled: Compiled, model: CompiledModel) -> bool:
 
 def without_values(message: str) -> str:
     """A message of Spark's without the values that it quotes."""
-    return _VALUES.sub(HIDDEN, message)
+    return _PYTHONS.sub(rf"\1{HIDDEN}", _VALUES.sub(HIDDEN, message))

@@ -22,6 +22,7 @@ from tidegate.runs.faults import fault
 from tidegate.runs.limits import Deadline
 from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.owned_tables import tables_of
+from tidegate.runs.quarantine import left_out
 from tidegate.runs.result import CheckResult, Materialization
 from tidegate.runs.retrying import Attempt, Failed
 from tidegate.runs.table_build import TableBuild, bound_query, set_progress
@@ -131,7 +132,7 @@ class _Attempt:
             self.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
             return self._check_again() if facts.decision.check_again else self._result("skipped")
-        before = None if facts.decision.rebuild else run.lake.table(self.table)
+        before = None if facts.decision.rebuild or self._is_checked_anew() else run.lake.table(self.table)
         with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
             use_pool(session, self.name)
             try:
@@ -236,6 +237,12 @@ class _Attempt:
         now = self.run.lake.table(self.table)
         return now is not None and not self.decision.rebuild and outcome.rows_written < now.total_records
 
+    def _is_checked_anew(self) -> bool:
+        """Constraints are others than the table was published with, and it is to be what they say; but for what is kept
+        of former times."""
+        former = self.run.lake.progress(self.table)
+        return former is not None and former.checks != self.model.checks_digest and not keeps_history(self.model)
+
     def _check(self, session: SparkSession, before: TableMetadata | None = None) -> None:
         with self.phases.timed("quality_tests"):
             check_before_publish(self.run, self.model, self.values, session, self.checks, before, self.settled)
@@ -244,6 +251,8 @@ class _Attempt:
         """The table stays as it is; its checks are others than it was published with."""
         with self.run.session(self.table) as session:
             use_pool(session, self.name)
+            # Those that refuse rows are about what comes: others would have made the table anew.
+            self.settled = left_out(self.run, self.model)
             self._check(session)
             progress = self.run.lake.progress(self.table)
             assert progress is not None

@@ -53,6 +53,14 @@ def _reads_all(model: CompiledModel, decision: Decision) -> bool:
     return strategy in _READS_ALL and decision.delta is None and not (model.manual or model.zones)
 
 
+def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
+    """The constraints by which a model refuses rows, where nothing is written: no row of it has come past them."""
+    if not model.model.settings.quarantine:
+        return ()
+    constraints = row_constraints(model.checks, model.relation, run.settings.project.namespace)
+    return constraint_results(run.short(model.model.table), [[Refused(constraint, 0) for constraint in constraints]])
+
+
 def constraint_results(model: str, batches: Collection[Collection[Refused]]) -> tuple[CheckResult, ...]:
     """Of the constraints by which rows were refused, over all that was written: none of them can fail any more."""
     together: dict[str, list[Refused]] = {}

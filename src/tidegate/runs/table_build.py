@@ -283,6 +283,7 @@ class TableBuild:
             has_readers=bool(readers),
             as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
             hidden=hidden_columns(run.compiled, self.table),
+            profiled=run.settings.run.profiles,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
         )
 

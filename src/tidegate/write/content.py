@@ -57,14 +57,15 @@ class Content:
 class WatchedQuery:
     """A query whose rows are summed up while somebody else runs it. `hashed` False: nobody will ask for its content.
 
-    `hidden`: columns, in lower case, whose values are not looked at. `many`: so many rows are expected that a sample of
-    them is looked at where that does.
+    `looked_at`: the columns to be profiled. `hidden`: those, in lower case, whose values are not looked at. `many`: so
+    many rows are expected that they are not looked at; Iceberg is asked what it knows of them.
     """
 
     def __init__(
         self,
         session: SparkSession,
         columns: Columns,
+        looked_at: Columns = Columns(()),  # noqa: B008 - frozen
         hashed: bool = True,
         hidden: frozenset[str] = frozenset(),
         many: bool = False,
@@ -72,13 +73,16 @@ class WatchedQuery:
         self._session = session
         self._columns = columns
         self._hashed = hashed
-        self._survey = survey_of(columns, hidden, many=many)
+        self._survey = survey_of(looked_at, hidden, many=many)
+        self._idle = not hashed and not len(looked_at)
         self._view = f"{_VIEW}{next(_COUNTED)}"
         self._observation: Observation | None = None
         self._found: Mapping[str, Any] | None = None
 
     def sql(self, query: str) -> str:
         """The query to run in place of `query`, once: what samples it first, as a sort above it does, counts twice."""
+        if self._idle:
+            return query
         from pyspark.sql import Observation
         from pyspark.sql import functions as f
 

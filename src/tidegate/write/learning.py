@@ -19,16 +19,17 @@ _MANY = 200_000
 
 def watch(request: WriteRequest, columns: Columns, hashed: bool = False) -> WatchedQuery:
     """For a statement that brings rows of these columns to a table that has no others."""
-    return WatchedQuery(request.session, columns, hashed, request.hidden, many=_are_many(request))
+    looked_at = columns if request.profiled else Columns(())
+    return WatchedQuery(request.session, columns, looked_at, hashed, request.hidden, many=_are_many(request))
 
 
 def watch_added(request: WriteRequest, columns: Columns) -> WatchedQuery | None:
     """For a statement that adds rows to the table. None: Spark would compute them twice, to learn how to sort them; or
     there may be many, and of some files among others Iceberg tells nothing."""
     table = request.lake.table(request.table)
-    if (table is not None and table.sort_fields) or request.expected_rows > _MANY:
+    if not request.profiled or (table is not None and table.sort_fields) or request.expected_rows > _MANY:
         return None
-    return WatchedQuery(request.session, columns, hashed=False, hidden=request.hidden)
+    return WatchedQuery(request.session, columns, columns, hashed=False, hidden=request.hidden)
 
 
 def _are_many(request: WriteRequest) -> bool:
@@ -46,6 +47,8 @@ def learn(
     request: WriteRequest, watched: WatchedQuery, rows: int, scope: Scope, columns: Columns, relation: str
 ) -> None:
     """`rows` are what the statement wrote; `relation` has them now, and is asked only where some were counted twice."""
+    if not request.profiled:
+        return
     found = watched.counted(rows, scope, relation)
     if found is None:
         found = Counted(rows, (), scope) if _are_many(request) else _asked(request, relation, columns, scope)
@@ -56,6 +59,8 @@ def learn_added(
     request: WriteRequest, watched: WatchedQuery | None, rows: int, columns: Columns, before: Standing
 ) -> None:
     """The same for rows that were added to what the table had `before`."""
+    if not request.profiled:
+        return
     found = watched.counted(rows, "written", request.table.quoted) if watched else None
     if found is None and request.expected_rows > _MANY:
         found = Counted(rows, (), "written")

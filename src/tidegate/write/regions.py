@@ -111,7 +111,8 @@ def write_region(
                 groups = replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
                 return replace(groups, counted=request.learnt.counted)
             staged = _look(request, key, whole, unique)
-            request.learnt.counted = Counted(staged.rows, (), "written")
+            if request.profiled:
+                request.learnt.counted = Counted(staged.rows, (), "written")
             null_safe = staged.nulls if whole else nulls is not False or request.settings.null_keys == "match"
             operator = "<=>" if null_safe else "="
             region = _Region(request, touched, drift, columns, key, operator, whole, staged)

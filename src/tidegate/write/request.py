@@ -46,7 +46,8 @@ class WriteRequest:
     the query no longer gives to the ISO time since when. `has_readers`: some model reads the table, so it is worth
     finding out that no row differs. `as_difference`: few rows are expected to differ, and only those are written;
     `row_key` is what tells rows apart then, if the settings have no unique_key. `hidden`: columns, in lower case, whose
-    values no message shows. `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
+    values no message shows. `profiled`: what the rows look like is put down in `learnt`;
+    `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
     what the rows look like.
     """
 
@@ -68,6 +69,7 @@ class WriteRequest:
     row_key: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
     expected_rows: int = 0
+    profiled: bool = False
     learnt: Learnt = field(default_factory=Learnt, compare=False)
 
 
