@@ -137,7 +137,7 @@ def test_a_run_that_brings_a_part_says_so_and_profiles_that_part(shop: ProjectFo
         assert (name, record.rows, record.table_rows) == (name, rows, table)
     appended = profiles(shop, "bronze.orders")[0]
     assert (found(appended, "amount")["nulls"], found(appended, "amount")["max"]) == (1, 7)
-    assert found(profiles(shop, "gold.sums")[0], "total")["max"] == sum(range(0, 40, 4)) + 7
+    assert not profiles(shop, "gold.sums")[0].columns
 
 
 def test_only_what_is_published_counts(shop: ProjectFolder) -> None:
