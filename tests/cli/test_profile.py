@@ -46,6 +46,14 @@ def remember(project: Path, run_id: str = "run-1", **changes: Any) -> None:
         store.add_profile(ProfileRecord(run_id, "silver.orders", **values))
 
 
+def test_a_run_that_only_counted_says_so(project: Path, orders: Path, tidegate: Call) -> None:
+    remember(project, columns=(), scope="written", rows=2, table_rows=11)
+    assert tidegate("profile", "silver.orders").out.splitlines() == [
+        "silver.orders  2 rows that the run brought, of a table of 11  (by run-1, 2026-11-15 12:00:00 UTC)",
+        "The run counted its rows and looked no closer: --now reads the table.",
+    ]
+
+
 def test_a_profile_is_told_as_it_was_put_down(project: Path, orders: Path, tidegate: Call) -> None:
     remember(project)
     told = tidegate("profile", "silver.orders")

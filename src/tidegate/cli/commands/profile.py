@@ -91,6 +91,9 @@ def _lines(name: str, told: TableProfile) -> Iterator[str]:
     yield f"{name}  {rows}  ({when})"
     if told.changed:
         yield "The table has been changed since: --now reads it as it is."
+    if not profile.columns:
+        yield "The run counted its rows and looked no closer: --now reads the table."
+        return
     yield ""
     cells = [
         (
