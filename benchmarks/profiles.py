@@ -93,7 +93,7 @@ def _refresh(session: SparkSession, rows: int, profiled: bool) -> None:
 
     query = f"SELECT * FROM {_SOURCE}"
     columns = columns_of(session.sql(query))
-    watched = WatchedQuery(session, columns, hashed=False, many=True) if profiled else None
+    watched = WatchedQuery(session, columns, columns, hashed=False, many=True) if profiled else None
     rows_sql = watched.sql(query) if watched else query
     session.sql(f"CREATE OR REPLACE TABLE {_TARGET} USING iceberg AS {rows_sql}")
     if watched is not None and watched.counted(rows, "table", _TARGET) is None:
