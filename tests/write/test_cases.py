@@ -23,7 +23,11 @@ _FIRST_RUN = datetime(2024, 1, 1, tzinfo=UTC)
 
 @pytest.mark.parametrize("path", _CASES, ids=lambda path: path.stem)
 def test_case(path: Path, branch: Branch) -> None:
-    case, table = read_case(path), TableName("shop", "silver", path.stem)
+    _play(path, branch, path.stem)
+
+
+def _play(path: Path, branch: Branch, name: str) -> None:
+    case, table = read_case(path), TableName("shop", "silver", name)
     dropped: Mapping[str, str] = {}
     for number, step in enumerate(case.steps, 1):
         try:
@@ -36,7 +40,7 @@ def test_case(path: Path, branch: Branch) -> None:
 @pytest.mark.parametrize("path", [p for p in _CASES if p.stem.startswith("incremental_")], ids=lambda path: path.stem)
 def test_few_rows_into_a_large_table(path: Path, branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incremental, "_LARGE_TABLE", 1)
-    test_case(path, branch)
+    _play(path, branch, f"{path.stem}_large")
 
 
 def _run(branch: Branch, case: Case, table: TableName, step: Step, dropped: Mapping[str, str]) -> Mapping[str, str]:
