@@ -56,6 +56,7 @@ def test_rows_are_told_apart_by_every_rule_that_the_result_can_answer(spark: Spa
     ]
     assert {(row["_run_id"], row["_quarantined_at"].timestamp()) for row in rows} == {("run-1", 1704074400.0)}
     assert [row["n"] for row in spark.sql(f"SELECT n FROM marked_rows WHERE {GOOD}").collect()] == [2, None]
+    spark.catalog.dropTempView("marked_rows")
 
 
 def test_where_no_rule_can_be_answered_the_result_is_as_it_was(spark: SparkSession) -> None:
