@@ -10,12 +10,12 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.compiling import Target
+from benchmarks.session import bench_session, timed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,7 +84,7 @@ def check_targets(times: CheckTimes) -> list[Target]:
 
 
 def main(folder: Path, rows: int, rounds: int) -> None:
-    session = _session(folder)
+    session = bench_session(folder)
     _write(session, rows)
     sums = ", ".join(f"sum(c{number})" for number in range(20))
     checks, exact = _asked(session, _CHECKS), _asked(session, _EXACT)
@@ -98,30 +98,13 @@ def main(folder: Path, rows: int, rounds: int) -> None:
     found: dict[str, list[float]] = {name: [] for name in work}
     for number in range(rounds + 1):
         for name, do in work.items():
-            started = time.perf_counter()
-            do()
-            seconds = time.perf_counter() - started
-            print(f"{f'Round {number}' if number else 'Warm-up'}, {name}: {seconds:.2f} s", file=sys.stderr, flush=True)
+            seconds = timed(number, name, do)
             if number:
                 found[name].append(seconds)
     print(json.dumps(found), flush=True)
 
 
-def _session(folder: Path) -> SparkSession:
-    from tidegate.config import SparkSection
-    from tidegate.lake.embedded import EmbeddedCatalog
-    from tidegate.lake.port import MAIN
-    from tidegate.spark.session import child_session, start_session
-
-    folder.mkdir(parents=True, exist_ok=True)
-    root = start_session(SparkSection(), folder / "logs", lambda line: print(line, file=sys.stderr))
-    catalog = EmbeddedCatalog(folder / "catalog.db", folder / "warehouse")
-    return child_session(root, catalog.spark_conf(MAIN), catalog.spark_catalog(MAIN))
-
-
 def _write(session: SparkSession, rows: int) -> None:
-    for namespace in ("bench", "bench.silver"):
-        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
     columns = [f"id * {7919 + n} % {4 if n == 3 else 100_000} AS c{n}" for n in range(10)]
     columns += [f"IF(id % 97 = {n}, NULL, (id * {7919 + n} % 100000) / 7D) AS c{n}" for n in range(10, 20)]
     session.sql(f"CREATE TABLE {_TABLE} USING iceberg AS SELECT id, {', '.join(columns)} FROM range(0, {rows}, 1, 4)")

@@ -10,12 +10,13 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.compiling import Target
+from benchmarks.session import bench_session, timed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,37 +48,20 @@ def profile_targets(times: ProfileTimes) -> list[Target]:
 
 
 def main(folder: Path, rows: int, rounds: int) -> None:
-    session = _session(folder)
+    session = bench_session(folder)
     _write(session, rows)
     found: dict[str, list[float]] = {"plain": [], "profiled": []}
     for number in range(rounds + 1):
         # Whoever goes second finds the machine warmer: they take turns.
         for name in ("plain", "profiled") if number % 2 else ("profiled", "plain"):
-            started = time.perf_counter()
-            _refresh(session, rows, profiled=name == "profiled")
-            seconds = time.perf_counter() - started
-            print(f"{f'Round {number}' if number else 'Warm-up'}, {name}: {seconds:.2f} s", file=sys.stderr, flush=True)
+            seconds = timed(number, name, partial(_refresh, session, rows, profiled=name == "profiled"))
             if number:
                 found[name].append(seconds)
     print(json.dumps(found), flush=True)
 
 
-def _session(folder: Path) -> SparkSession:
-    from tidegate.config import SparkSection
-    from tidegate.lake.embedded import EmbeddedCatalog
-    from tidegate.lake.port import MAIN
-    from tidegate.spark.session import child_session, start_session
-
-    folder.mkdir(parents=True, exist_ok=True)
-    root = start_session(SparkSection(), folder / "logs", lambda line: print(line, file=sys.stderr))
-    catalog = EmbeddedCatalog(folder / "catalog.db", folder / "warehouse")
-    return child_session(root, catalog.spark_conf(MAIN), catalog.spark_catalog(MAIN))
-
-
 def _write(session: SparkSession, rows: int) -> None:
     """Whole numbers, amounts, text, dates and times; few, many and only different values; NULLs."""
-    for namespace in ("bench", "bench.silver"):
-        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
     columns = [f"id * {7919 + n} % {(4, 1_000, 100_000, 10**9)[n % 4]} AS whole{n}" for n in range(8)]
     columns += [f"IF(id % 97 = {n}, NULL, (id * {7919 + n} % 100000) / 7D) AS real{n}" for n in range(5)]
     columns += ["CAST(id % 100000 / 100 AS decimal(12, 2)) AS amount"]
