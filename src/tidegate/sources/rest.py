@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import http.client
 import json
 import random
@@ -19,8 +18,9 @@ from urllib.parse import urlencode
 
 from tidegate.config import Secret
 from tidegate.errors import FailureKind, SourceError
+from tidegate.failures import seconds_to_wait
 
-__all__ = ["RestClient", "Time"]
+__all__ = ["NoRedirect", "RestClient", "Time"]
 
 _ATTEMPTS = 6
 _LONGEST_REQUEST_SECONDS = 30.0
@@ -59,8 +59,8 @@ class _Refusal:
     after: float | None = None
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The standard one sends the key and secret along to wherever the server points."""
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The standard one takes headers and body, keys among them, along to wherever the server points."""
 
     def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
         return None
@@ -84,7 +84,7 @@ class RestClient:
         self._time = passing or Time()
         self._seconds = seconds
         self._deadline = self._time.now() + seconds
-        self._opener = urllib.request.build_opener(_NoRedirect())
+        self._opener = urllib.request.build_opener(NoRedirect())
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None) -> Any:
         """The JSON that is there. Raises SourceError."""
@@ -160,19 +160,9 @@ class RestClient:
         reason = _reason(error)
         told = self._error(f"{what} (HTTP {status}{reason})", kind, url, remedy)
         again = status == 429 or status >= 500
-        return _Refusal(told, again, self._asked_to_wait(error.headers.get("Retry-After")) if again else None)
-
-    def _asked_to_wait(self, value: str | None) -> float | None:
-        """Seconds, or the moment from which on the server answers again."""
-        if value is None:
-            return None
-        if value.strip().isdecimal():
-            return float(value)
-        try:
-            moment = email.utils.parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        return max(0.0, (moment.astimezone(UTC) - self._time.wall()).total_seconds())
+        return _Refusal(
+            told, again, seconds_to_wait(error.headers.get("Retry-After"), self._time.wall()) if again else None
+        )
 
     def _timed_out(self, url: str) -> _Refusal:
         message = f"no answer within {self._seconds:g} s"

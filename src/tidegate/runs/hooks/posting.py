@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import hashlib
 import hmac
 import http.client
@@ -17,13 +16,14 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from tidegate import __version__
 from tidegate.config import Endpoint, Secret, format_duration
 from tidegate.errors import FailureKind
+from tidegate.failures import seconds_to_wait
 from tidegate.runs.hooks.answer import Answer, as_shown, one_line
+from tidegate.sources.rest import NoRedirect
 
 __all__ = ["DELIVERY_HEADER", "SIGNATURE_HEADER", "Wait", "post"]
 
@@ -53,13 +53,6 @@ class _Try:
     answer: Answer
     again: bool = False
     after: float | None = None
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The standard one would take headers and body along to wherever the server points."""
-
-    def redirect_request(self, *_args: Any, **_kwargs: Any) -> None:
-        return None
 
 
 def _sleep(seconds: float) -> bool:
@@ -136,7 +129,7 @@ def _timed_out(seconds: float) -> _Try:
 
 def _once(request: urllib.request.Request, seconds: float) -> _Try:
     try:
-        with urllib.request.build_opener(_NoRedirect()).open(request, timeout=seconds) as response:
+        with urllib.request.build_opener(NoRedirect()).open(request, timeout=seconds) as response:
             response.read1(_MOST_BYTES)
             return _Try(Answer(f"HTTP {response.status}"))
     except urllib.error.HTTPError as error:
@@ -160,7 +153,7 @@ def _refused(error: urllib.error.HTTPError) -> _Try:
         return _Try(Answer(told, FailureKind.CONNECTION_FAILED))
     kind = _KINDS.get(status) or (FailureKind.TRANSIENT if status >= 500 else FailureKind.QUERY_REJECTED)
     again = status in (408, 429) or status >= 500
-    after = _asked_to_wait(error.headers.get("Retry-After")) if again else None
+    after = seconds_to_wait(error.headers.get("Retry-After")) if again else None
     return _Try(Answer(f"HTTP {status}{f': {reason}' if reason else ''}", kind), again, after)
 
 
@@ -171,19 +164,6 @@ def _unreachable(error: Exception, seconds: float) -> _Try:
     reason = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     answer = Answer(f"it cannot be reached: {one_line(str(reason))}", FailureKind.CONNECTION_FAILED)
     return _Try(answer, again=not isinstance(cause, ssl.SSLCertVerificationError))
-
-
-def _asked_to_wait(value: str | None) -> float | None:
-    """Seconds, or the moment from which on the server answers again."""
-    if value is None:
-        return None
-    if value.strip().isdecimal():
-        return float(value)
-    try:
-        moment = email.utils.parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (moment.astimezone(UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _pause(endpoint: Endpoint, number: int) -> float:
