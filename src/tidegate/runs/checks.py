@@ -73,7 +73,7 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
         try:
             run.cancellation.check()
             conf = {**run.catalog.spark_conf(MAIN), **run.source_conf}
-            session = child_session(run.root, conf, run.catalog.spark_catalog(MAIN), run.drivers)
+            session = child_session(run.root, conf, run.catalog.spark_catalog(MAIN))
             use_pool(session, name)
             values = RunValues(run.started_at.isoformat(), vars=run.vars)
             with run.cancellation.watching(session):

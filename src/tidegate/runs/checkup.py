@@ -77,10 +77,10 @@ def check_project(
         from tidegate.runs.answering import Answering
 
         sources = mentioned(settings.sources, (check.source for model in there for check in model.checks))
-        session, drivers = open_spark(settings, sources, say, root)
+        session = open_spark(settings, say, root)
         with readable(settings, sources) as source_conf, pinned_heads(catalog) as branch:
             conf = {**catalog.spark_conf(branch), **source_conf, **dict([NO_COUNTS_FROM_STATISTICS])}
-            child = child_session(session, conf, catalog.spark_catalog(branch), drivers)
+            child = child_session(session, conf, catalog.spark_catalog(branch))
             values = RunValues(datetime.now(UTC).isoformat(), vars={})
             lake, functions = BranchView(catalog, branch), OwnFunctions(settings.root)
             answering = Answering(compiled, settings, project, lake, child, values, functions)

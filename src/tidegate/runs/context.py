@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.values import Compiled, CompiledModel
@@ -70,7 +69,6 @@ class RunContext:
     guard: Guard
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
-    drivers: tuple[Path, ...] = ()
     readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
 
     @property
@@ -93,6 +91,6 @@ class RunContext:
             "spark.sql.iceberg.snapshot-property.tidegate.run-id": self.run_id,
             "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
         }
-        session = child_session(self.root, conf, self.catalog.spark_catalog(self.run_id), self.drivers)
+        session = child_session(self.root, conf, self.catalog.spark_catalog(self.run_id))
         with self.cancellation.watching(session):
             yield session

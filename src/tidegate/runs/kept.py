@@ -182,7 +182,7 @@ class _Publishing:
             cancellation.request(str(error))
 
         with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation):
-            root, drivers = open_spark(self.settings, (), self._say, root)
+            root = open_spark(self.settings, self._say, root)
             cancellation.orderly = True
             run = RunContext(
                 run_id=self.run_id,
@@ -199,7 +199,6 @@ class _Publishing:
                 root=root,
                 functions=OwnFunctions(self.settings.root),
                 guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
-                drivers=drivers,
             )
             return check_published(run, tables)
         self._warn("warnings were not checked: cancelled")

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
@@ -225,9 +224,9 @@ class _Run:
             self.emit("phase", None, {"phase": "setup", "message": line})
 
         with self.phases.timed("branch_creation"):
-            root, drivers = open_spark(self.settings, sources, say)
+            root = open_spark(self.settings, say)
         with readable(self.settings, sources) as source_conf:
-            self._build_on_branch(project, compiled, catalog, plan, root, source_conf, drivers)
+            self._build_on_branch(project, compiled, catalog, plan, root, source_conf)
 
     def _build_on_branch(
         self,
@@ -237,7 +236,6 @@ class _Run:
         plan: Plan,
         root: SparkSession,
         source_conf: Mapping[str, str],
-        drivers: tuple[Path, ...],
     ) -> None:
         # Only here: these rooms need pyspark, and a run with nothing to do ends without it.
         from tidegate.runs.building import Building
@@ -257,7 +255,6 @@ class _Run:
             root=root,
             vars=dict(self.options.vars),
             source_conf=source_conf,
-            drivers=drivers,
             readers=readers_of(compiled),
             functions=OwnFunctions(self.settings.root),
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit),

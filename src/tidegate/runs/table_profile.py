@@ -62,10 +62,10 @@ def profile_now(
     from tidegate.spark.session import child_session
 
     catalog = open_catalog(settings)
-    session, drivers = open_spark(settings, (), say, root)
+    session = open_spark(settings, say, root)
     with pinned_heads(catalog) as branch:
         conf = {**catalog.spark_conf(branch), **dict([NO_COUNTS_FROM_STATISTICS])}
-        child = child_session(session, conf, catalog.spark_catalog(branch), drivers)
+        child = child_session(session, conf, catalog.spark_catalog(branch))
         metadata = BranchView(catalog, branch).table(table)
         try:
             fields = child.table(table.quoted).schema.fields

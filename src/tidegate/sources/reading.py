@@ -22,7 +22,7 @@ from tidegate.sources.database import DatabaseDiscoverer
 from tidegate.sources.failures import as_failure
 from tidegate.sources.sqlite_catalog import SqliteCatalog
 
-__all__ = ["has_own_catalog", "is_outside", "missing_table", "must_be_in_lake", "needs_driver", "readable"]
+__all__ = ["has_own_catalog", "is_outside", "missing_table", "must_be_in_lake", "readable"]
 
 
 def is_outside(settings: Settings, table: TableName) -> bool:
@@ -54,10 +54,6 @@ def missing_table(settings: Settings, table: TableName) -> SourceError:
             f'lake under that name, or tell Spark where it is with "spark.sql.catalog.{name}" in [spark.conf]'
         ),
     )
-
-
-def needs_driver(settings: Settings, names: Collection[str]) -> bool:
-    return any(isinstance(settings.sources.get(name), DatabaseSource) for name in names)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,13 +122,11 @@ def local_cores(master: str) -> int:
     return int(inside) if inside.isdigit() else (1 if not inside else os.cpu_count() or 1)
 
 
-def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str, jars: Sequence[Path] = ()) -> SparkSession:
+def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str) -> SparkSession:
     """A session of its own whose current catalog is `catalog`. It inherits nothing that was set at run time."""
     session = root.newSession()
     for key, value in conf.items():
         session.conf.set(key, value)
-    for jar in jars:
-        session.sql(f"ADD JAR '{jar.as_uri()}'")
     session.sql(f"USE `{catalog}`")
     return session
 
