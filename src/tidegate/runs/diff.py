@@ -15,10 +15,11 @@ from tidegate.project.model import Strategy
 from tidegate.quality.hiding import without_hidden
 from tidegate.runs.diff_states import Moved, moved_by_branch, moved_by_run, wanted_tables
 from tidegate.runs.masking import hidden_of
+from tidegate.runs.opening import open_spark
 from tidegate.runs.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.runs.table_diff import TableDiff, compare_snapshots
 from tidegate.spark.failures import read_failure
-from tidegate.spark.session import child_session, start_session
+from tidegate.spark.session import child_session
 from tidegate.state import open_reader
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def diff(
             remedy="[maintenance] keep_days and keep_snapshots say how long they are kept.",
         )
     if any(one.metadata is not None for one in chosen):
-        session = root or start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
+        session = open_spark(settings, say, root)
         compiled = _compiled(settings, catalog)
         keys = _declared_keys(compiled)
         if compiled is not None and not tables:

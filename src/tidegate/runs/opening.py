@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["open_spark"]
 
 
-def open_spark(settings: Settings, say: Callable[[str], None], root: SparkSession | None = None) -> SparkSession:
+def open_spark(
+    settings: Settings, say: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
+) -> SparkSession:
     """`root`, or a new one."""
     return root or start_session(settings.spark, settings.root / ".tidegate" / "logs", say)

@@ -15,8 +15,9 @@ from tidegate.errors import QueryError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.quality import plain
+from tidegate.runs.opening import open_spark
 from tidegate.spark.failures import read_failure
-from tidegate.spark.session import child_session, start_session
+from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,7 +52,7 @@ def query(settings: Settings, sql: str, limit: int | None = 1000, root: SparkSes
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
     catalog = open_catalog(settings)
     bound = bind_adhoc(sql, settings, catalog.head())
-    session = root or start_session(settings.spark, settings.root / ".tidegate" / "logs")
+    session = open_spark(settings, root=root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)

@@ -21,11 +21,11 @@ from tidegate.project import Materialized, Project
 from tidegate.project.unit_test import Rows, UnitTest
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.masking import masked_frame
+from tidegate.runs.opening import open_spark
 from tidegate.runs.unit_cells import rows_sql, type_sql
 from tidegate.runs.unit_result import UnitTestResult, differences
 from tidegate.runs.unit_rows import compare_rows
 from tidegate.runs.unit_views import Input, InputViews, input_of, meant
-from tidegate.spark.session import start_session
 from tidegate.transform.frames import explain
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def run_unit_tests(
 
 def _started(settings: Settings, say: Callable[[str], None]) -> SparkSession:
     """Having answered once: what Spark loads for its first query is no time of a test."""
-    root = start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
+    root = open_spark(settings, say)
     root.sql(rows_sql((Column("a", STRING),), [(None,)])).selectExpr("a").limit(1).collect()
     return root
 

@@ -24,7 +24,7 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; there the last of two fetches wins, with equal content
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["JARS", "POSTGRES_JAR", "Jar", "JarState", "JarStatus", "ensure_jars", "jars_folder", "jars_status"]
+__all__ = ["JARS", "Jar", "JarState", "JarStatus", "ensure_jars", "jars_folder", "jars_status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,6 @@ class Jar:
         return f"{self.coordinates.name}-{self.coordinates.revision}.jar"
 
 
-POSTGRES_JAR = Jar(
-    Coordinates("org.postgresql", "postgresql", "42.7.8"),
-    "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
-    1116727,
-)
-"""The driver for a catalog on PostgreSQL, which must be there when Java starts, and for sources."""
-
 JARS = (
     Jar(
         Coordinates("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0"),
@@ -56,7 +49,12 @@ JARS = (
         "a3f53a2aa15ae9425a9e793bbe9c8e5288febeb4b65ef5c1a4e80d4c2045cf08",
         14346720,
     ),
-    POSTGRES_JAR,
+    # The driver for sources and for a catalog on PostgreSQL, which must be there when Java starts.
+    Jar(
+        Coordinates("org.postgresql", "postgresql", "42.7.8"),
+        "2a32a9dcbc42d67a50ad3a0de5efd102c8d2be46720045f2cbd6689f160ab7c7",
+        1116727,
+    ),
 )
 
 
