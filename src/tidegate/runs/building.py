@@ -96,7 +96,7 @@ class Building:
         return [table for table in built if table not in self.tally.published and not self._unchanged(table)]
 
     def _unchanged(self, table: TableName) -> bool:
-        return table not in {change.table for change in self.run.catalog.changed_tables(self.run.run_id)}
+        return table not in {change.table for change in self.run.catalog.changed_tables(self.run.branch)}
 
     def _after_publish(self, table: TableName, outcome: ModelOutcome) -> ModelOutcome:
         rebuilt = self.tally.outcomes.get(table, outcome)

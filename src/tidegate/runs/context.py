@@ -72,8 +72,13 @@ class RunContext:
     readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
 
     @property
+    def branch(self) -> str:
+        """Where the run writes; it has the run's name."""
+        return self.run_id
+
+    @property
     def lake(self) -> BranchView:
-        return BranchView(self.catalog, self.run_id)
+        return BranchView(self.catalog, self.branch)
 
     @property
     def wish(self) -> Wish:
@@ -86,11 +91,11 @@ class RunContext:
     def session(self, table: TableName) -> Iterator[SparkSession]:
         """A child session on the run's branch whose commits say which run and model made them."""
         conf = {
-            **self.catalog.spark_conf(self.run_id),
+            **self.catalog.spark_conf(self.branch),
             **self.source_conf,
             "spark.sql.iceberg.snapshot-property.tidegate.run-id": self.run_id,
             "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
         }
-        session = child_session(self.root, conf, self.catalog.spark_catalog(self.run_id))
+        session = child_session(self.root, conf, self.catalog.spark_catalog(self.branch))
         with self.cancellation.watching(session):
             yield session

@@ -117,7 +117,7 @@ class _Attempt:
         except Exception as error:
             for owned, pointer in before.items():
                 if pointer != run.lake.pointer(owned):
-                    run.catalog.restore(run.run_id, owned, pointer)
+                    run.catalog.restore(run.branch, owned, pointer)
             return self.failed(error)
 
     def build(self) -> Materialization:

@@ -47,8 +47,8 @@ def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebu
         try:
             fault("before_publish")
             together = tables_of(run.compiled, wanted)
-            accept = compacted_only(run.catalog, run.run_id, together)
-            changes = run.catalog.publish(run.run_id, sorted(together), accept)
+            accept = compacted_only(run.catalog, run.branch, together)
+            changes = run.catalog.publish(run.branch, sorted(together), accept)
             fault("after_publish")
             return Published(changes, conflicts, rebuilt)
         except PublishConflictError as error:
@@ -58,7 +58,7 @@ def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebu
             run.emit("warning", None, {"message": f"publish conflict: {error}; building again on main as it is now"})
             run.clock.sleep(0.1 * 2 ** (conflicts - 1) * (1 + random.random()))
             concerned = downstream_of(run, models_of(run.compiled, error.tables), wanted) & wanted
-            run.catalog.refresh_branch(run.run_id, tables_of(run.compiled, concerned))
+            run.catalog.refresh_branch(run.branch, tables_of(run.compiled, concerned))
             outcomes = rebuild(concerned)
             rebuilt.update(outcomes)
             lost = {table for table in concerned if table in outcomes and not outcomes[table].usable}

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import socket
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
-from tidegate.errors import (
-    ProjectError,
-    RunCancelledError,
-    RunExistsError,
-    TidegateError,
-)
+from tidegate.errors import ProjectError, RunCancelledError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
@@ -38,6 +30,7 @@ from tidegate.runs.events import Event, Listener
 from tidegate.runs.faults import fault
 from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.guard import Guard
+from tidegate.runs.heart import beating
 from tidegate.runs.hooks.ending import Ending, ending_of
 from tidegate.runs.hooks.watch import open_watch
 from tidegate.runs.hooks.written import bytes_added
@@ -46,19 +39,18 @@ from tidegate.runs.opening import open_spark
 from tidegate.runs.options import RunOptions
 from tidegate.runs.profiling import keep_profiles, unusual
 from tidegate.runs.recorder import Recorder
+from tidegate.runs.register import register
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.sources import mentioned, ping_all
 from tidegate.sources.reading import missing_table, must_be_in_lake, readable
 from tidegate.spark.session import child_session
-from tidegate.state import RunRecord, StateStore, open_state
+from tidegate.state import StateStore, open_state
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["run_project"]
-
-HEARTBEAT_SECONDS = 30.0
 
 
 def run_project(
@@ -93,7 +85,7 @@ class _Run:
         self._emitting = threading.Lock()
 
     def go(self) -> RunResult:
-        self.run_id = self._register()
+        self.run_id = register(self.store, self.settings, self.mode, self.started_at).run_id
         self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
         try:
             with self.phases.timed("config_loading"):
@@ -138,28 +130,6 @@ class _Run:
     def _bytes_written(self, model: str) -> int:
         table = TableName.parse(model, self.settings.project.namespace)
         return bytes_added(BranchView(open_catalog(self.settings), self.run_id).table(table), self.run_id)
-
-    def _register(self) -> str:
-        """The first free id at or after this millisecond."""
-        moment = self.started_at
-        while True:
-            run_id = f"run-{moment:%Y%m%d-%H%M%S}-{moment.microsecond // 1000:03d}"
-            record = RunRecord(
-                run_id=run_id,
-                project=self.settings.project.name,
-                command="run",
-                branch=run_id,
-                publish_mode=self.mode,
-                started_at=self.started_at,
-                heartbeat_at=self.started_at,
-                pid=os.getpid(),
-                host=socket.gethostname(),
-            )
-            try:
-                self.store.start_run(record)
-                return run_id
-            except RunExistsError:
-                moment += timedelta(milliseconds=1)
 
     def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
         catalog = open_catalog(self.settings)
@@ -260,7 +230,7 @@ class _Run:
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit),
         )
         self.cancellation.orderly = True
-        with self._branch(catalog), self._heart(catalog):
+        with self._branch(catalog), beating(self.run_id, catalog, self.store, self.clock):
             Building(run, self.phases, self.tally, {step.table for step in plan.steps}).go()
             self._look_for_anomalies(compiled)
             if self.tally.published:
@@ -306,25 +276,6 @@ class _Run:
         statuses = {outcome.materialization.status for outcome in self.tally.outcomes.values()}
         whole = statuses <= {"completed", "skipped"}
         return "completed" in statuses and not self.cancellation.requested and (whole or self.mode != "all")
-
-    @contextlib.contextmanager
-    def _heart(self, catalog: BranchCatalog) -> Iterator[None]:
-        """Says now and then that this process lives, so that nobody takes its branch for an orphan."""
-        stop = threading.Event()
-
-        def beat() -> None:
-            while not stop.wait(HEARTBEAT_SECONDS):
-                with contextlib.suppress(TidegateError):
-                    catalog.heartbeat(self.run_id)
-                    self.store.heartbeat(self.run_id, self.clock.now())
-
-        thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
 
     def _archive(self, compiled: Compiled, catalog: BranchCatalog) -> None:
         try:
