@@ -20,6 +20,8 @@ from benchmarks.session import bench_session, timed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tidegate.checks.values import Within
+    from tidegate.lake.metadata import TableMetadata, ViewMetadata
     from tidegate.quality import Asked
 
 __all__ = ["CHECK_ROWS", "CheckTimes", "check_targets", "measure_checks"]
@@ -88,9 +90,13 @@ def main(folder: Path, rows: int, rounds: int) -> None:
     _write(session, rows)
     sums = ", ".join(f"sum(c{number})" for number in range(20))
     checks, exact = _asked(session, _CHECKS), _asked(session, _EXACT)
+
+    from tidegate.quality.file_proof import FileProof
+
+    metadata = _metadata(session)
     work: dict[str, Callable[[], object]] = {
         "sums": lambda: session.sql(f"SELECT {sums} FROM {_TABLE}").collect(),
-        "together": lambda: _ask(session, checks),
+        "together": lambda: _ask(session, checks, FileProof(metadata).proves),
         "alone": lambda: _each(session, checks),
         "exact together": lambda: _ask(session, exact),
         "exact alone": lambda: _each(session, exact),
@@ -126,10 +132,21 @@ def _asked(session: SparkSession, calls: Sequence[str]) -> list[Asked]:
     return [Asked(check, form_of(check, columns, "bench")) for check in checks]
 
 
-def _ask(session: SparkSession, asked: Sequence[Asked]) -> None:
+def _metadata(session: SparkSession) -> TableMetadata | ViewMetadata:
+    from tidegate.lake.metadata import read_metadata
+    from tidegate.lake.port import Pointer, PointerKind
+
+    files = session.sql(f"SELECT file FROM {_TABLE}.metadata_log_entries ORDER BY timestamp DESC").collect()
+    return read_metadata(Pointer(PointerKind.TABLE, files[0].file))
+
+
+def _ask(
+    session: SparkSession, asked: Sequence[Asked], proven: Callable[[Within], bool] = lambda within: False
+) -> None:
     from tidegate.quality import measure
 
-    wrong = [one for one in measure(session, _TABLE, asked, keys=("id",)) if one.status != "passed"]
+    found = measure(session, _TABLE, asked, keys=("id",), proven=proven)
+    wrong = [one for one in found if one.status != "passed"]
     if wrong:
         raise SystemExit(f"These checks should have passed: {wrong}")
 

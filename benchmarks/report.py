@@ -89,8 +89,9 @@ _CHECKS = """\
 
 A table of {rows:,} rows with 20 columns of numbers, and a check about each of them: rules about rows and aggregates
 that need no exact count of different values. *Sums* is one query that adds up each of the columns; *together* is what
-a run does with the checks, *alone* a query for each. *Exact* are `unique` and `primary_key` of a column, `references`,
-`percentile`, `median` and `distinct_count`. All in one JVM, which has done everything once before.
+a run does with the checks (what Iceberg noted of the files proves is not looked for in the rows), *alone* a query for
+each. *Exact* are `unique` and `primary_key` of a column, `references`, `percentile`, `median` and `distinct_count`. All
+in one JVM, which has done everything once before.
 
 | round | sums (s) | together (s) | alone (s) | exact, together (s) | exact, alone (s) |
 |---:|---:|---:|---:|---:|---:|

@@ -32,7 +32,8 @@ from tidegate.checks.rules import (
     unique_rows,
 )
 from tidegate.checks.sql import is_floating
-from tidegate.checks.values import Form, Grouped, Measure, Query, Settled, Stage
+from tidegate.checks.values import Form, Grouped, Measure, Query, Settled, Stage, Within
+from tidegate.checks.within import between, compared, finite
 from tidegate.names import literal
 
 __all__ = ["CONSTRAINTS"]
@@ -51,7 +52,8 @@ _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 
 def _not_null(given: Arguments) -> Form:
-    return row_rule(given, f"{given.quoted()} IS NULL", f"no NULL in {given.name()}")
+    rule = row_rule(given, f"{given.quoted()} IS NULL", f"no NULL in {given.name()}")
+    return replace(rule, within=Within(given.name(), nulls=False, nans=True))
 
 
 def _not_empty(given: Arguments) -> Form:
@@ -95,14 +97,15 @@ def _primary_key(given: Arguments) -> Form:
 
 def _compare(given: Arguments) -> Form:
     condition = f"{given.quoted()} {given.operator()} {given.value('value')}"
-    return row_rule(given, f"NOT ({condition})", f"{given.name()} {given.operator()} {given.text('value')}")
+    rule = row_rule(given, f"NOT ({condition})", f"{given.name()} {given.operator()} {given.text('value')}")
+    return replace(rule, within=compared(given, given.operator(), "value"))
 
 
 def _between(given: Arguments) -> Form:
     ordered(given, "low", "high")
     condition = f"{given.quoted()} BETWEEN {given.value('low')} AND {given.value('high')}"
     expected = f"{given.name()} between {given.text('low')} and {given.text('high')}"
-    return row_rule(given, f"NOT ({condition})", expected)
+    return replace(row_rule(given, f"NOT ({condition})", expected), within=between(given, "low", "high"))
 
 
 def _not_in(given: Arguments) -> Form:
@@ -210,7 +213,8 @@ def _no_overlap(given: Arguments) -> Form:
 def _no_nan(given: Arguments) -> Form:
     if given.type().known and not is_floating(given.type()):
         return Settled(True, str(given.type()), f"no NaN in {given.name()}")
-    return row_rule(given, f"isnan({given.quoted()})", f"no NaN in {given.name()}")
+    rule = row_rule(given, f"isnan({given.quoted()})", f"no NaN in {given.name()}")
+    return replace(rule, within=Within(given.name()))
 
 
 def _finite(given: Arguments) -> Form:
@@ -218,7 +222,8 @@ def _finite(given: Arguments) -> Form:
         return Settled(True, str(given.type()), f"{given.name()} is finite")
     of = given.quoted()
     infinite = f"abs({of}) = CAST('Infinity' AS DOUBLE)"
-    return row_rule(given, f"isnan({of}) OR {infinite}", f"{given.name()} is finite")
+    rule = row_rule(given, f"isnan({of}) OR {infinite}", f"{given.name()} is finite")
+    return replace(rule, within=finite(given.name()))
 
 
 def _required_if(given: Arguments) -> Form:

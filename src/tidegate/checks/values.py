@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import NamedTuple
 
 from tidegate.problems import Place, Severity
@@ -23,6 +24,7 @@ __all__ = [
     "RowRule",
     "Settled",
     "Stage",
+    "Within",
 ]
 
 
@@ -69,13 +71,28 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """What is enough for a rule to hold in every row: no NaN unless `nans`, no NULL unless `nulls`, and no number below
+    `low` or above `high`, nor either of them if `inside`."""
+
+    column: str
+    low: Fraction | None = None
+    high: Fraction | None = None
+    inside: bool = False
+    nulls: bool = True
+    nans: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class RowRule:
     """A row breaks the rule where `violates`, a condition over its columns, is true; NULL is not. The value is how
-    many do, and none may. `shown`: the columns that a sample shows first."""
+    many do, and none may. `shown`: the columns that a sample shows first. `within`: what to know of a column to know
+    that no row does, without a look at the rows."""
 
     violates: str
     expected: str
     shown: tuple[str, ...] = ()
+    within: Within | None = field(default=None, compare=False)
 
 
 class ColumnName(NamedTuple):

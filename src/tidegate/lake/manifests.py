@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +26,9 @@ from pyiceberg.manifest import (
 from pyiceberg.manifest import DataFile as ManifestDataFile
 
 from tidegate.errors import LakeError
-from tidegate.lake.metadata import Snapshot, local_path
+from tidegate.lake.metadata import Field, Snapshot, local_path
 
-__all__ = ["DataFile", "NewFiles", "data_files", "list_manifests", "new_files", "share_within"]
+__all__ = ["DataFile", "NewFiles", "Spread", "data_files", "list_manifests", "new_files", "share_within", "spreads"]
 
 # PyIceberg reads manifests as those of format 2, which do not say which file a deletion vector is about.
 _ENTRIES = MANIFEST_ENTRY_SCHEMAS[3]
@@ -61,6 +64,22 @@ class NewFiles:
     all_told: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What the files of a snapshot say of a column: of rows that were deleted since, too.
+
+    `least` and `most` are None where there is no number, and where the column has none.
+    """
+
+    nulls: int
+    nans: int
+    least: Number | None = None
+    most: Number | None = None
+
+
+Number = int | float | Fraction
+
+
 def list_manifests(snapshot: Snapshot) -> tuple[ManifestFile, ...]:
     try:
         return tuple(read_manifest_list(_LocalInput(snapshot.manifest_list)))
@@ -87,6 +106,56 @@ def share_within(snapshot: Snapshot, field_id: int, low: int, high: int) -> floa
             if least is None or most is None or (_whole(least) <= high and _whole(most) >= low):
                 rows += file.record_count
     return rows / all_rows if all_rows else 0.0
+
+
+def spreads(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, Spread]:
+    """By the ids of those columns of which every file says all."""
+    found: dict[int, list[Spread] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
+    for manifest in list_manifests(snapshot):
+        if manifest.content is not ManifestContent.DATA:
+            continue
+        for entry in _entries(manifest):
+            for field in fields:
+                of_files = found.get(field.id)
+                if of_files is not None:
+                    spread = _spread(entry.data_file, field)
+                    found[field.id] = None if spread is None else [*of_files, spread]
+    return {id: _together(of_files) for id, of_files in found.items() if of_files is not None}
+
+
+def _spread(file: ManifestDataFile, field: Field) -> Spread | None:
+    values, nulls = ((counts or {}).get(field.id) for counts in (file.value_counts, file.null_value_counts))
+    floating = field.type in ("float", "double")
+    nans = (file.nan_value_counts or {}).get(field.id) if floating else 0
+    if values is None or nulls is None or nans is None:
+        return None
+    numeric = field.type in ("int", "long", "float", "double") or field.type.startswith("decimal")
+    if values == nulls + nans or not numeric:
+        return Spread(nulls, nans)
+    least, most = ((bounds or {}).get(field.id) for bounds in (file.lower_bounds, file.upper_bounds))
+    if least is None or most is None:
+        return None
+    ends = _number(least, field.type), _number(most, field.type)
+    return None if any(map(math.isnan, ends)) else Spread(nulls, nans, *ends)
+
+
+def _together(of_files: Sequence[Spread]) -> Spread:
+    return Spread(
+        sum(spread.nulls for spread in of_files),
+        sum(spread.nans for spread in of_files),
+        min((spread.least for spread in of_files if spread.least is not None), default=None),
+        max((spread.most for spread in of_files if spread.most is not None), default=None),
+    )
+
+
+def _number(bound: bytes, kind: str) -> Number:
+    """A column may have been narrower when the file was written."""
+    if kind in ("float", "double"):
+        number: float = struct.unpack("<f" if len(bound) == 4 else "<d", bound)[0]
+        return number
+    if kind.startswith("decimal"):
+        return Fraction(int.from_bytes(bound, "big", signed=True), 10 ** int(kind.rstrip(")").partition(",")[2]))
+    return _whole(bound)
 
 
 def _whole(bound: bytes) -> int:

@@ -21,6 +21,7 @@ from tidegate.names import TableName
 from tidegate.problems import Severity
 from tidegate.project import Project
 from tidegate.quality import Asked, Found, OwnFunctions, measure
+from tidegate.quality.file_proof import FileProof
 from tidegate.runs.masking import without_values
 from tidegate.runs.result import CheckResult
 
@@ -101,6 +102,7 @@ class Answering:
                 timeout=self.settings.run.test_timeout,
                 cancelled=self.cancelled,
                 functions=self.functions,
+                proven=FileProof(metadata).proves,
             )
         )
         name = table.short(self.settings.project.namespace)
