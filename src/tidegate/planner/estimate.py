@@ -29,9 +29,9 @@ __all__ = [
 # Seconds on two cores, as measured with `make bench`; only their proportions decide, for history scales the work.
 _FULL = 0.5
 """To plan and commit a build from all rows."""
-_DELTA = 1.3
+_DELTA = 0.85
 """To find touched keys, merge and insert: more jobs, more commits."""
-_LOOKED_UP = 0.5
+_LOOKED_UP = 0.15
 """To know the touched keys before the query for them begins, where it reads more than changed rows."""
 _READ_VALUE = 2e-8
 _WRITE_VALUE = 8e-8
