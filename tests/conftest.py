@@ -16,6 +16,7 @@ from tidegate.lake.embedded import EmbeddedCatalog
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.services.iceberg_rest import IcebergRest
     from tests.services.nessie import Nessie
     from tests.sources.postgres import Postgres
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Tests work on a few rows: a JVM that optimises little starts and warms up in half the time."""
 
-_KINDS = ["embedded", "jdbc", pytest.param("nessie", marks=pytest.mark.spark)]
+_KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for kind in ("nessie", "rest"))]
 _numbers = count(1)
 
 
@@ -66,11 +67,26 @@ def nessie_lake(nessie: Nessie) -> Iterator[str]:
             nessie.delete_branch(branch)
 
 
+@pytest.fixture(scope="session")
+def iceberg_rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergRest]:
+    from tests.services.iceberg_rest import running_iceberg_rest
+
+    with running_iceberg_rest(tmp_path_factory.mktemp("rest")) as server:
+        yield server
+
+
+@pytest.fixture
+def rest_lake(iceberg_rest: IcebergRest) -> Iterator[str]:
+    """A server without a table."""
+    yield iceberg_rest.uri
+    iceberg_rest.forget_all()
+
+
 @pytest.fixture(params=_KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "embedded":
         return Place("embedded", tmp_path)
-    fixture = {"jdbc": "postgres_url", "nessie": "nessie_lake"}[request.param]
+    fixture = {"jdbc": "postgres_url", "nessie": "nessie_lake", "rest": "rest_lake"}[request.param]
     return Place(request.param, tmp_path, request.getfixturevalue(fixture))
 
 

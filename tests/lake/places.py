@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from tidegate.config import NessieServer
+from tests.lake.invented import Invented
+from tidegate.config import NessieServer, RestServer
 from tidegate.config.database_url import parse_database_url
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import load_json
 from tidegate.lake.port import BranchCatalog
 
+if TYPE_CHECKING:
+    from tidegate.lake.rest import RestCatalog
+
 
 @dataclass(frozen=True)
 class Place:
-    """`address` is the database's URL, or the server's URI and main's name with a space between."""
+    """`address` is the database's URL, or the server's URI, for Nessie with a space and main's name after it."""
 
     kind: str
     folder: Path
@@ -31,7 +35,16 @@ class Place:
             from tidegate.lake.nessie import NessieCatalog
 
             return NessieCatalog(NessieServer(*self.address.split(" ")), warehouse, load=_load)
+        if self.kind == "rest":
+            return cast(BranchCatalog, Invented(self.open_rest(), self.folder))
         return EmbeddedCatalog(self.folder / "catalog.db", warehouse)
+
+    def open_rest(self) -> RestCatalog:
+        from tidegate.lake.rest import RestCatalog
+
+        return RestCatalog(
+            RestServer(self.address), EmbeddedCatalog(self.folder / "branches.db", self.folder / "warehouse")
+        )
 
 
 def _load(location: str) -> Any:

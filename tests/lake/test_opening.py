@@ -8,6 +8,7 @@ from tests.config.test_settings import settings_of
 from tidegate.lake import EmbeddedCatalog, is_begun, open_catalog
 from tidegate.lake.jdbc import JdbcCatalog
 from tidegate.lake.nessie import NessieCatalog
+from tidegate.lake.rest import RestCatalog
 
 
 def test_each_kind_is_opened_without_being_asked(tmp_path: Path) -> None:
@@ -15,6 +16,8 @@ def test_each_kind_is_opened_without_being_asked(tmp_path: Path) -> None:
         "": EmbeddedCatalog,
         'catalog = "jdbc"\nuri = "postgresql://nowhere.invalid/lake"': JdbcCatalog,
         'catalog = "nessie"\nuri = "http://nowhere.invalid/api/v2"': NessieCatalog,
+        'catalog = "rest"\nuri = "http://nowhere.invalid"': RestCatalog,
+        'catalog = "rest"\nuri = "http://x.invalid"\nbranches = "postgresql://nowhere.invalid/b"': RestCatalog,
     }
     for text, kind in kinds.items():
         assert type(open_catalog(settings_of(tmp_path, f"[lake]\n{text}"))) is kind

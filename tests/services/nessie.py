@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.services.jars import fetched
 from tests.sources.postgres import free_port
-from tidegate.config.cache import cache_folder
 
 _VERSION = "0.99.0"
 _NAME = f"nessie-quarkus-{_VERSION}-runner.jar"
-_ADDRESS = f"https://repo1.maven.org/maven2/org/projectnessie/nessie/nessie-quarkus/{_VERSION}/{_NAME}"
+_PATH = f"org/projectnessie/nessie/nessie-quarkus/{_VERSION}/{_NAME}"
 _SHA256 = "ce9fa33e2878bf5ea3981876b9e6204cabc0362b3dd82326b10e47271a78c417"
 _BYTES = 245069033
 _START_SECONDS = 120
@@ -52,25 +50,8 @@ class Nessie:
         return json.loads(answer) if answer else None
 
 
-def server_jar(say: Callable[[str], None] = print) -> Path:
-    """The jar in the cache folder, fetched first where it is missing."""
-    path = cache_folder() / "servers" / _NAME
-    if path.is_file() and path.stat().st_size == _BYTES:
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    say(f"Fetching {_NAME} ({_BYTES / 1e6:.0f} MB) to {path.parent} for the tests; this happens once")
-    digest, draft = hashlib.sha256(), path.with_name(f".{_NAME}.{os.getpid()}")
-    try:
-        with urllib.request.urlopen(_ADDRESS, timeout=60) as response, draft.open("wb") as file:
-            while chunk := response.read(2**20):
-                digest.update(chunk)
-                file.write(chunk)
-        if digest.hexdigest() != _SHA256:
-            raise RuntimeError(f"what came from {_ADDRESS} is not the file that was asked for (its SHA-256 differs)")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return path
+def server_jar() -> Path:
+    return fetched(_PATH, _SHA256, _BYTES)
 
 
 @contextmanager

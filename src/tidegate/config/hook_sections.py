@@ -24,7 +24,7 @@ from tidegate.config.hooks import (
 from tidegate.config.lines import row
 from tidegate.config.reading import Document, Section
 from tidegate.config.secret import Secret
-from tidegate.config.secret_keys import LOOPBACK, read_secret
+from tidegate.config.secret_keys import LOOPBACK, SENSITIVE, read_by_name, read_headers, read_secret
 from tidegate.names import nearest
 
 __all__ = ["read_budget", "read_callback", "read_hooks"]
@@ -41,9 +41,6 @@ _STATUSES = (
     "warned",
     "error",
 )
-_SENSITIVE = re.compile(r"auth|token|secret|key|password|cookie|signature", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:-[^}]*)?\}")
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SIZE = re.compile(r"(?P<number>\d+)\s*(?P<unit>[kmgt]?)b?", re.IGNORECASE | re.ASCII)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _KEYED = {"pagerduty": "https://events.pagerduty.com/v2/enqueue", "datadog": "https://api.datadoghq.com/api/v1/events"}
@@ -114,7 +111,7 @@ class _Common:
             models=self.models,
             statuses=self.statuses,
             command=_command(section),
-            env=_texts_by_name(section, "env", self.written, "an environment variable", re.compile(r"[A-Za-z_]\w*")),
+            env=read_by_name(section, "env", self.written, "an environment variable", re.compile(r"[A-Za-z_]\w*")),
             timeout=_timeout(section, timedelta(seconds=30)),
         )
         section.finish()
@@ -202,11 +199,11 @@ def _command(section: Section) -> tuple[str, ...] | str:
 def _endpoint(
     section: Section, written: Mapping[str, Any], default_url: str | None = None, carries_key: bool = False
 ) -> Endpoint:
-    headers = _texts_by_name(section, "headers", written, "an HTTP header", _HEADER_NAME)
+    headers = read_headers(section, written)
     secret = read_secret(section, written, "secret")
     url = section.text("url", default_url)
     if url is not None:
-        _check_url(section, url, carries_key or any(_SENSITIVE.search(name) for name in headers))
+        _check_url(section, url, carries_key or any(SENSITIVE.search(name) for name in headers))
     default = Endpoint(url=Secret(url or ""))
     return Endpoint(
         url=default.url,
@@ -230,27 +227,6 @@ def _check_url(section: Section, url: str, sends_secrets: bool) -> None:
         section.report("url", "'url' must not hold a user or password; use 'headers' with a value such as ${VAR}")
     elif sends_secrets and parts.scheme == "http" and parts.hostname not in LOOPBACK:
         section.report("url", "'url' must be https: the key or header would be readable on the way")
-
-
-def _texts_by_name(
-    section: Section, key: str, written: Mapping[str, Any], what: str, form: re.Pattern[str]
-) -> dict[str, Secret]:
-    """What looks like a secret must come from the environment, and all of it is kept as one."""
-    found = {}
-    raw = written.get(key)
-    for name, value in section.table_of(key).items():
-        place = (*section.path, key, name)
-        if not form.fullmatch(name):
-            section.document.report(place, f"'{name}' cannot be the name of {what}")
-        elif not isinstance(value, str) or not value.isprintable():
-            section.document.report(place, f"'{name}' in '{key}' must be a text of one line")
-        elif _SENSITIVE.search(name) and not (isinstance(raw, dict) and _VARIABLE.search(str(raw[name]))):
-            section.document.report(
-                place, f"'{name}' in '{key}' must come from the environment: write it with ${{VAR}}"
-            )
-        else:
-            found[name] = Secret(str(value))
-    return found
 
 
 def _mistake_in(body: str) -> str | None:

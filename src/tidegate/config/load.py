@@ -19,6 +19,7 @@ from tidegate.config.sections import (
     read_maintenance,
     read_masking,
     read_project,
+    read_reaper,
     read_run,
     read_spark,
     read_table,
@@ -45,12 +46,13 @@ _SECTIONS = (
     "lints",
     "maintenance",
     "masking",
+    "reaper",
     "sources",
     "vars",
     "hooks",
     "callback",
 )
-_LATER_SECTIONS = ("contracts", "chunks", "sandbox", "reaper", "server")
+_LATER_SECTIONS = ("contracts", "chunks", "sandbox", "server")
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
 
 
@@ -81,7 +83,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         root=root,
         file=path,
         project=project,
-        lake=read_lake(section("lake", ("on_branch_failure",)), raw.get("lake", {}), root),
+        lake=read_lake(section("lake"), raw.get("lake", {}), root),
         spark=read_spark(section("spark", ("remote",))),
         state=read_state(section("state"), raw.get("state", {}), root),
         run=read_run(section("run", ("retries", "timeouts", "on_failure"))),
@@ -93,6 +95,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         lints=read_lints(section("lints")),
         anomalies=read_anomalies(section("anomalies")),
         masking=read_masking(section("masking")),
+        reaper=read_reaper(section("reaper")),
         hooks=read_hooks(document, tables.get("hooks", []), raw.get("hooks")),
         callback=read_callback(section("callback"), raw.get("callback")),
         budget=read_budget(section("run")),

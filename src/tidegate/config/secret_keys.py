@@ -9,11 +9,15 @@ from typing import Any
 from tidegate.config.reading import Section, dotted
 from tidegate.config.secret import Secret
 
-__all__ = ["LOOPBACK", "REFERENCE", "read_secret"]
+__all__ = ["LOOPBACK", "REFERENCE", "SENSITIVE", "read_by_name", "read_headers", "read_secret"]
 
 REFERENCE = re.compile(r"\$\{[A-Za-z_]\w*(:-)?\}")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts to which a secret may go without encryption."""
+
+SENSITIVE = re.compile(r"auth|token|secret|key|password|cookie|signature", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:-[^}]*)?\}")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def read_secret(section: Section, written: Mapping[str, Any], key: str, required: bool = False) -> Secret | None:
@@ -30,3 +34,28 @@ def read_secret(section: Section, written: Mapping[str, Any], key: str, required
     if not value.strip() and required:
         section.report(key, f"{where} is empty: set the environment variable that it names")
     return Secret(str(value)) if value.strip() else None
+
+
+def read_headers(section: Section, written: Mapping[str, Any]) -> dict[str, Secret]:
+    return read_by_name(section, "headers", written, "an HTTP header", _HEADER_NAME)
+
+
+def read_by_name(
+    section: Section, key: str, written: Mapping[str, Any], what: str, form: re.Pattern[str]
+) -> dict[str, Secret]:
+    """What looks like a secret must come from the environment, and all of it is kept as one."""
+    found = {}
+    raw = written.get(key)
+    for name, value in section.table_of(key).items():
+        place = (*section.path, key, name)
+        if not form.fullmatch(name):
+            section.document.report(place, f"'{name}' cannot be the name of {what}")
+        elif not isinstance(value, str) or not value.isprintable():
+            section.document.report(place, f"'{name}' in '{key}' must be a text of one line")
+        elif SENSITIVE.search(name) and not (isinstance(raw, dict) and _VARIABLE.search(str(raw[name]))):
+            section.document.report(
+                place, f"'{name}' in '{key}' must come from the environment: write it with ${{VAR}}"
+            )
+        else:
+            found[name] = Secret(str(value))
+    return found

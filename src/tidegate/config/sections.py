@@ -20,6 +20,7 @@ from tidegate.config.settings import (
     MaintenanceSection,
     MaskingSection,
     ProjectSection,
+    ReaperSection,
     RunSection,
     SparkSection,
     ZoneSettings,
@@ -31,11 +32,13 @@ __all__ = [
     "read_maintenance",
     "read_masking",
     "read_project",
+    "read_reaper",
     "read_run",
     "read_spark",
     "read_table",
 ]
 
+_ORPHANS = "orphan_branch_max_age_hours"
 _MEMORY = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE | re.ASCII)
 
 
@@ -98,7 +101,7 @@ def read_run(section: Section) -> RunSection:
         concurrency=None if concurrency == "auto" else section.integer("concurrency", None, least=1),
         fail_fast=section.boolean("fail_fast", default.fail_fast),
         profiles=section.boolean("profiles", default.profiles),
-        isolation=section.choice("isolation", ("snapshot",), default.isolation),
+        isolation=section.choice("isolation", ("snapshot", "serializable"), default.isolation),
         test_timeout=section.duration("test_timeout", default.test_timeout),
         dropped_column_grace=section.duration("dropped_column_grace", default.dropped_column_grace),
         verify_every=section.integer("verify_every", None, least=1),
@@ -208,12 +211,32 @@ def read_maintenance(section: Section) -> MaintenanceSection:
         keep_days=section.integer("keep_days", default.keep_days),
         sweep=section.boolean("sweep", default.sweep),
         sweep_min_age_hours=section.integer("sweep_min_age_hours", default.sweep_min_age_hours, least=24),
-        orphan_branch_max_age_hours=section.integer(
-            "orphan_branch_max_age_hours", default.orphan_branch_max_age_hours, least=1
-        ),
     )
+    if section.raw(_ORPHANS) is not None:
+        section.report(_ORPHANS, f"'{_ORPHANS}' is not in [maintenance] any more: write it in [reaper]")
     section.finish()
     return maintenance
+
+
+def read_reaper(section: Section) -> ReaperSection:
+    default = ReaperSection()
+    orphans = section.integer(_ORPHANS, None, least=1)
+    longer = section.integer(f"nessie_{_ORPHANS}", None, least=1)
+    if orphans is not None and longer is not None:
+        section.report(
+            f"nessie_{_ORPHANS}", f"'nessie_{_ORPHANS}' in [reaper] is another name of '{_ORPHANS}': keep one"
+        )
+    reaper = ReaperSection(
+        stuck_run_timeout_minutes=section.integer(
+            "stuck_run_timeout_minutes", default.stuck_run_timeout_minutes, least=2
+        ),
+        pending_run_timeout_hours=section.integer(
+            "pending_run_timeout_hours", default.pending_run_timeout_hours, least=1
+        ),
+        orphan_branch_max_age_hours=orphans or longer or default.orphan_branch_max_age_hours,
+    )
+    section.finish()
+    return reaper
 
 
 def read_masking(section: Section) -> MaskingSection:

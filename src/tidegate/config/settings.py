@@ -22,6 +22,8 @@ __all__ = [
     "MaskingSection",
     "NessieServer",
     "ProjectSection",
+    "ReaperSection",
+    "RestServer",
     "RunSection",
     "Settings",
     "SparkSection",
@@ -46,14 +48,37 @@ class NessieServer:
 
 
 @dataclass(frozen=True, slots=True)
+class RestServer:
+    """An Iceberg REST catalog. `catalog_name`: which of its catalogs, if it has several.
+
+    `credential` is `id:secret` of an OAuth2 client, for a token of `scope` from `oauth2_server_uri`.
+    """
+
+    uri: str
+    catalog_name: str | None = None
+    token: Secret | None = None
+    credential: Secret | None = None
+    oauth2_server_uri: str | None = None
+    scope: str = "catalog"
+    headers: Mapping[str, Secret] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class LakeSection:
-    """`catalog` is embedded, jdbc or nessie; each has what it needs: a SQLite file, a database, a server."""
+    """`catalog` is embedded, jdbc, nessie or rest; each has what it needs: a SQLite file, a database, a server.
+
+    `branches` of a rest catalog: the database that holds them; None: the SQLite file.
+    `on_branch_failure`: `fail`, or `direct`, where a run that gets no branch writes main itself.
+    """
 
     catalog: str
     catalog_path: Path
     warehouse: Path
     jdbc: DatabaseUrl | None = None
     nessie: NessieServer | None = None
+    rest: RestServer | None = None
+    branches: DatabaseUrl | None = None
+    on_branch_failure: str = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +128,10 @@ class RunSection:
     error_rate_models: int = 5
     memory_limit: int | None = None
 
+    @property
+    def serializable(self) -> bool:
+        return self.isolation == "serializable"
+
 
 @dataclass(frozen=True, slots=True)
 class ZoneSettings:
@@ -142,6 +171,14 @@ class MaintenanceSection:
     keep_days: int = 7
     sweep: bool = True
     sweep_min_age_hours: int = 24
+
+
+@dataclass(frozen=True, slots=True)
+class ReaperSection:
+    """After how long without a sign of life a run is failed, one that waits to begin is, and a branch is dropped."""
+
+    stuck_run_timeout_minutes: int = 30
+    pending_run_timeout_hours: int = 24
     orphan_branch_max_age_hours: int = 6
 
 
@@ -171,6 +208,7 @@ class Settings:
     lints: LintsSection = field(default_factory=LintsSection)
     anomalies: AnomaliesSection = field(default_factory=AnomaliesSection)
     masking: MaskingSection = field(default_factory=MaskingSection)
+    reaper: ReaperSection = field(default_factory=ReaperSection)
     hooks: tuple[HookSettings, ...] = ()
     callback: Endpoint | None = None
     budget: BudgetSection = field(default_factory=BudgetSection)

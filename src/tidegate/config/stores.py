@@ -10,35 +10,37 @@ from urllib.parse import urlsplit
 from tidegate.config.database_keys import read_database
 from tidegate.config.paths import local_path
 from tidegate.config.reading import Section
-from tidegate.config.secret_keys import LOOPBACK, read_secret
-from tidegate.config.settings import LakeSection, NessieServer, StateSection
+from tidegate.config.secret_keys import LOOPBACK, read_headers, read_secret
+from tidegate.config.settings import LakeSection, NessieServer, RestServer, StateSection
 
 __all__ = ["read_lake", "read_state"]
 
-_CATALOGS = ("embedded", "jdbc", "nessie")
-_LATER_CATALOGS = ("rest",)
-_EXAMPLES = {"jdbc": "postgresql://host:5432/name", "nessie": "http://localhost:19120/api/v2"}
+_CATALOGS = ("embedded", "jdbc", "nessie", "rest")
+_EXAMPLES = {
+    "jdbc": "postgresql://host:5432/name",
+    "nessie": "http://localhost:19120/api/v2",
+    "rest": "http://localhost:8181",
+}
 _KEYS = {
-    "catalog_path": ("embedded",),
-    "uri": ("jdbc", "nessie"),
-    "user": ("jdbc",),
-    "password": ("jdbc",),
+    "catalog_path": ("embedded", "rest"),
+    "uri": ("jdbc", "nessie", "rest"),
+    "user": ("jdbc", "rest"),
+    "password": ("jdbc", "rest"),
     "ref": ("nessie",),
-    "token": ("nessie",),
+    "token": ("nessie", "rest"),
+    "credential": ("rest",),
+    "oauth2_server_uri": ("rest",),
+    "scope": ("rest",),
+    "headers": ("rest",),
+    "catalog_name": ("rest",),
+    "branches": ("rest",),
 }
 """Which kinds of catalog have the key."""
 
 
 def read_lake(section: Section, written: Mapping[str, Any], root: Path) -> LakeSection:
     """`written` is the same table before `${VAR}` was filled in."""
-    catalog = section.text("catalog", "embedded")
-    if catalog in _LATER_CATALOGS:
-        section.report(
-            "catalog", f"catalog '{catalog}' is not supported by this version; use one of {', '.join(_CATALOGS)}"
-        )
-        catalog = "embedded"
-    else:
-        catalog = section.choice("catalog", _CATALOGS, "embedded")
+    catalog = section.choice("catalog", _CATALOGS, "embedded")
     if section.choice("format", ("iceberg", "delta"), "iceberg") == "delta":
         section.report("format", "format 'delta' is not supported by this version; use 'iceberg'")
     for key, kinds in _KEYS.items():
@@ -46,32 +48,79 @@ def read_lake(section: Section, written: Mapping[str, Any], root: Path) -> LakeS
             section.report(key, f"'{key}' in [lake] belongs to catalog {' or '.join(kinds)}, not to '{catalog}'")
     if catalog in _EXAMPLES and section.raw("uri") is None:
         section.report("catalog", f"catalog '{catalog}' needs 'uri' in [lake], as in uri = \"{_EXAMPLES[catalog]}\"")
+    rest = catalog == "rest"
+    if rest and section.raw("branches") is None:
+        for key in ("user", "password"):
+            if section.raw(key) is not None:
+                section.report(key, f"'{key}' in [lake] is for the database of 'branches', which is not given")
+    direct = section.choice("on_branch_failure", ("fail", "direct"), "fail")
+    if rest and direct == "direct":
+        section.report(
+            "on_branch_failure",
+            "'on_branch_failure' must be \"fail\" for catalog 'rest': its branches are in a database of this project",
+        )
     lake = LakeSection(
         catalog=catalog,
-        catalog_path=local_path(section, "catalog_path", ".tidegate/catalog.db", root),
+        catalog_path=local_path(section, "catalog_path", f".tidegate/{'branches' if rest else 'catalog'}.db", root),
         warehouse=local_path(section, "warehouse", ".tidegate/warehouse", root),
         jdbc=read_database(section, written, "uri") if catalog == "jdbc" else None,
         nessie=_nessie(section, written) if catalog == "nessie" else None,
+        rest=_rest(section, written) if rest else None,
+        branches=read_database(section, written, "branches") if rest else None,
+        on_branch_failure=direct,
     )
     section.finish()
     return lake
 
 
 def _nessie(section: Section, written: Mapping[str, Any]) -> NessieServer | None:
-    uri, token = section.text("uri", None), read_secret(section, written, "token")
+    token = read_secret(section, written, "token")
     ref = section.text("ref", "main")
+    example = f"Nessie's API of version 2, such as {_EXAMPLES['nessie']}"
+    uri = _address(section, "uri", example, "token" if token else None)
+    if uri is not None and not uri.endswith("/api/v2"):
+        section.report("uri", f"'uri' in [lake] must be {example}")
+        return None
+    return None if uri is None else NessieServer(uri, ref, token)
+
+
+def _rest(section: Section, written: Mapping[str, Any]) -> RestServer | None:
+    token, credential = read_secret(section, written, "token"), read_secret(section, written, "credential")
+    headers = read_headers(section, written)
+    if token and credential:
+        section.report("token", "[lake] has a 'token' and a 'credential'; one of them is enough")
+    if credential and ":" not in credential.reveal():
+        section.report("credential", "'credential' in [lake] must be id:secret of an OAuth2 client")
+    shown = "token" if token else "credential" if credential else "header" if headers else None
+    server = RestServer(
+        uri=_address(section, "uri", f"an Iceberg REST catalog, such as {_EXAMPLES['rest']}", shown) or "",
+        catalog_name=section.text("catalog_name", None),
+        token=token,
+        credential=credential,
+        oauth2_server_uri=_address(
+            section, "oauth2_server_uri", "an address such as https://login.example/token", "credential"
+        ),
+        scope=section.text("scope", "catalog"),
+        headers=headers,
+    )
+    return server if server.uri else None
+
+
+def _address(section: Section, key: str, what: str, secret: str | None) -> str | None:
+    """`secret`: what is sent there and must not be read on the way."""
+    uri = section.text(key, None)
     if uri is None:
         return None
     parts = urlsplit(uri)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not parts.path.rstrip("/").endswith("/api/v2"):
-        section.report("uri", f"'uri' in [lake] must be Nessie's API of version 2, such as {_EXAMPLES['nessie']}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        section.report(key, f"'{key}' in [lake] must be {what}")
         return None
     if parts.username or parts.password:
-        section.report("uri", "'uri' in [lake] must not hold a user or password: use token")
+        section.report(key, f"'{key}' in [lake] must not hold a user or password: use token")
         return None
-    if token is not None and parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        section.report("uri", "'uri' in [lake] must be https: the token would be readable on the way")
-    return NessieServer(uri.rstrip("/"), ref, token)
+    if secret is not None and parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        section.report(key, f"'{key}' in [lake] must be https: the {secret} would be readable on the way")
+    return uri.rstrip("/")
 
 
 def read_state(section: Section, written: Mapping[str, Any], root: Path) -> StateSection:

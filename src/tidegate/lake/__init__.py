@@ -54,6 +54,12 @@ def open_catalog(settings: Settings) -> BranchCatalog:
         from tidegate.lake.nessie import NessieCatalog
 
         return NessieCatalog(lake.nessie, lake.warehouse)
+    if lake.rest is not None:
+        from tidegate.lake.jdbc import JdbcCatalog
+        from tidegate.lake.rest import RestCatalog
+
+        beside = JdbcCatalog(lake.branches, lake.warehouse) if lake.branches else None
+        return RestCatalog(lake.rest, beside or EmbeddedCatalog(lake.catalog_path, lake.warehouse))
     return EmbeddedCatalog(lake.catalog_path, lake.warehouse)
 
 

@@ -1,0 +1,132 @@
+"""`[lake] on_branch_failure = "direct"`: a run whose branch cannot be made works on main itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from tidegate.errors import BranchExistsError, LakeError
+from tidegate.lake.port import MAIN, BranchCatalog, BranchInfo, Change, Heads, Pointer
+from tidegate.names import TableName
+
+__all__ = ["BranchOrMain"]
+
+_GAP = "no branch could be made for this run, and [lake] on_branch_failure is 'direct'"
+
+
+class BranchOrMain:
+    """A catalog whose branch `name` is main from the moment that it cannot be made; `failure` says why.
+
+    What is written there is on main at once, so a publish only tells what has been written since the last one.
+    """
+
+    def __init__(self, catalog: BranchCatalog, name: str) -> None:
+        self.capabilities = catalog.capabilities
+        self.failure: LakeError | None = None
+        self._catalog = catalog
+        self._name = name
+        self._told: dict[TableName, Pointer] = {}
+        self._telling = threading.Lock()
+
+    def create_branch(self, name: str) -> None:
+        """Raises what keeps the branch from being made where main cannot be used either."""
+        try:
+            self._catalog.create_branch(name)
+        except BranchExistsError:
+            raise
+        except LakeError as error:
+            if name != self._name or not self._can_use_main():
+                raise
+            gaps = {**self.capabilities.gaps, "branches": _GAP, "atomic_publish": _GAP}
+            self.capabilities = replace(self.capabilities, branches=False, atomic_publish=False, gaps=gaps)
+            self.failure = error
+
+    def head(self, branch: str = MAIN) -> Heads:
+        return self._catalog.head(self._of(branch))
+
+    def pointer(self, branch: str, table: TableName) -> Pointer | None:
+        return self._catalog.pointer(self._of(branch), table)
+
+    def all_pointers(self) -> frozenset[Pointer]:
+        return self._catalog.all_pointers()
+
+    def changed_tables(self, branch: str) -> tuple[Change, ...]:
+        if not self._is_main(branch):
+            return self._catalog.changed_tables(branch)
+        now, told = self._catalog.head(MAIN), self._told
+        changed = sorted(table for table in told.keys() | now.keys() if told.get(table) != now.get(table))
+        return tuple(Change(table, told.get(table), now.get(table)) for table in changed)
+
+    def publish(
+        self,
+        branch: str,
+        tables: Collection[TableName],
+        accept: Heads | None = None,
+        unmoved: Heads | None = None,
+    ) -> tuple[Change, ...]:
+        if not self._is_main(branch):
+            return self._catalog.publish(branch, tables, accept, unmoved)
+        with self._telling:
+            moved = tuple(change for change in self.changed_tables(branch) if change.table in tables)
+            stay = self._told.keys() - {change.table for change in moved}
+            after = {change.table: change.after for change in moved if change.after}
+            self._told = {**{table: self._told[table] for table in stay}, **after}
+            return moved
+
+    def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
+        if not self._is_main(branch):
+            self._catalog.refresh_branch(branch, tables)
+
+    def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
+        self._catalog.restore(self._of(branch), table, pointer)
+
+    def create_namespace(self, branch: str, table: TableName) -> None:
+        self._catalog.create_namespace(self._of(branch), table)
+
+    def drop_branch(self, name: str) -> None:
+        """Never main: of a branch that could not be made, what there may be of it."""
+        if not self._is_main(name):
+            self._catalog.drop_branch(name)
+            return
+        with suppress(LakeError):
+            self._catalog.drop_branch(name)
+
+    def drop_strays(self) -> None:
+        self._catalog.drop_strays()
+
+    def keep_branch(self, name: str) -> None:
+        if self._is_main(name):
+            raise LakeError(f"there is no branch {name} to keep: the run wrote main itself")
+        self._catalog.keep_branch(name)
+
+    def heartbeat(self, branch: str) -> None:
+        if not self._is_main(branch):
+            self._catalog.heartbeat(branch)
+
+    def list_branches(self) -> tuple[BranchInfo, ...]:
+        return self._catalog.list_branches()
+
+    def check_warehouse(self) -> None:
+        self._catalog.check_warehouse()
+
+    def spark_catalog(self, branch: str) -> str:
+        return self._catalog.spark_catalog(self._of(branch))
+
+    def spark_conf(self, branch: str) -> Mapping[str, str]:
+        return self._catalog.spark_conf(self._of(branch))
+
+    def _is_main(self, branch: str) -> bool:
+        return self.failure is not None and branch == self._name
+
+    def _of(self, branch: str) -> str:
+        return MAIN if self._is_main(branch) else branch
+
+    def _can_use_main(self) -> bool:
+        try:
+            self._catalog.spark_conf(MAIN)
+            self._told = dict(self._catalog.head(MAIN))
+        except LakeError:
+            return False
+        return True

@@ -1,0 +1,185 @@
+"""How one state of a table or view becomes another, in the words of the Iceberg REST protocol. Values in, values out.
+
+`now` is what the server has, `wanted` what it is to have: metadata files as JSON, of the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = [
+    "fits",
+    "is_same_state",
+    "new_view",
+    "table_requirements",
+    "table_updates",
+    "view_requirements",
+    "view_updates",
+]
+
+Metadata = Mapping[str, Any]
+Update = Mapping[str, Any]
+
+_LAST_ADDED = -1
+
+
+def table_requirements(now: Metadata) -> list[Mapping[str, Any]]:
+    """That nobody has changed rows, columns or layout. Properties cannot be required by the protocol."""
+    return [
+        {"type": "assert-table-uuid", "uuid": now["table-uuid"]},
+        {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": _head(now)},
+        {"type": "assert-current-schema-id", "current-schema-id": now["current-schema-id"]},
+        {"type": "assert-last-assigned-field-id", "last-assigned-field-id": now["last-column-id"]},
+        {"type": "assert-default-spec-id", "default-spec-id": now["default-spec-id"]},
+        {"type": "assert-default-sort-order-id", "default-sort-order-id": now["default-sort-order-id"]},
+    ]
+
+
+def fits(now: Metadata, wanted: Metadata) -> bool:
+    """Whether the new snapshots can follow the server's: their sequence numbers and row ids are given already."""
+    new = _new_snapshots(now, wanted)
+    follows = all(snapshot.get("sequence-number", 0) > now.get("last-sequence-number", 0) for snapshot in new)
+    rows = [snapshot["first-row-id"] for snapshot in new if snapshot.get("first-row-id") is not None]
+    return follows and (not rows or min(rows) >= now.get("next-row-id", 0))
+
+
+def table_updates(now: Metadata, wanted: Metadata) -> list[Update]:
+    """In the order in which each finds there what it refers to. History is added to, and never rewritten."""
+    return [
+        *_format(now, wanted),
+        *_location(now, wanted),
+        *_schemas(now, wanted),
+        *_specs(now, wanted),
+        *_orders(now, wanted),
+        *({"action": "add-snapshot", "snapshot": snapshot} for snapshot in _new_snapshots(now, wanted)),
+        *_refs(now, wanted),
+        *_gone_snapshots(now, wanted),
+        *_properties(now, wanted),
+    ]
+
+
+def is_same_state(now: Metadata, wanted: Metadata) -> bool:
+    """Whether the server has all that is wanted; it may have given properties of its own."""
+    if "view-uuid" in wanted:
+        updates = view_updates(now, wanted)
+    elif now["table-uuid"] == wanted["table-uuid"]:
+        updates = table_updates(now, wanted)
+    else:
+        return False
+    return all(update["action"] == "remove-properties" for update in updates)
+
+
+def view_requirements(now: Metadata) -> list[Mapping[str, Any]]:
+    return [{"type": "assert-view-uuid", "uuid": now["view-uuid"]}]
+
+
+def view_updates(now: Metadata, wanted: Metadata) -> list[Update]:
+    version = _current_version(wanted)
+    updates = [*_location(now, wanted), *_properties(now, wanted)]
+    if _meaning(now) != _meaning(wanted):
+        schema = _by_id(wanted["schemas"], "schema-id")[version["schema-id"]]
+        number = max(each["version-id"] for each in now["versions"]) + 1
+        updates += [
+            {"action": "add-schema", "schema": schema},
+            {"action": "add-view-version", "view-version": {**version, "version-id": number, "schema-id": _LAST_ADDED}},
+            {"action": "set-current-view-version", "view-version-id": _LAST_ADDED},
+        ]
+    return updates
+
+
+def new_view(metadata: Metadata) -> dict[str, Any]:
+    """For a server that cannot register one by its metadata file."""
+    version = _current_version(metadata)
+    return {
+        "location": metadata["location"],
+        "schema": _by_id(metadata["schemas"], "schema-id")[version["schema-id"]],
+        "view-version": version,
+        "properties": dict(metadata.get("properties", {})),
+    }
+
+
+def _head(metadata: Metadata) -> int | None:
+    found = metadata.get("refs", {}).get("main")
+    return found["snapshot-id"] if found else None
+
+
+def _format(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    if wanted["format-version"] > now["format-version"]:
+        yield {"action": "upgrade-format-version", "format-version": wanted["format-version"]}
+
+
+def _location(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    if wanted["location"] != now["location"]:
+        yield {"action": "set-location", "location": wanted["location"]}
+
+
+def _schemas(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    known = _by_id(now["schemas"], "schema-id")
+    for number, schema in sorted(_by_id(wanted["schemas"], "schema-id").items()):
+        if number not in known:
+            yield {"action": "add-schema", "schema": schema, "last-column-id": wanted["last-column-id"]}
+    if wanted["current-schema-id"] != now["current-schema-id"]:
+        yield {"action": "set-current-schema", "schema-id": wanted["current-schema-id"]}
+
+
+def _specs(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    known = _by_id(now["partition-specs"], "spec-id")
+    for number, spec in sorted(_by_id(wanted["partition-specs"], "spec-id").items()):
+        if number not in known:
+            yield {"action": "add-spec", "spec": spec}
+    if wanted["default-spec-id"] != now["default-spec-id"]:
+        yield {"action": "set-default-spec", "spec-id": wanted["default-spec-id"]}
+
+
+def _orders(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    known = _by_id(now["sort-orders"], "order-id")
+    for number, order in sorted(_by_id(wanted["sort-orders"], "order-id").items()):
+        if number not in known:
+            yield {"action": "add-sort-order", "sort-order": order}
+    if wanted["default-sort-order-id"] != now["default-sort-order-id"]:
+        yield {"action": "set-default-sort-order", "sort-order-id": wanted["default-sort-order-id"]}
+
+
+def _new_snapshots(now: Metadata, wanted: Metadata) -> list[Mapping[str, Any]]:
+    known = _by_id(now.get("snapshots", ()), "snapshot-id")
+    found = [snapshot for snapshot in wanted.get("snapshots", ()) if snapshot["snapshot-id"] not in known]
+    return sorted(found, key=lambda snapshot: snapshot.get("sequence-number", 0))
+
+
+def _refs(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    before, after = now.get("refs", {}), wanted.get("refs", {})
+    for name, ref in after.items():
+        if before.get(name) != ref:
+            yield {"action": "set-snapshot-ref", "ref-name": name, **ref}
+    for name in before.keys() - after.keys():
+        yield {"action": "remove-snapshot-ref", "ref-name": name}
+
+
+def _gone_snapshots(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    there = _by_id(wanted.get("snapshots", ()), "snapshot-id")
+    if gone := [number for number in _by_id(now.get("snapshots", ()), "snapshot-id") if number not in there]:
+        yield {"action": "remove-snapshots", "snapshot-ids": gone}
+
+
+def _properties(now: Metadata, wanted: Metadata) -> Iterator[Update]:
+    before, after = now.get("properties", {}), wanted.get("properties", {})
+    if changed := {key: value for key, value in after.items() if before.get(key) != value}:
+        yield {"action": "set-properties", "updates": changed}
+    if gone := sorted(before.keys() - after.keys()):
+        yield {"action": "remove-properties", "removals": gone}
+
+
+def _current_version(view: Metadata) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _by_id(view["versions"], "version-id")[view["current-version-id"]]
+    return found
+
+
+def _meaning(view: Metadata) -> tuple[Any, ...]:
+    version = _current_version(view)
+    fields = _by_id(view["schemas"], "schema-id")[version["schema-id"]]["fields"]
+    return version["representations"], version.get("default-namespace"), version.get("default-catalog"), fields
+
+
+def _by_id(items: Any, key: str) -> dict[int, Any]:
+    return {item[key]: item for item in items}
