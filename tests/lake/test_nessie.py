@@ -20,6 +20,8 @@ from tidegate.errors import BranchMissingError, FailureKind, LakeError, LakeUnav
 from tidegate.lake import nessie_api
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.nessie import NessieCatalog
+from tidegate.lake.nessie_api import MovedError, NessieApi
+from tidegate.lake.nessie_contents import key_of, unchanged
 from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
 from tidegate.lake.sweep import sweep
 from tidegate.names import TableName
@@ -27,6 +29,7 @@ from tidegate.names import TableName
 needs_server = pytest.mark.spark
 ORDERS = TableName("shop", "silver", "orders")
 ITEMS = TableName("shop", "silver", "items")
+REVENUE = TableName("shop", "gold", "revenue")
 
 
 def at(version: str) -> Pointer:
@@ -60,6 +63,26 @@ def test_a_publish_is_one_commit_on_main(catalog: BranchCatalog, nessie: Nessie,
     assert commit["commitMeta"]["message"] == "tidegate: publish run-1"
     keys = {".".join(e["name"]["elements"]) for e in nessie.ask("GET", f"/trees/{address[1]}/entries")["entries"]}
     assert keys == {"shop", "shop.silver", "shop.silver.orders", "shop.silver.items"}
+
+
+@needs_server
+def test_a_commit_fails_if_a_key_that_it_names_as_unchanged_is_another_since(
+    catalog: BranchCatalog, address: tuple[str, str]
+) -> None:
+    """What a publish that must find its inputs unmoved relies on: other keys may have changed."""
+    begin(catalog, "run-1", ORDERS, ITEMS, REVENUE)
+    catalog.publish("run-1", [ORDERS, ITEMS, REVENUE])
+    api, main = NessieApi(NessieServer(*address)), address[1]
+    before = api.contents(main, [key_of(ORDERS)])
+    catalog.restore("run-1", ITEMS, at("items-2"))
+    catalog.publish("run-1", [ITEMS])
+    orders = {**before.contents[key_of(ORDERS)], "metadataLocation": at("orders-2").location}
+    put = {"type": "PUT", "key": {"elements": list(key_of(ORDERS))}, "content": orders}
+    with pytest.raises(MovedError, match="items"):
+        api.commit(main, before.hash, "too late", [put, unchanged(key_of(ITEMS))])
+    assert catalog.pointer("main", ORDERS) == at("orders")
+    api.commit(main, before.hash, "in time", [put, unchanged(key_of(REVENUE))])
+    assert catalog.pointer("main", ORDERS) == at("orders-2")
 
 
 @needs_server

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tidegate.errors import PublishConflictError
 from tidegate.lake.port import Change, Heads
 from tidegate.names import TableName
 
-__all__ = ["moves_to_main"]
+__all__ = ["moved_meanwhile", "moves_to_main"]
 
 
 def moves_to_main(
@@ -18,10 +18,12 @@ def moves_to_main(
     ours: Heads,
     main: Heads,
     accept: Heads,
+    unmoved: Heads,
 ) -> tuple[Change, ...]:
     """The tables that the branch changed, if main still has what it started from (or what `accept` names).
 
-    Raises PublishConflictError that names every table which main moved meanwhile.
+    Raises PublishConflictError that names every table which main moved meanwhile, also of those that must be `unmoved`;
+    but where main has all of it already, there is nothing left that they could spoil.
     """
     moves, conflicts = [], []
     for table in tables:
@@ -32,11 +34,17 @@ def moves_to_main(
             moves.append(Change(table, now, our))
         else:
             conflicts.append(table)
+    if conflicts or any(change.before != change.after for change in moves):
+        conflicts += sorted(table for table, pointer in unmoved.items() if main.get(table) != pointer)
     if conflicts:
-        names = ", ".join(map(str, conflicts))
-        raise PublishConflictError(
-            f"main moved {names} since branch '{branch}' started; nothing was published",
-            tables=conflicts,
-            remedy="run again: the tables are rebuilt from what main has now",
-        )
+        raise moved_meanwhile(branch, conflicts)
     return tuple(moves)
+
+
+def moved_meanwhile(branch: str, tables: Sequence[TableName]) -> PublishConflictError:
+    names = ", ".join(map(str, tables))
+    return PublishConflictError(
+        f"main moved {names} since branch '{branch}' started; nothing was published",
+        tables=tables,
+        remedy="run again: the tables are rebuilt from what main has now",
+    )

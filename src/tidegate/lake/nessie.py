@@ -18,11 +18,13 @@ from typing import Any
 
 from tidegate.config import NessieServer
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
+from tidegate.faults import fault
 from tidegate.lake.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
 from tidegate.lake.claim import claim_warehouse
+from tidegate.lake.http_json import UnansweredError
 from tidegate.lake.metadata import load_json
 from tidegate.lake.moves import moves_to_main
-from tidegate.lake.nessie_api import Key, MovedError, NessieApi, NoReferenceError, Reference, Tree, UnansweredError
+from tidegate.lake.nessie_api import Key, MovedError, NessieApi, NoReferenceError, Reference, Tree
 from tidegate.lake.nessie_contents import (
     Operation,
     content_of,
@@ -33,6 +35,7 @@ from tidegate.lake.nessie_contents import (
     place,
     pointer_of,
     put_properties,
+    unchanged,
 )
 from tidegate.lake.nessie_mark import HEARTBEAT, MARK, Mark, branch_info, read_mark
 from tidegate.lake.port import MAIN, BranchInfo, Capabilities, Change, Heads, Pointer
@@ -102,6 +105,7 @@ class NessieCatalog:
             self._api.create_branch(name, main)
         except MovedError as error:
             raise exists_already(name, self._server.uri) from error
+        fault("inside_branch")
         now = self._clock()
         mark = Mark(self._main, now, main.hash)
         empty = Tree(main.hash, {})
@@ -120,16 +124,20 @@ class NessieCatalog:
         return tuple(Change(table, bases.get(table), ours.get(table)) for table in changed)
 
     def publish(
-        self, branch: str, tables: Collection[TableName], accept: Mapping[TableName, Pointer] | None = None
+        self,
+        branch: str,
+        tables: Collection[TableName],
+        accept: Heads | None = None,
+        unmoved: Heads | None = None,
     ) -> tuple[Change, ...]:
-        wanted = sorted(set(tables))
+        wanted, still = sorted(set(tables)), unmoved or {}
         keys = [key_of(table) for table in wanted]
         before: dict[TableName, Pointer | None] = {}
         for _ in self._pauses(f"publish {branch}"):
             ours = self._contents(branch, [*keys, *_above(keys)])
-            main = self._contents(MAIN, [*keys, *_above(keys)])
+            main = self._contents(MAIN, {*keys, *_above(keys), *map(key_of, still)})
             bases = self._bases(_mark(ours, branch, self._server.uri))
-            moves = moves_to_main(branch, wanted, bases, heads(ours), heads(main), accept or {})
+            moves = moves_to_main(branch, wanted, bases, heads(ours), heads(main), accept or {}, still)
             there = [key_of(change.table) for change in moves if change.after]
             operations = [
                 *namespaces_for(main, there, ours),
@@ -137,11 +145,13 @@ class NessieCatalog:
             ]
             for change in moves:
                 before.setdefault(change.table, change.before)
+            watched = still.keys() - {change.table for change in moves}
             try:
                 if operations:
-                    self._move_main(branch, main.hash, operations)
+                    self._move_main(branch, main.hash, [*operations, *(unchanged(key_of(t)) for t in sorted(watched))])
             except (MovedError, UnansweredError):
                 continue  # what main has now tells whether a table is in our way, or the commit was done after all
+            fault("inside_publish")
             # Main has moved: nothing that happens from here on may say that it has not.
             with suppress(LakeError):
                 self._rebase(branch, {change.table: change.after for change in moves})
@@ -282,7 +292,7 @@ class NessieCatalog:
             if not steps:
                 return
             try:
-                self._commit(branch, tree.hash, message, steps)
+                self._commit(self._main if branch == MAIN else branch, tree.hash, message, steps)
                 return
             except (MovedError, UnansweredError):
                 continue

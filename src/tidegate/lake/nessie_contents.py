@@ -19,6 +19,7 @@ __all__ = [
     "place",
     "pointer_of",
     "put_properties",
+    "unchanged",
 ]
 
 Operation = Mapping[str, Any]
@@ -73,6 +74,11 @@ def place(tree: Tree, key: Key, wanted: Content | None) -> list[Operation]:
     if there is not None and there["type"] == wanted["type"]:
         return [{"type": "PUT", "key": name, "content": {**new, "id": there["id"]}}]
     return [*delete, {"type": "PUT", "key": name, "content": new}]
+
+
+def unchanged(key: Key) -> Operation:
+    """Lets the commit fail if the key is no longer what it was at the commit's expected hash."""
+    return {"type": "UNCHANGED", "key": {"elements": list(key)}}
 
 
 def in_two_steps(operations: Iterable[Operation]) -> tuple[list[Operation], list[Operation]]:

@@ -1,4 +1,4 @@
-"""What the engine asks of a catalog. Adapters: `EmbeddedCatalog`, `JdbcCatalog`, `NessieCatalog`."""
+"""What the engine asks of a catalog. Adapters: `EmbeddedCatalog`, `JdbcCatalog`, `NessieCatalog`, `RestCatalog`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class BranchInfo:
 class Capabilities:
     """What a catalog can promise, as data: `atomic_publish` over many tables, `branches` private to a run.
 
-    `sweep`: whether files that no branch refers to may be deleted. `gaps` gives the reason for each that is False.
+    `sweep`: whether files that no branch refers to may be deleted. `over_compaction`: whether a branch can be published
+    though main was compacted since. `gaps` gives the reason for each that is False.
     """
 
     branches: bool
@@ -62,6 +63,7 @@ class Capabilities:
     views: bool
     row_lineage: bool
     sweep: bool = True
+    over_compaction: bool = True
     gaps: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -84,12 +86,17 @@ class BranchCatalog(Protocol):
         """What the branch changed since it started (or last published)."""
 
     def publish(
-        self, branch: str, tables: Collection[TableName], accept: Mapping[TableName, Pointer] | None = None
+        self,
+        branch: str,
+        tables: Collection[TableName],
+        accept: Heads | None = None,
+        unmoved: Heads | None = None,
     ) -> tuple[Change, ...]:
         """Move all of `tables` that changed to main in one step, or raise PublishConflictError and move none.
 
         A table conflicts when main no longer has the pointer that the branch started from; `accept` names pointers
-        of main that are as good as that one (main was only compacted). What moved is the branch's new base.
+        of main that are as good as that one (main was only compacted). So do tables of `unmoved` that main no longer
+        has there, if anything is to be moved at all. What moved is the branch's new base.
         """
 
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:

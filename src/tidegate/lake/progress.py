@@ -46,7 +46,8 @@ class Progress:
 
     `delta_factor`: how many times as long as estimated an update from changes took the last time.
     `deltas`: how often the table was brought up to date from changes alone since then, or since it was verified.
-    `checks`: a digest of the checks that the table passed before it was published.
+    `checks`: a digest of the checks that the table passed before it was published. `checked`: other tables that those
+    read, where isolation is serializable.
     `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
     """
 
@@ -69,6 +70,7 @@ class Progress:
     deltas: int = 0
     unique: tuple[str, ...] = ()
     checks: str = ""
+    checked: Mapping[str, TableInput] = field(default_factory=dict)
     version: int = PROGRESS_VERSION
 
     def to_json(self) -> str:
@@ -82,6 +84,7 @@ class Progress:
             if data.get("version") not in _READABLE:
                 return None
             data["tables"] = {name: TableInput(**value) for name, value in data["tables"].items()}
+            data["checked"] = {name: TableInput(**value) for name, value in data.get("checked", {}).items()}
             data["zones"] = {name: ZoneInput(**value) for name, value in data["zones"].items()}
             data["intervals"] = tuple((start, end) for start, end in data["intervals"])
             data["unique"] = tuple(data.get("unique", ()))

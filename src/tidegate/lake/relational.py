@@ -79,13 +79,18 @@ class RelationalCatalog(ABC):
         return tuple(Change(t, bases.get(t), ours.get(t)) for t in changed)
 
     def publish(
-        self, branch: str, tables: Collection[TableName], accept: Mapping[TableName, Pointer] | None = None
+        self,
+        branch: str,
+        tables: Collection[TableName],
+        accept: Heads | None = None,
+        unmoved: Heads | None = None,
     ) -> tuple[Change, ...]:
-        wanted = sorted(set(tables))
+        wanted, still = sorted(set(tables)), unmoved or {}
         with self._database.write() as db:
             catalog = self._known_branch(db, branch)
             bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
-            moves = moves_to_main(branch, wanted, bases, ours, rows.pointers(db, MAIN, wanted), accept or {})
+            main = rows.pointers(db, MAIN, {*wanted, *still})
+            moves = moves_to_main(branch, wanted, bases, ours, main, accept or {}, still)
             rows.add_namespaces(db, catalog, [change.table for change in moves if change.after])
             after = {change.table: change.after for change in moves}
             rows.set_pointers(db, MAIN, after)
@@ -106,11 +111,11 @@ class RelationalCatalog(ABC):
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         with self._database.write() as db:
-            rows.set_pointers(db, self._known_branch(db, branch), {table: pointer})
+            rows.set_pointers(db, self._known(db, branch), {table: pointer})
 
     def create_namespace(self, branch: str, table: TableName) -> None:
         with self._database.write() as db:
-            rows.ensure_namespaces(db, self._known_branch(db, branch), table)
+            rows.ensure_namespaces(db, self._known(db, branch), table)
 
     def drop_branch(self, name: str) -> None:
         catalog = branch_catalog(name)

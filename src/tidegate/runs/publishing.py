@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from tidegate.errors import PublishConflictError
+from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.lake.port import MAIN, BranchCatalog, Change, Pointer
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
-from tidegate.runs.faults import fault
 from tidegate.runs.owned_tables import models_of, tables_of
+from tidegate.runs.reads import Reads, compared_with_main, reads_of, still_on_main
 from tidegate.runs.tally import Outcomes
 from tidegate.runs.waves import downstream_of
 
@@ -25,46 +26,68 @@ Rebuild = Callable[[Collection[TableName]], Outcomes]
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """`rebuilt`: the outcomes of models that were built again because main had moved."""
+    """`rebuilt`: the outcomes of models that were built again because main had moved. `error`: the conflict that did
+    not end, and for which nothing was published."""
 
     changes: tuple[Change, ...] = ()
     conflicts: int = 0
     rebuilt: Outcomes = field(default_factory=dict)
+    error: PublishConflictError | None = None
 
 
-def publish_tables(run: RunContext, tables: Collection[TableName], rebuild: Rebuild, whole: bool = False) -> Published:
-    """Publish `tables`, and the rows that their models refused, in one step. A model whose table moved is built again
-    on main as it is now, with what reads it.
+def publish_tables(run: RunContext, outcomes: Outcomes, rebuild: Rebuild, whole: bool = False) -> Published:
+    """Publish what was built, and the rows that the models refused, in one step. A model whose table moved is built
+    again on main as it is now, with what reads it; if isolation is serializable, so is one that read a moved table.
 
-    `whole`: all of them or none, also where one cannot be built again. After three rebuilds the conflict is raised, and
-    nothing was published; so it is with RunCancelledError.
+    `whole`: all of them or none, also where one cannot be built again. After three rebuilds the conflict stands.
     """
-    wanted = set(tables)
+    standing = {table: outcome for table, outcome in outcomes.items() if outcome.usable}
     rebuilt: Outcomes = {}
     conflicts = 0
     while True:
         run.cancellation.check()
+        reads = reads_of(run, standing)
         try:
-            fault("before_publish")
-            together = tables_of(run.compiled, wanted)
-            accept = compacted_only(run.catalog, run.branch, together)
-            changes = run.catalog.publish(run.branch, sorted(together), accept)
-            fault("after_publish")
-            return Published(changes, conflicts, rebuilt)
+            return Published(_move(run, standing, reads), conflicts, rebuilt)
         except PublishConflictError as error:
             conflicts += 1
             if conflicts > MAX_REBUILDS:
-                raise
+                return Published((), conflicts, rebuilt, error)
             run.emit("warning", None, {"message": f"publish conflict: {error}; building again on main as it is now"})
             run.clock.sleep(0.1 * 2 ** (conflicts - 1) * (1 + random.random()))
-            concerned = downstream_of(run, models_of(run.compiled, error.tables), wanted) & wanted
-            run.catalog.refresh_branch(run.branch, tables_of(run.compiled, concerned))
-            outcomes = rebuild(concerned)
-            rebuilt.update(outcomes)
-            lost = {table for table in concerned if table in outcomes and not outcomes[table].usable}
+            concerned = _concerned(run, standing, reads, error.tables)
+            fault("before_refresh")
+            with run.use.alone(run.cancellation.check):
+                run.catalog.refresh_branch(run.branch, tables_of(run.compiled, concerned))
+            fault("after_refresh")
+            again = rebuild(concerned)
+            rebuilt.update(again)
+            standing.update(again)
+            lost = {table for table in concerned if not standing[table].usable}
             if lost and whole:
                 return Published((), conflicts, rebuilt)
-            wanted -= lost
+            for table in lost:
+                del standing[table]
+
+
+def _move(run: RunContext, outcomes: Outcomes, reads: Reads) -> tuple[Change, ...]:
+    fault("before_publish")
+    tables = tables_of(run.compiled, (table for table, outcome in outcomes.items() if outcome.publishable))
+    accept = compacted_only(run.catalog, run.branch, tables)
+    unmoved = still_on_main(run.catalog, run.branch, reads)
+    changes = run.catalog.publish(run.branch, sorted(tables), accept, unmoved)
+    fault("after_publish")
+    return changes
+
+
+def _concerned(run: RunContext, outcomes: Outcomes, reads: Reads, conflicting: Collection[TableName]) -> set[TableName]:
+    """What to build again, by all that main has moved until now: each conflict that is found later costs a rebuild."""
+    changes, main = run.catalog.changed_tables(run.branch), run.catalog.head(MAIN)
+    compacted = compacted_only(run.catalog, run.branch, [change.table for change in changes])
+    moved = {c.table for c in changes if main.get(c.table) not in (c.before, c.after, compacted.get(c.table))}
+    moved |= {*conflicting, *compared_with_main(run.catalog, run.branch, reads).moved}
+    readers = {model for model, read in reads.items() if not read.keys().isdisjoint(map(str, moved))}
+    return downstream_of(run, models_of(run.compiled, moved) | readers, outcomes) & outcomes.keys()
 
 
 def compacted_only(catalog: BranchCatalog, branch: str, tables: Collection[TableName]) -> dict[TableName, Pointer]:

@@ -1,0 +1,115 @@
+"""What the models of a publish have read, and whether main still has it: with `isolation = "serializable"` it must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidegate.checks.forms import other_tables
+from tidegate.checks.values import Check, Stage
+from tidegate.compiler import bind_test
+from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.errors import TidegateError
+from tidegate.lake.metadata import read_metadata
+from tidegate.lake.moves import moved_meanwhile
+from tidegate.lake.port import MAIN, BranchCatalog, Pointer
+from tidegate.lake.progress import TableInput
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.inputs import is_elsewhere, tables_behind
+from tidegate.runs.context import RunContext
+from tidegate.runs.tally import Outcomes
+
+__all__ = [
+    "Compared",
+    "Reads",
+    "checked_inputs",
+    "compared_with_main",
+    "reads_of",
+    "recorded_reads",
+    "still_on_main",
+]
+
+Reads = Mapping[TableName, Mapping[str, TableInput]]
+"""By model: the tables and views of the lake that it read, as it read them."""
+
+
+def reads_of(run: RunContext, outcomes: Outcomes) -> Reads:
+    """A model that was built remembers in its table what it read; one that was skipped looked at the same."""
+    if not run.settings.run.serializable:
+        return {}
+    recorded = recorded_reads(run.lake, (table for table, outcome in outcomes.items() if outcome.read is None))
+    looked_at = {table: outcome.read for table, outcome in outcomes.items() if outcome.read is not None}
+    return {**recorded, **looked_at}
+
+
+def recorded_reads(lake: BranchView, tables: Iterable[TableName]) -> Reads:
+    found = ((table, lake.progress(table)) for table in tables)
+    return {table: {**progress.checked, **progress.tables} for table, progress in found if progress is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`unmoved`: where main has the tables that are still as they were read. `moved`: those that are not."""
+
+    unmoved: Mapping[TableName, Pointer]
+    moved: frozenset[TableName]
+
+
+def compared_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Compared:
+    """Compaction moves a table and changes nothing; what the branch changed itself is its own affair."""
+    if not reads:
+        return Compared({}, frozenset())
+    own = {change.table for change in catalog.changed_tables(branch)}
+    seen: dict[TableName, list[TableInput]] = {}
+    for read in reads.values():
+        for name, state in read.items():
+            if (table := TableName.parse(name, "")) not in own:
+                seen.setdefault(table, []).append(state)
+    main = catalog.head(MAIN)
+    unmoved = {table: main[table] for table, states in seen.items() if _is_still(main.get(table), states)}
+    return Compared(unmoved, frozenset(seen.keys() - unmoved.keys()))
+
+
+def still_on_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Mapping[TableName, Pointer]:
+    """Where main has all that was read; raises PublishConflictError that names what it has otherwise by now."""
+    compared = compared_with_main(catalog, branch, reads)
+    if compared.moved:
+        raise moved_meanwhile(branch, sorted(compared.moved))
+    return compared.unmoved
+
+
+def _is_still(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
+    if pointer is None:
+        return False
+    now = _state(read_metadata(pointer).table_input())
+    return all(_state(state) == now for state in states)
+
+
+def _state(table: TableInput) -> tuple[str, int | None, str]:
+    return table.uuid, table.snapshot_id, table.columns
+
+
+def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
+    """What else those checks read that decide whether the model's table may go out, as the branch has it."""
+    if not run.settings.run.serializable:
+        return {}
+    checks = [check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH]
+    named = {table for check in checks for table in _tables_of(run, model, check, values)}
+    found = {}
+    for table in tables_behind(named, run.compiled):
+        if table != model.model.table and not is_elsewhere(run.settings, table):
+            metadata = run.lake.metadata(table)
+            if metadata is not None:
+                found[str(table)] = metadata.table_input()
+    return found
+
+
+def _tables_of(run: RunContext, model: CompiledModel, check: Check, values: RunValues) -> set[TableName]:
+    if check.call is not None:
+        return {TableName.parse(other.name, run.compiled.namespace) for other in other_tables(check)}
+    with suppress(TidegateError):  # a test that cannot be understood reads nothing, and says so when it is asked
+        query = bind_test(run.compiled, run.settings, run.project, check, model.model.table, values)
+        return {read.table for read in query.reads if read.table is not None}
+    return set()
