@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
-__all__ = ["RunOptions"]
+from blake3 import blake3
+
+from tidegate.jsontext import json_text
+
+__all__ = ["LATEST", "RunOptions"]
+
+LATEST = "latest"
+"""Instead of a run's id."""
+
+_OF_THE_CALL = ("concurrency", "confirmed", "fail_fast", "idempotency_key", "resume")
+"""Two calls that differ in nothing else ask for the same tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """None means: what tidegate.toml says. `confirmed` allows `full_refresh` over tables that keep history.
 
-    `verify`: each table built from changes is compared with a full build.
+    `verify`: each table built from changes is compared with a full build. `resume`: the id of a run to go on with, or
+    `latest`; what that run was asked for then counts, and of these only what is about how it is done.
+    `idempotency_key`: a call with a key that a run answered already gets that run's result.
     """
 
     select: tuple[str, ...] = ()
@@ -28,3 +41,43 @@ class RunOptions:
     verify: bool = False
     from_: datetime | None = None
     to: datetime | None = None
+    resume: str | None = None
+    idempotency_key: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Of what is asked for, whoever asks and however it is done."""
+        asked = {name: value for name, value in asdict(self).items() if name not in _OF_THE_CALL}
+        asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(self.vars.items()))}
+        return blake3(json_text(dict(sorted(asked.items()))).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the history of runs; `from_dict` reads it."""
+        values = {name: value for name, value in asdict(self).items() if name != "resume"}
+        return {**values, "select": list(self.select), "from_": _text(self.from_), "to": _text(self.to)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
+        """What a later version knows more of is left out."""
+        known = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
+        known["select"] = tuple(known.get("select", ()))
+        return cls(**known | {"from_": _moment(known.get("from_")), "to": _moment(known.get("to"))})
+
+    def taken_up(self, now: RunOptions) -> RunOptions:
+        """These, for another try; `now` may say that more is allowed, or how it is done."""
+        return replace(
+            self,
+            concurrency=now.concurrency or self.concurrency,
+            fail_fast=now.fail_fast,
+            allow_deletes=now.allow_deletes or self.allow_deletes,
+            confirmed=now.confirmed or self.confirmed,
+            verify=now.verify or self.verify,
+        )
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -10,10 +10,13 @@ from typing import Any
 from tidegate import __version__
 from tidegate.quality.anomalies import Anomaly
 
-__all__ = ["PHASES", "VERIFIED", "CheckResult", "Materialization", "Publish", "RunResult"]
+__all__ = ["KEPT", "PHASES", "VERIFIED", "CheckResult", "Materialization", "Publish", "RunResult"]
 
 VERIFIED = "verified"
 """At the end of a reason: the table was compared with a full build, and is the same."""
+
+KEPT = "kept: built before the run was interrupted"
+"""The reason for which a resumed run does not build a model."""
 
 PHASES = ("branch_creation", "config_loading", "build_result", "iceberg_write", "quality_tests", "branch_resolution")
 
@@ -82,14 +85,21 @@ class Materialization:
 
 @dataclass(frozen=True, slots=True)
 class Publish:
+    """`in_doubt`: the lake did not answer, so more than `tables` may be on main."""
+
     mode: str
     tables: tuple[str, ...] = ()
     conflicts: int = 0
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """`status`: success, partial, failed, cancelled or skipped (nothing had to run)."""
+    """`status`: success, partial, failed, cancelled or skipped (nothing had to run).
+
+    `resumes`: how often the run was taken up again. `branch_kept_for`: `publish` or `resume` where its branch stands.
+    `repeated`: this is what an earlier call came to, and nothing was run now.
+    """
 
     run_id: str
     status: str
@@ -106,6 +116,10 @@ class RunResult:
     error: str | None = None
     failure_kind: str | None = None
     remedy: str | None = None
+    resumes: int = 0
+    branch_kept_for: str | None = None
+    repeated: bool = False
+    idempotency_key: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -135,9 +149,41 @@ class RunResult:
             "anomalies": [asdict(a) for a in self.anomalies],
             "permissions": [],
             "warnings": list(self.warnings),
-            "resumed_from": None,
-            "idempotency_key": None,
+            "resumed": self.resumes > 0,
+            "resumes": self.resumes,
+            "resumed_from": self.run_id if self.resumes else None,
+            "branch_kept_for": self.branch_kept_for,
+            "repeated": self.repeated,
+            "idempotency_key": self.idempotency_key,
             "error": self.error,
             "failure_kind": self.failure_kind,
             "remedy": self.remedy,
         }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> RunResult:
+        """What `to_dict` gave, as the history of runs keeps it."""
+        values = _known(cls, document)
+        materializations = (_known(Materialization, each) for each in values["materializations"])
+        checks = (_known(CheckResult, each) for each in values["check_results"])
+        publish = _known(Publish, values["publish"])
+        return cls(
+            **values
+            | {
+                "publish": Publish(**publish | {"tables": tuple(publish["tables"])}),
+                "started_at": datetime.fromisoformat(values["started_at"]),
+                "materializations": tuple(
+                    Materialization(**each | {"attempts": tuple(each.get("attempts", ()))}) for each in materializations
+                ),
+                "check_results": tuple(
+                    CheckResult(**each | {"samples": tuple(each.get("samples", ()))}) for each in checks
+                ),
+                "drift": tuple(values.get("drift", ())),
+                "anomalies": tuple(Anomaly(**_known(Anomaly, each)) for each in values.get("anomalies", ())),
+                "warnings": tuple(values.get("warnings", ())),
+            }
+        )
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in kind.__dataclass_fields__}

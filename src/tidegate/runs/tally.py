@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.errors import TidegateError
+from tidegate.lake.progress import TableInput
 from tidegate.names import TableName
 from tidegate.quality.anomalies import Anomaly
 from tidegate.quality.profile import Profile
@@ -17,8 +19,11 @@ __all__ = ["ModelOutcome", "Outcomes", "Tally"]
 @dataclass(frozen=True, slots=True)
 class ModelOutcome:
     """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared.
+    `kept`: nothing was built now, but by an earlier try of the same run.
 
-    `profile`: what the rows look like that were brought to the table.
+    `profile`: what the rows look like that were brought to the table. `torn`: the model failed, and the lake did not
+    answer when its table was to be put back, so nobody knows what the branch holds of it. `read`: the tables that
+    showed it to be up to date, its own among them; None where it was built, and its table remembers what it read.
     """
 
     materialization: Materialization
@@ -26,10 +31,13 @@ class ModelOutcome:
     drift: tuple[dict[str, Any], ...] = ()
     checked_again: bool = False
     profile: Profile | None = None
+    torn: bool = False
+    read: Mapping[str, TableInput] | None = None
+    kept: bool = False
 
     @property
     def publishable(self) -> bool:
-        return self.materialization.status == "completed" or self.checked_again
+        return self.materialization.status == "completed" or self.checked_again or self.kept
 
     @property
     def usable(self) -> bool:
@@ -45,8 +53,14 @@ class Tally:
     outcomes: Outcomes = field(default_factory=dict)
     published: dict[TableName, None] = field(default_factory=dict)
     conflicts: int = 0
+    in_doubt: bool = False
     warnings: list[str] = field(default_factory=list)
     after_publish: list[CheckResult] = field(default_factory=list)
     anomalies: list[Anomaly] = field(default_factory=list)
     error: TidegateError | None = None
     cancelled: bool = False
+
+    @property
+    def kept(self) -> bool:
+        """An earlier try of the run has built some of it."""
+        return any(outcome.kept for outcome in self.outcomes.values())

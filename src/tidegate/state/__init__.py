@@ -5,8 +5,10 @@ from tidegate.state.reader import StateReader
 from tidegate.state.records import (
     AnomalyRecord,
     EventRecord,
+    KeyRecord,
     ModelRunRecord,
     ProfileRecord,
+    ProgressEntry,
     QualityRecord,
     RunRecord,
 )
@@ -15,8 +17,10 @@ from tidegate.state.store import StateStore
 __all__ = [
     "AnomalyRecord",
     "EventRecord",
+    "KeyRecord",
     "ModelRunRecord",
     "ProfileRecord",
+    "ProgressEntry",
     "QualityRecord",
     "RunRecord",
     "StateReader",

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tidegate.errors import StateError
 
-__all__ = ["translated"]
+__all__ = ["is_restarting", "translated"]
 
 _ELSEWHERE = "or name another place under [state] url in tidegate.toml."
 _MOVE_AWAY = "Move the file away: it holds the history of runs, no data, and the next run starts a new one."
@@ -37,7 +37,16 @@ _CAUSES = (
     ("failed to resolve host", "The state database cannot be reached", f"Correct the host, {_ELSEWHERE}"),
     ("server closed", "The state database was shut down", "Start it again, and run again."),
     ("terminating connection", "The state database was shut down", "Start it again, and run again."),
+    ("starting up", "The state database is being started", "Run again once it is up."),
+    ("shutting down", "The state database was shut down", "Start it again, and run again."),
 )
+_RESTARTING = ("connection refused", "server closed", "terminating connection", "starting up", "shutting down")
+
+
+def is_restarting(error: Exception) -> bool:
+    """Whether a server that is started again would say this meanwhile."""
+    raw = str(getattr(error, "orig", None) or error).lower()
+    return any(sign in raw for sign in _RESTARTING)
 
 
 @contextmanager
@@ -47,7 +56,10 @@ def translated(where: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         raw = str(getattr(error, "orig", None) or error)
+        first = raw.strip().partition("\n")[0]  # what follows is advice for others
         for sign, message, remedy in _CAUSES:
             if sign in raw.lower():
-                raise StateError(f"{message}: {raw}", where=where, remedy=remedy) from error
-        raise StateError(f"The state database refused: {raw}", where=where, remedy="Run `tidegate doctor`.") from error
+                raise StateError(f"{message}: {first}", where=where, remedy=remedy) from error
+        raise StateError(
+            f"The state database refused: {first}", where=where, remedy="Run `tidegate doctor`."
+        ) from error

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from tidegate.state.columns import UtcTime, metadata
 from tidegate.state.records import ModelRunRecord
 
-__all__ = ["latest_of_each_model", "model_runs", "models_of_run", "put_model_run", "runs_of_model"]
+__all__ = ["has_model_run", "latest_of_each_model", "model_runs", "models_of_run", "put_model_run", "runs_of_model"]
 
 model_runs = Table(
     "model_runs",
@@ -56,6 +56,11 @@ def put_model_run(connection: Connection, record: ModelRunRecord) -> None:
     same = (model_runs.c.run_id == record.run_id) & (model_runs.c.model == record.model)
     connection.execute(delete(model_runs).where(same))
     connection.execute(insert(model_runs), [asdict(record)])
+
+
+def has_model_run(connection: Connection, run_id: str, model: str) -> bool:
+    same = select(model_runs.c.status).where(model_runs.c.run_id == run_id, model_runs.c.model == model)
+    return connection.execute(same).first() is not None
 
 
 def models_of_run(connection: Connection, run_id: str) -> tuple[ModelRunRecord, ...]:

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from tidegate.state.columns import UtcTime, metadata
 from tidegate.state.records import ProfileRecord
 
-__all__ = ["mark_published", "profiles", "profiles_of_model", "put_profile"]
+__all__ = ["mark_published", "profile_of_run", "profiles", "profiles_of_model", "put_profile"]
 
 profiles = Table(
     "profiles",
@@ -52,6 +52,12 @@ def put_profile(connection: Connection, record: ProfileRecord) -> None:
 def mark_published(connection: Connection, run_id: str, models: Sequence[str]) -> None:
     concerned = update(profiles).where(profiles.c.run_id == run_id, profiles.c.model.in_(models))
     connection.execute(concerned.values(published=True))
+
+
+def profile_of_run(connection: Connection, run_id: str, model: str) -> ProfileRecord | None:
+    query = select(profiles).where(profiles.c.run_id == run_id, profiles.c.model == model)
+    row = connection.execute(query).mappings().first()
+    return None if row is None else _record(row)
 
 
 def profiles_of_model(

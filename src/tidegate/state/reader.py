@@ -12,18 +12,22 @@ from sqlalchemy import Connection, Engine
 from tidegate.state.anomalies import anomalies_of_model, anomalies_of_run
 from tidegate.state.events import events_of_run
 from tidegate.state.failures import translated
+from tidegate.state.idempotency import find_key
 from tidegate.state.model_runs import latest_of_each_model, models_of_run, runs_of_model
-from tidegate.state.profiles import profiles_of_model
+from tidegate.state.profiles import profile_of_run, profiles_of_model
+from tidegate.state.progress_entries import entries_of_run
 from tidegate.state.quality_results import checks_of_model, checks_of_run
 from tidegate.state.records import (
     AnomalyRecord,
     EventRecord,
+    KeyRecord,
     ModelRunRecord,
     ProfileRecord,
+    ProgressEntry,
     QualityRecord,
     RunRecord,
 )
-from tidegate.state.runs import find_run, newest_runs
+from tidegate.state.runs import find_run, newest_runs, unfinished_runs
 
 __all__ = ["StateReader"]
 
@@ -37,10 +41,26 @@ class StateReader:
         with self._reading() as connection:
             return find_run(connection, run_id)
 
-    def runs(self, limit: int = 20, before: datetime | None = None) -> tuple[RunRecord, ...]:
-        """Newest first; `before` a start time pages on."""
+    def runs(
+        self, limit: int = 20, before: datetime | None = None, project: str | None = None
+    ) -> tuple[RunRecord, ...]:
+        """Newest first; `before` a start time pages on. `project` None: those of all."""
         with self._reading() as connection:
-            return newest_runs(connection, limit, before)
+            return newest_runs(connection, limit, before, project)
+
+    def unfinished_runs(self, project: str) -> tuple[RunRecord, ...]:
+        """Oldest first; their processes may be gone."""
+        with self._reading() as connection:
+            return unfinished_runs(connection, project)
+
+    def progress_entries(self, run_id: str) -> tuple[ProgressEntry, ...]:
+        """By model and file."""
+        with self._reading() as connection:
+            return entries_of_run(connection, run_id)
+
+    def key(self, project: str, key: str) -> KeyRecord | None:
+        with self._reading() as connection:
+            return find_key(connection, project, key)
 
     def model_runs(self, run_id: str) -> tuple[ModelRunRecord, ...]:
         """In the order in which they ended."""
@@ -73,6 +93,11 @@ class StateReader:
         """Those that were published, newest first; `but_run`: without that of this run."""
         with self._reading() as connection:
             return profiles_of_model(connection, model, limit, scope, but_run)
+
+    def profile(self, run_id: str, model: str) -> ProfileRecord | None:
+        """What the run wrote to the model's table, published or not."""
+        with self._reading() as connection:
+            return profile_of_run(connection, run_id, model)
 
     def anomalies(self, run_id: str) -> tuple[AnomalyRecord, ...]:
         with self._reading() as connection:

@@ -7,12 +7,24 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-__all__ = ["AnomalyRecord", "EventRecord", "ModelRunRecord", "ProfileRecord", "QualityRecord", "RunRecord"]
+__all__ = [
+    "AnomalyRecord",
+    "EventRecord",
+    "KeyRecord",
+    "ModelRunRecord",
+    "ProfileRecord",
+    "ProgressEntry",
+    "QualityRecord",
+    "RunRecord",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """`status`: pending, running, success, partial, failed, cancelled or skipped. `pid` on `host` does the work."""
+    """`status`: pending, running, success, partial, failed, cancelled or skipped. `pid` on `host` does the work.
+
+    `options`: what the caller asked for. `resumes`: how often it was taken up again; who took it up last owns it.
+    """
 
     run_id: str
     project: str
@@ -30,6 +42,9 @@ class RunRecord:
     heartbeat_at: datetime | None = None
     pid: int | None = None
     host: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    resumes: int = 0
+    cancel_requested_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,31 @@ class ModelRunRecord:
     remedy: str | None = None
     watermark: str | None = None
     snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEntry:
+    """A model that a run built and checked on its branch; or, where `file` is not empty, a landing file that it read.
+
+    `pointers`: where the metadata of each table that the model owns stands; None: that table is not there.
+    """
+
+    run_id: str
+    model: str
+    at: datetime
+    file: str = ""
+    pointers: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """The run that answers a caller's key; `digest`: of what the caller asked for under it."""
+
+    project: str
+    key: str
+    run_id: str
+    digest: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,18 @@ from sqlalchemy import JSON, BigInteger, Column, Connection, Index, Integer, Str
 from tidegate.state.columns import UtcTime, metadata
 from tidegate.state.records import RunRecord
 
-__all__ = ["change_run", "find_run", "insert_run", "newest_runs", "runs"]
+__all__ = [
+    "ask_to_cancel",
+    "change_run",
+    "find_run",
+    "insert_run",
+    "newest_runs",
+    "runs",
+    "take_over_run",
+    "unfinished_runs",
+]
+
+_UNFINISHED = ("pending", "running")
 
 runs = Table(
     "runs",
@@ -32,6 +43,9 @@ runs = Table(
     Column("heartbeat_at", UtcTime),
     Column("pid", Integer),
     Column("host", String(255)),
+    Column("options", JSON, nullable=False),
+    Column("resumes", Integer, nullable=False),
+    Column("cancel_requested_at", UtcTime),
     Index("runs_by_start", "started_at", "run_id"),
 )
 
@@ -45,13 +59,35 @@ def change_run(connection: Connection, run_id: str, values: dict[str, Any]) -> b
     return connection.execute(update(runs).where(runs.c.run_id == run_id).values(**values)).rowcount > 0
 
 
+def ask_to_cancel(connection: Connection, run_id: str, at: datetime) -> bool:
+    """False where there is no such run that has not ended."""
+    unfinished = update(runs).where(runs.c.run_id == run_id, runs.c.status.in_(_UNFINISHED))
+    return connection.execute(unfinished.values(cancel_requested_at=at)).rowcount > 0
+
+
+def take_over_run(connection: Connection, seen: RunRecord, taken: RunRecord) -> bool:
+    """False, and nothing changed, where the run is not as it was `seen`."""
+    if find_run(connection, seen.run_id) != seen:
+        return False
+    return change_run(connection, seen.run_id, asdict(taken))
+
+
 def find_run(connection: Connection, run_id: str) -> RunRecord | None:
     row = connection.execute(select(runs).where(runs.c.run_id == run_id)).mappings().first()
     return None if row is None else RunRecord(**row)
 
 
-def newest_runs(connection: Connection, limit: int, before: datetime | None) -> tuple[RunRecord, ...]:
+def unfinished_runs(connection: Connection, project: str) -> tuple[RunRecord, ...]:
+    query = select(runs).where(runs.c.project == project, runs.c.status.in_(_UNFINISHED))
+    return tuple(RunRecord(**row) for row in connection.execute(query.order_by(runs.c.run_id)).mappings())
+
+
+def newest_runs(
+    connection: Connection, limit: int, before: datetime | None, project: str | None
+) -> tuple[RunRecord, ...]:
     query = select(runs).order_by(runs.c.started_at.desc(), runs.c.run_id.desc()).limit(limit)
     if before is not None:
         query = query.where(runs.c.started_at < before)
+    if project is not None:
+        query = query.where(runs.c.project == project)
     return tuple(RunRecord(**row) for row in connection.execute(query).mappings())

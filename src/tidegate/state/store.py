@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
-from tidegate.errors import RunExistsError, StateError
+from tidegate.errors import KeyTakenError, RunExistsError, RunTakenOverError, StateError
 from tidegate.state.anomalies import put_anomaly
 from tidegate.state.events import append_event
-from tidegate.state.failures import translated
-from tidegate.state.model_runs import put_model_run
+from tidegate.state.failures import is_restarting, translated
+from tidegate.state.idempotency import put_key
+from tidegate.state.model_runs import has_model_run, put_model_run
 from tidegate.state.profiles import mark_published, put_profile
+from tidegate.state.progress_entries import put_entries
 from tidegate.state.quality_results import put_check
 from tidegate.state.reader import StateReader
 from tidegate.state.records import (
     AnomalyRecord,
     EventRecord,
+    KeyRecord,
     ModelRunRecord,
     ProfileRecord,
+    ProgressEntry,
     QualityRecord,
     RunRecord,
 )
-from tidegate.state.runs import change_run, insert_run
+from tidegate.state.runs import ask_to_cancel, change_run, find_run, insert_run, take_over_run
 
 __all__ = ["StateStore"]
+
+_PATIENCE_SECONDS = 10.0
+_LOOK_SECONDS = 0.2
 
 
 class StateStore:
@@ -41,10 +49,18 @@ class StateStore:
         self._where = where
         # Our own threads wait here, in order; the database's lock is polled and can starve one of them.
         self._lock = threading.Lock()
+        self._away = False
 
-    def start_run(self, run: RunRecord) -> None:
+    def start_run(self, run: RunRecord, key: KeyRecord | None = None, seen: KeyRecord | None = None) -> None:
+        """`key`: from now on this run answers it, in the place of `seen`. Raises RunExistsError or KeyTakenError."""
         try:
             with self._writing() as connection:
+                if key is not None and not put_key(connection, key, seen):
+                    raise KeyTakenError(
+                        f"Another run has taken the idempotency key '{key.key}' at this moment",
+                        where=self._where,
+                        remedy="Call again with the same key.",
+                    )
                 insert_run(connection, run)
         except StateError as error:
             if isinstance(error.__cause__, IntegrityError):
@@ -55,11 +71,22 @@ class StateStore:
                 ) from error
             raise
 
+    def take_over(self, seen: RunRecord, taken: RunRecord) -> bool:
+        """Of several who saw the same record only one succeeds."""
+        with self._writing() as connection:
+            return take_over_run(connection, seen, taken)
+
     def set_status(self, run_id: str, status: str) -> None:
         self._change(run_id, {"status": status})
 
-    def heartbeat(self, run_id: str, at: datetime) -> None:
-        self._change(run_id, {"heartbeat_at": at})
+    def heartbeat(self, run_id: str, at: datetime, resumes: int | None = None) -> None:
+        """`resumes`: as the caller's try began; raises RunTakenOverError where another has begun since."""
+        self._change(run_id, {"heartbeat_at": at}, resumes)
+
+    def request_cancel(self, run_id: str, at: datetime) -> bool:
+        """Whether there was such a run that had not ended. It sees the wish itself, when it looks next."""
+        with self._writing() as connection:
+            return ask_to_cancel(connection, run_id, at)
 
     def finish_run(
         self,
@@ -72,7 +99,9 @@ class StateStore:
         phase_profiles: Mapping[str, int] | None = None,
         result: Mapping[str, Any] | None = None,
         error: str | None = None,
+        resumes: int | None = None,
     ) -> None:
+        """`resumes`: see `heartbeat`."""
         values = {
             "status": status,
             "finished_at": finished_at,
@@ -82,11 +111,22 @@ class StateStore:
             "result": result,
             "error": error,
         }
-        self._change(run_id, values)
+        self._change(run_id, values, resumes)
 
     def add_model_run(self, record: ModelRunRecord) -> None:
         with self._writing() as connection:
             put_model_run(connection, record)
+
+    def add_kept_model(self, record: ModelRunRecord) -> None:
+        """What an earlier try of the run wrote about the model stays."""
+        with self._writing() as connection:
+            if not has_model_run(connection, record.run_id, record.model):
+                put_model_run(connection, record)
+
+    def add_progress(self, entry: ProgressEntry, files: Sequence[str] = ()) -> None:
+        """In the place of what the run said of this model before. `files`: those of landing zones that went into it."""
+        with self._writing() as connection:
+            put_entries(connection, entry, files)
 
     def add_check(self, record: QualityRecord) -> None:
         with self._writing() as connection:
@@ -123,8 +163,15 @@ class StateStore:
     ) -> None:
         self.close()
 
-    def _change(self, run_id: str, values: dict[str, Any]) -> None:
+    def _change(self, run_id: str, values: dict[str, Any], resumes: int | None = None) -> None:
         with self._writing() as connection:
+            now = find_run(connection, run_id) if resumes is not None else None
+            if now is not None and now.resumes != resumes:
+                raise RunTakenOverError(
+                    f"Run {run_id} was taken up by another process: {now.pid} on {now.host}",
+                    where=self._where,
+                    remedy=f"It goes on there; `tidegate logs {run_id}` shows it.",
+                )
             known = change_run(connection, run_id, values)
         if not known:
             raise StateError(
@@ -135,5 +182,19 @@ class StateStore:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with self._lock, translated(self._where), self._engine.begin() as connection:
-            yield connection
+        with self._lock, translated(self._where), ExitStack() as stack:
+            yield self._begun(stack)
+
+    def _begun(self, stack: ExitStack) -> Connection:
+        """A server that is restarted is waited for, once: nothing has been asked of it yet."""
+        deadline = time.monotonic() + (0 if self._away else _PATIENCE_SECONDS)
+        while True:
+            try:
+                connection = stack.enter_context(self._engine.begin())
+                self._away = False
+                return connection
+            except OperationalError as error:
+                if not is_restarting(error) or time.monotonic() >= deadline:
+                    self._away = True
+                    raise
+            time.sleep(_LOOK_SECONDS)

@@ -1,0 +1,129 @@
+"""What a run has built and checked so far, put down as it goes, so that it can be taken up where it was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.config import Settings
+from tidegate.faults import fault
+from tidegate.lake.consumed import read_consumed
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.inputs import read_inputs
+from tidegate.quality.profile import Profile
+from tidegate.runs.clock import Clock
+from tidegate.runs.owned_tables import models_of, tables_of
+from tidegate.runs.profiling import profile_of_record, profile_record
+from tidegate.runs.publishing import compacted_only
+from tidegate.state import ProgressEntry, RunRecord, StateStore
+
+__all__ = ["Ledger", "Settled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`kept`: the model's tables are on the branch as they should be. Else `note`: why an earlier try was in vain."""
+
+    kept: bool = False
+    note: str = ""
+    profile: Profile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """`earlier`: the entries of the tries before this one, by model. May be shared by threads."""
+
+    store: StateStore
+    record: RunRecord
+    clock: Clock
+    earlier: Mapping[str, ProgressEntry] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, store: StateStore, record: RunRecord, clock: Clock) -> Ledger:
+        entries = store.reader().progress_entries(record.run_id) if record.resumes else ()
+        return cls(store, record, clock, {entry.model: entry for entry in entries if not entry.file})
+
+    def put(self, model: CompiledModel, compiled: Compiled, lake: BranchView, profile: Profile | None = None) -> None:
+        """The model's tables on the branch are built and checked: what the run will publish."""
+        table = model.model.table
+        pointers = _pointers(table, compiled, lake)
+        entry = ProgressEntry(self.record.run_id, str(table), self.clock.now(), pointers=pointers)
+        files = _new_files(model, lake, self.record.run_id)
+        if profile is not None:
+            name, at = table.short(compiled.namespace), self.record.started_at
+            self.store.add_profile(profile_record(self.record.run_id, name, at, profile))
+        fault("before_entry", table)
+        self.store.add_progress(entry, files)
+        fault("after_entry", table)
+
+    def settle(self, model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> Settled:
+        """Keep what an earlier try of the run made of the model, or put its tables back to what they were before."""
+        table = model.model.table
+        if not self._stands(table, compiled, lake):
+            return Settled()
+        why = _changed_since(model, compiled, lake, settings)
+        if not why:
+            found = self.store.reader().profile(self.record.run_id, table.short(compiled.namespace))
+            return Settled(kept=True, profile=profile_of_record(found) if found else None)
+        owned = tables_of(compiled, [table])
+        for change in lake.catalog.changed_tables(lake.branch):
+            if change.table in owned:
+                lake.restore(change.table, change.before)
+        return Settled(note=f"built before the run was interrupted, but {why}")
+
+    def take_up_branch(
+        self, catalog: BranchCatalog, branch: str, compiled: Compiled, selected: Collection[TableName]
+    ) -> None:
+        """What was built and checked stays, unless main has moved it; all else on the branch is as main is now."""
+        catalog.heartbeat(branch)
+        lake, main = BranchView(catalog, branch), catalog.head(MAIN)
+        changes = {change.table: change for change in catalog.changed_tables(branch)}
+        compacted = compacted_only(catalog, branch, changes.keys())
+        moved = {table for table, change in changes.items() if main.get(table) != change.before} - compacted.keys()
+        models = (models_of(compiled, changes) - models_of(compiled, moved)) & set(selected)
+        stay = tables_of(compiled, [table for table in models if self._stands(table, compiled, lake)])
+        catalog.refresh_branch(branch, changes.keys() - stay)
+
+    def _stands(self, table: TableName, compiled: Compiled, lake: BranchView) -> bool:
+        """An earlier try built and checked it, and the branch has that; or main does, compacted since."""
+        entry = self.earlier.get(str(table))
+        if entry is None or table not in compiled.models:
+            return False
+        if _pointers(table, compiled, lake) == entry.pointers:
+            return True
+        progress = lake.progress(table)
+        mine = progress is not None and progress.run_id == self.record.run_id
+        return mine and table not in {change.table for change in lake.catalog.changed_tables(lake.branch)}
+
+
+def _pointers(table: TableName, compiled: Compiled, lake: BranchView) -> dict[str, str | None]:
+    found = {owned: lake.pointer(owned) for owned in sorted(tables_of(compiled, [table]))}
+    return {str(owned): pointer.location if pointer else None for owned, pointer in found.items()}
+
+
+def _changed_since(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:
+    """Empty where code, checks and inputs are those that the table remembers. Sources outside the lake never tell."""
+    progress = lake.progress(model.model.table)
+    if progress is None or progress.fingerprint != model.fingerprint:
+        return "its definition changed"
+    if progress.checks != model.checks_digest:
+        return "its checks changed"
+    inputs = read_inputs(model, compiled, lake, settings, progress)
+    return "; ".join(replace(inputs, silent=frozenset()).changes())
+
+
+def _new_files(model: CompiledModel, lake: BranchView, run_id: str) -> Sequence[str]:
+    metadata = lake.metadata(model.model.table) if model.zones else None
+    progress = metadata.progress if isinstance(metadata, TableMetadata) else None
+    if not isinstance(metadata, TableMetadata) or progress is None:
+        return ()
+    return [
+        f"{zone}/{file.path}"
+        for zone, taken in sorted(progress.zones.items())
+        for file in read_consumed(metadata.table_location, taken).files
+        if file.run_id == run_id
+    ]
