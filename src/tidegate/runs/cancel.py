@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cancellation", "cancelled_by_signals"]
 
+_AGAIN_SECONDS = 0.1
+
 
 class Cancellation:
     """Thread-safe. A model registers its session while it works.
@@ -27,10 +29,12 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.orderly = False
+        self._hears = False
         self.why = "The run was cancelled"
         self._requested = threading.Event()
         self._lock = threading.Lock()
         self._asking: threading.Thread | None = None
+        self._pause = threading.Event()
         self._sessions: dict[int, SparkSession] = {}
 
     @property
@@ -42,6 +46,23 @@ class Cancellation:
         if why and not self.requested:
             self.why = why
         self._requested.set()
+
+    def request_from_outside(self, why: str) -> None:
+        """As a signal would; for another thread than the one that works."""
+        self.request(why)
+        with self._lock:
+            if self._hears and not self.orderly:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    @contextlib.contextmanager
+    def hearing(self) -> Iterator[None]:
+        """The main thread does the work, and hears signals."""
+        self._hears = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hears = False
 
     def wait(self, seconds: float) -> bool:
         """Pause; True, and at once, when the end has been asked for."""
@@ -63,7 +84,7 @@ class Cancellation:
                 self._sessions.pop(id(session), None)
 
     def interrupt_all(self) -> None:
-        """A model between two jobs has none to interrupt: the caller repeats this until every thread has ended.
+        """Until every model has let go of its session: one between two jobs has none to interrupt.
 
         The JVM may be too busy to answer, so the asking is left to a thread that nobody waits for.
         """
@@ -72,10 +93,14 @@ class Cancellation:
             self._asking.start()
 
     def _interrupt(self) -> None:
+        while sessions := self._watched():
+            for session in sessions:
+                interrupt(session)
+            self._pause.wait(_AGAIN_SECONDS)
+
+    def _watched(self) -> list[SparkSession]:
         with self._lock:
-            sessions = list(self._sessions.values())
-        for session in sessions:
-            interrupt(session)
+            return list(self._sessions.values())
 
 
 @contextlib.contextmanager
@@ -92,7 +117,8 @@ def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
 
     former: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        with cancellation.hearing():
+            yield
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)

@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.config import MaintenanceSection, Settings
-from tidegate.errors import PublishConflictError, TidegateError
+from tidegate.errors import PublishConflictError
+from tidegate.faults import fault
 from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, read_metadata
 from tidegate.lake.expire import expire_snapshots, expired_snapshots
 from tidegate.lake.sweep_record import last_sweep, record_sweep
 from tidegate.names import TableName
+from tidegate.runs.noting import noting
+from tidegate.runs.reap import drop_orphans
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +38,6 @@ SessionFactory = Callable[[str], "SparkSession"]
 
 Clock = Callable[[], datetime]
 
-BRANCH_PREFIXES = ("run-", "read-", "maintain-")
 INPUT_SNAPSHOT_MAX_AGE = timedelta(days=90)
 """How long a snapshot stays only because some model read it last; then that model's next run is a backfill."""
 
@@ -90,7 +92,7 @@ def maintain(
 ) -> MaintenanceReport:
     """All four steps, over `tables` (default: all of main). Without a session factory nothing is compacted."""
     work = _Work(settings.maintenance, catalog, session_factory, clock)
-    work.drop_orphans()
+    work.drop_orphans(settings)
     work.tidy(tables, min_expired=1)
     if settings.maintenance.sweep:
         work.sweep(settings.lake.warehouse)
@@ -108,7 +110,7 @@ def maintain_after_run(
     section = settings.maintenance
     work = _Work(section, catalog, session_factory, clock)
     if section.after_run:
-        work.drop_orphans()
+        work.drop_orphans(settings)
         work.tidy(tables, min_expired=AFTER_RUN_MIN_EXPIRED)
         if section.sweep:
             work.sweep(settings.lake.warehouse, at_most_every=timedelta(hours=section.sweep_min_age_hours))
@@ -142,18 +144,14 @@ class _Work:
             errors=tuple(self._errors),
         )
 
-    def drop_orphans(self) -> None:
-        limit = self._clock() - timedelta(hours=self._section.orphan_branch_max_age_hours)
-        with self._noting("forgotten branches"):
-            for branch in self._catalog.list_branches():
-                if branch.name.startswith(BRANCH_PREFIXES) and not branch.kept and branch.heartbeat_at < limit:
-                    self._catalog.drop_branch(branch.name)
-                    self._dropped.append(branch.name)
-            self._catalog.drop_strays()
+    def drop_orphans(self, settings: Settings) -> None:
+        with noting("forgotten branches", self._errors):
+            dropped = drop_orphans(settings, self._catalog, self._clock(), self._errors)
+            self._dropped += [branch.name for branch in dropped]
 
     def tidy(self, tables: Collection[TableName] | None, min_expired: int) -> None:
         """Compact and expire those tables that need it; where none does, not even a branch is made."""
-        with self._noting("tables"):
+        with noting("tables", self._errors):
             main = BranchView(self._catalog, MAIN)
             wanted = sorted(main.heads() if tables is None else tables)
             to_compact = [t for t in wanted if self._wants_compaction(main, t)]
@@ -168,7 +166,7 @@ class _Work:
                     self._on_table(branch, table, partial(self._expire, inputs=inputs))
 
     def sweep(self, warehouse: Path, at_most_every: timedelta | None = None) -> None:
-        with self._noting("unused files"):
+        with noting("unused files", self._errors):
             if at_most_every is not None and not self._sweep_is_due(warehouse, at_most_every):
                 return
             # PyIceberg takes a second to load.
@@ -226,6 +224,7 @@ class _Work:
         call = f"CALL `{catalog}`.system.rewrite_data_files(table => '{name}', options => {options})"
         session.sql(call).collect()
         after = branch.table(table)
+        fault("inside_maintenance")
         if self._catalog.publish(branch.branch, [table]):
             self._compacted.append(Compacted(str(table), _data_file_count(before), _data_file_count(after)))
 
@@ -236,11 +235,12 @@ class _Work:
         expired = expire_snapshots(pointer, **self._retention(found, inputs))
         if expired is not None:
             branch.restore(table, expired.pointer)
+            fault("inside_maintenance")
             self._catalog.publish(branch.branch, [table])
             self._expired[str(table)] = len(expired.removed)
 
     def _on_table(self, branch: BranchView, table: TableName, step: Callable[[BranchView, TableName], None]) -> None:
-        with self._noting(str(table)):
+        with noting(str(table), self._errors):
             self._catalog.heartbeat(branch.branch)
             try:
                 step(branch, table)
@@ -257,17 +257,6 @@ class _Work:
             yield BranchView(self._catalog, name)
         finally:
             self._catalog.drop_branch(name)
-
-    @contextmanager
-    def _noting(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except TidegateError as error:
-            place = f" ({error.where})" if error.where else ""
-            self._errors.append(f"{what}: {error}{place}")
-        except Exception as error:
-            lines = str(error).strip().splitlines()
-            self._errors.append(f"{what}: {type(error).__name__}: {lines[0] if lines else 'no message'}")
 
 
 def _files_to_spare(table: TableMetadata, small: int) -> int:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.table import clean, duration, plural, text_table, timestamp
-from tidegate.errors import SelectionError
 from tidegate.jsontext import json_text
-from tidegate.names import nearest
-from tidegate.state import EventRecord, ModelRunRecord, RunRecord, StateReader
+from tidegate.state import EventRecord, ModelRunRecord, RunRecord
+from tidegate.state.alive import has_ended, last_sign, lives
+from tidegate.state.finding import find_run
 
-__all__ = ["find_run", "history", "logs"]
+__all__ = ["history", "logs"]
 
 
 @click.command()
@@ -40,6 +39,8 @@ def history(invocation: Invocation, limit: int) -> None:
             return
         headers = ("run", "status", "started (UTC)", "took", "models", "rows", "published", "error")
         yield from text_table(headers, map(_history_row, runs))
+        if _alive(runs[0]) is False:
+            yield f"Go on with the one that was interrupted: tidegate run --resume {runs[0].run_id}"
 
     invocation.output().show({"runs": [_run_document(run) for run in runs]}, lines)
 
@@ -54,7 +55,7 @@ def _history_row(run: RunRecord) -> tuple[str, ...]:
         str(len(result["materializations"])) if "materializations" in result else "-",
         str(run.rows_written),
         str(len(result["publish"]["tables"])) if "publish" in result else "-",
-        (run.error or "").strip().split("\n", 1)[0],
+        _silence(run) or (run.error or "").strip().split("\n", 1)[0],
     )
 
 
@@ -69,17 +70,13 @@ def _status(run: RunRecord) -> str:
     return "interrupted" if _alive(run) is False else run.status
 
 
+def _silence(run: RunRecord) -> str:
+    return f"no sign of life since {timestamp(last_sign(run))}" if _alive(run) is False else ""
+
+
 def _alive(run: RunRecord) -> bool | None:
-    """Whether the process of an unfinished run is there; None where the run has ended or its host is another one."""
-    if run.status not in ("pending", "running") or run.pid is None or run.host != socket.gethostname():
-        return None
-    try:
-        os.kill(run.pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    """None where the run has ended."""
+    return None if has_ended(run) else lives(run, datetime.now(UTC))
 
 
 @click.command()
@@ -95,10 +92,17 @@ def logs(invocation: Invocation, run_id: str) -> None:
     Example:
       tidegate logs run-20261115-101112-123
     """
-    with open_workspace(invocation).state() as state:
+    from tidegate.cli.hiding import Hiding
+
+    workspace = open_workspace(invocation)
+    with workspace.state() as state:
         run = find_run(state, run_id)
         events, models = state.events(run.run_id), state.model_runs(run.run_id)
         checks = state.checks(run.run_id)
+    hiding = Hiding(workspace)
+    events = tuple(replace(event, data=hiding.event(event.data, event.model)) for event in events)
+    models, checks = hiding.runs(models), hiding.checks(checks)
+    run = replace(run, result=hiding.result(run.result))
     document = {
         "run": {**asdict(run), "alive": _alive(run)},
         "models": [asdict(model) for model in models],
@@ -106,20 +110,6 @@ def logs(invocation: Invocation, run_id: str) -> None:
         "events": [asdict(event) for event in events],
     }
     invocation.output().show(document, lambda: _log_lines(run, events, models))
-
-
-def find_run(state: StateReader, run_id: str) -> RunRecord:
-    newest = state.runs(200)
-    if run_id == "latest":
-        if newest:
-            return newest[0]
-        raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
-    run = state.run(run_id)
-    if run is None:
-        close = nearest(run_id, (other.run_id for other in newest), most=1)
-        remedy = f"Did you mean {close[0]}? " if close else ""
-        raise SelectionError(f"There is no run '{run_id}'", remedy=f"{remedy}See `tidegate history` for all runs.")
-    return run
 
 
 def _log_lines(run: RunRecord, events: tuple[EventRecord, ...], models: tuple[ModelRunRecord, ...]) -> Iterator[str]:
@@ -133,6 +123,8 @@ def _log_lines(run: RunRecord, events: tuple[EventRecord, ...], models: tuple[Mo
         yield f"error: {clean(first)}"
         yield from (f"  {clean(line)}" for line in rest)
     ended = "not ended" if run.duration_ms is None else f"took {duration(run.duration_ms)}"
+    if silence := _silence(run):
+        yield f"{silence} UTC"
     yield f"{plural(len(models), 'model')}, {plural(run.rows_written, 'row')} written, {ended}"
 
 

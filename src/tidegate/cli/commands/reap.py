@@ -1,0 +1,49 @@
+"""`reap`: clear up after processes that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.table import timestamp
+
+if TYPE_CHECKING:
+    from tidegate.runs.reap import ReapReport
+
+__all__ = ["reap"]
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@common_options
+@pass_invocation
+def reap(invocation: Invocation, dry_run: bool) -> int:
+    """Fail runs whose process is gone, and drop branches that nobody works on.
+
+    [reaper] in tidegate.toml says after how long without a sign of life. Kept branches are never dropped.
+
+    \b
+    Example:
+      tidegate reap --dry-run
+    """
+    from tidegate.runs.reap import reap as reap_project
+
+    report = reap_project(open_workspace(invocation).settings, dry_run=dry_run)
+    status = "partial" if report.errors else "success"
+    invocation.output().show({"status": status, **report.to_dict()}, lambda: _lines(report))
+    return 2 if report.errors else 0
+
+
+def _lines(report: ReapReport) -> Iterator[str]:
+    would = "would be " if report.dry_run else ""
+    for run in report.failed_runs:
+        yield f"run {run.name} {would}failed: no sign of life since {timestamp(run.last_sign_of_life)} UTC"
+    for branch in report.dropped_branches:
+        yield f"branch {branch.name} {would}dropped: no sign of life since {timestamp(branch.last_sign_of_life)} UTC"
+    for error in report.errors:
+        yield f"[WARN] {error}"
+    if not report.failed_runs and not report.dropped_branches and not report.errors:
+        yield "Nothing to do."
