@@ -12,7 +12,9 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── JavaMissingError
     │   └── JarsMissingError
     ├── StateError             the state database
-    │   └── RunExistsError
+    │   ├── RunExistsError
+    │   ├── KeyTakenError      another run answers the idempotency key
+    │   └── RunTakenOverError  the run goes on in another process
     ├── LakeError              the catalog or its files
     │   ├── LakeUnavailableError
     │   ├── BranchExistsError
@@ -36,6 +38,7 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     ├── RunAbortedError        the run gave up: its time is over, its memory is, too many models failed
     │   ├── HookError          a hook that may abort the run failed
     │   └── BudgetError        [run.budget] is used up
+    ├── RunInFlightError       the run that is meant is at work
     └── RunCancelledError
 """
 
@@ -58,6 +61,7 @@ __all__ = [
     "HookError",
     "JarsMissingError",
     "JavaMissingError",
+    "KeyTakenError",
     "LakeError",
     "LakeUnavailableError",
     "LandingError",
@@ -72,6 +76,8 @@ __all__ = [
     "RunAbortedError",
     "RunCancelledError",
     "RunExistsError",
+    "RunInFlightError",
+    "RunTakenOverError",
     "SelectionError",
     "SetupError",
     "SnapshotMissingError",
@@ -125,7 +131,7 @@ _MEANINGS = {
     FailureKind.NOT_FOUND: "A table, a file or something else that was named is not there.",
     FailureKind.TRANSIENT: "A passing problem, such as a server that restarts, a lock or a full disk.",
     FailureKind.UNKNOWN: "Nothing is known that would say more.",
-    FailureKind.QUALITY_FAILED: "A check of severity error, or a rule about keys, did not pass.",
+    FailureKind.QUALITY_FAILED: "A check of severity error, a rule about keys, or a budget of rows or bytes is broken.",
     FailureKind.CONTRACT_FAILED: "The data does not keep its contract.",
     FailureKind.CONFLICT: "Someone else changed the same thing first. A publish is tried again on what is there now.",
     FailureKind.TIMEOUT: "A time limit was over.",
@@ -193,6 +199,14 @@ class StateError(TidegateError):
 
 class RunExistsError(StateError):
     kind = FailureKind.CONFLICT
+
+
+class KeyTakenError(StateError):
+    kind = FailureKind.CONFLICT
+
+
+class RunTakenOverError(StateError):
+    kind = FailureKind.CANCELLED
 
 
 class LakeError(TidegateError):
@@ -313,6 +327,10 @@ class HookError(RunAbortedError):
 
 class BudgetError(RunAbortedError):
     pass
+
+
+class RunInFlightError(TidegateError):
+    kind = FailureKind.CONFLICT
 
 
 class RunCancelledError(TidegateError):

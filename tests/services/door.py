@@ -9,44 +9,57 @@ from contextlib import contextmanager, suppress
 
 
 class Door:
-    """While it is shut, whoever knocks is turned away."""
+    """While it is shut (`is_open` False), whoever knocks is turned away; after `slam` nobody is there to knock to."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._ends: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.open()
+
+    def open(self) -> None:
         self.is_open = True
+        if self._listener.fileno() < 0:
+            self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def slam(self) -> None:
+        """As if the server had been killed: connections break, and no new one is made."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        for end in (self._listener, *self._ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._ends.clear()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                if not self.is_open:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._target))
+                self._ends += (client, server)
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=_pump, args=pair, daemon=True).start()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(data)
+    for end in (source, sink):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
 def door_to(target: int) -> Iterator[Door]:
-    ends: list[socket.socket] = []
-
-    def pump(source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-        for end in (source, sink):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = listener.accept()
-                if not door.is_open:
-                    client.close()
-                    continue
-                server = socket.create_connection(("127.0.0.1", target))
-                ends.extend((client, server))
-                for pair in ((client, server), (server, client)):
-                    threading.Thread(target=pump, args=pair, daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        door = Door(listener.getsockname()[1])
-        threading.Thread(target=accept, daemon=True).start()
-        try:
-            yield door
-        finally:
-            with suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            for end in ends:
-                end.close()
+    door = Door(target)
+    try:
+        yield door
+    finally:
+        door.slam()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import socket
 import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import psycopg
 from psycopg import sql
@@ -18,7 +19,17 @@ _WHO_MAY = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scra
 
 @dataclass(frozen=True)
 class Postgres:
+    """`control` is pg_ctl, for this server."""
+
     port: int
+    control: Callable[..., None]
+
+    def start(self) -> None:
+        self.control("start")
+
+    def stop(self) -> None:
+        """Whoever is connected is thrown out."""
+        self.control("-m", "fast", "stop")
 
     def execute(self, *statements: str | sql.Composable, database: str = "postgres") -> None:
         address = f"host=127.0.0.1 port={self.port} user=postgres dbname={database}"
@@ -45,17 +56,20 @@ def running_postgres() -> Iterator[Postgres]:
         Path(folder).chmod(0o755)
         data = Path(folder) / "data"
         data.mkdir()
-        server = PostgresServer(data)
-        server.ensure_pgdata_inited()
+        made = PostgresServer(data)
+        made.ensure_pgdata_inited()
         (data / "pg_hba.conf").write_text(_WHO_MAY)
         port = free_port()
+        options = f"-h 127.0.0.1 -p {port} -k '' -c fsync=off -c lc_messages=C"
 
         def control(*arguments: str) -> None:
-            pgexec("pg_ctl", ("-w", "-D", str(data), *arguments), bin_path=server.bin_path, user=server.system_user)
+            always = ("-w", "-D", str(data), "-l", str(data / "log"), "-o", options)
+            pgexec("pg_ctl", (*always, *arguments), bin_path=made.bin_path, user=made.system_user)
 
-        options = f"-h 127.0.0.1 -p {port} -k '' -c fsync=off -c lc_messages=C"
-        control("-l", str(data / "log"), "-o", options, "start")
+        server = Postgres(port, control)
+        server.start()
         try:
-            yield Postgres(port)
+            yield server
         finally:
-            control("-m", "immediate", "stop")
+            with suppress(CalledProcessError):  # a test may have stopped it
+                control("-m", "immediate", "stop")

@@ -27,6 +27,8 @@ __all__ = ["PostgresDatabase", "Session"]
 _CONNECT_SECONDS = 10
 _LOCK_SECONDS = 30
 _DOUBT_SECONDS = 30
+_RESTART_SECONDS = 10
+_RESTARTING = ("Connection refused", "starting up", "shutting down")
 _SCHEMA_LOCK = 7_305_808_866_905_908_584
 """A number of our own among PostgreSQL's advisory locks."""
 
@@ -150,7 +152,7 @@ class PostgresDatabase:
                 kept = self._idle.pop()
             except IndexError:
                 kept = None
-            connection = kept or self._open()
+            connection = kept or self._reopened()
             try:
                 if not self._ready:
                     _ensure_schema(connection)
@@ -176,6 +178,20 @@ class PostgresDatabase:
         finally:
             if not connection.closed:
                 self._idle.append(connection)
+
+    def _reopened(self) -> psycopg.Connection[Any]:
+        """A server that has answered before may be restarted just now, and is waited for."""
+        import psycopg
+
+        deadline = time.monotonic() + (_RESTART_SECONDS if self._ready else 0)
+        while True:
+            try:
+                return self._open()
+            except psycopg.OperationalError as error:
+                restarting = any(words in str(error) for words in _RESTARTING)
+                if not restarting or time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.2)
 
     def _open(self) -> psycopg.Connection[Any]:
         import psycopg

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection
 from dataclasses import replace
 
-from tidegate.errors import PublishConflictError, RunCancelledError
+from tidegate.errors import LakeError, LakeUnavailableError, RunCancelledError, TidegateError
 from tidegate.names import TableName
 from tidegate.runs.checks import check_published
 from tidegate.runs.context import Phases, RunContext
@@ -16,6 +16,8 @@ from tidegate.runs.waves import run_waves
 from tidegate.spark.session import local_cores
 
 __all__ = ["Building"]
+
+_NOT_TWICE = "What main has already is found there, and not built a second time."
 
 
 class Building:
@@ -40,31 +42,41 @@ class Building:
             return
         everything = all(outcome.usable for outcome in outcomes.values())
         if self._publishes("run") or (self._publishes("all") and everything):
-            self._check_published(self._publish(_built(outcomes)))
+            self._check_published(self._publish(outcomes))
             self.tally.cancelled = self.run.cancellation.requested and not self.tally.published
 
     def _publishes(self, mode: str) -> bool:
         return self.run.publish_mode == mode and not self.run.options.no_publish
 
-    def _publish(self, tables: Collection[TableName]) -> Collection[TableName]:
+    def _publish(self, outcomes: Outcomes) -> Collection[TableName]:
         """What has been published."""
-        if not tables:
+        if not _built(outcomes):
             return ()
+        self.run.look()
         try:
             with self.phases.timed("branch_resolution"):
                 whole = self.run.publish_mode in ("all", "wave")
-                published = publish_tables(self.run, tables, self._rebuild, whole)
+                published = publish_tables(self.run, outcomes, self._rebuild, whole)
         except RunCancelledError:
             return ()
-        except PublishConflictError as error:
-            self.tally.error = error
-            self.tally.conflicts += 1
+        except LakeUnavailableError as error:
+            # Its answer may be what was lost, and then nobody knows whether main has moved.
+            self.tally.in_doubt = True
+            error.remedy = f"{error.remedy or 'Run again'}. {_NOT_TWICE}"
+            self.tally.error = self.tally.error or error
+            return ()
+        except TidegateError as error:
+            self.tally.error = self.tally.error or error
             return ()
         self.tally.conflicts += published.conflicts
         self.tally.outcomes.update(published.rebuilt)
+        if published.error is not None:
+            self.tally.error = published.error
+            return ()
         moved = [change.table for change in published.changes]
         self.tally.published.update(dict.fromkeys(moved))
-        self.run.emit("published", None, {"tables": [self.run.short(table) for table in moved]})
+        if moved:
+            self.run.emit("published", None, {"tables": [self.run.short(table) for table in moved]})
         return moved
 
     def _check_published(self, tables: Collection[TableName]) -> None:
@@ -82,25 +94,28 @@ class Building:
         if not outcome.publishable:
             return outcome
         with self.publishing:
-            published = self._publish({table})
+            published = self._publish({table: outcome})
         self._check_published(published)
         return self._after_publish(table, outcome)
 
     def _publish_wave(self, outcomes: Outcomes) -> Collection[TableName]:
         """A wave goes out whole or not at all; what is held back blocks what reads it."""
-        built = _built(outcomes)
         if all(outcome.usable for outcome in outcomes.values()):
-            self._check_published(self._publish(built))
-            for table in built:
+            self._check_published(self._publish(outcomes))
+            for table in outcomes:
                 outcomes[table] = self._after_publish(table, outcomes[table])
-        return [table for table in built if table not in self.tally.published and not self._unchanged(table)]
+        return [table for table in _built(outcomes) if table not in self.tally.published and not self._unchanged(table)]
 
     def _unchanged(self, table: TableName) -> bool:
-        return table not in {change.table for change in self.run.catalog.changed_tables(self.run.branch)}
+        try:
+            return table not in {change.table for change in self.run.catalog.changed_tables(self.run.branch)}
+        except LakeError as error:
+            self.tally.error = self.tally.error or error
+            return False
 
     def _after_publish(self, table: TableName, outcome: ModelOutcome) -> ModelOutcome:
         rebuilt = self.tally.outcomes.get(table, outcome)
-        if self.tally.error is None or table in self.tally.published:
+        if self.tally.error is None or table in self.tally.published or not rebuilt.publishable:
             return rebuilt
         error = self.tally.error
         failed = replace(

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.values import CompiledModel, RunValues
-from tidegate.errors import FailureKind, ModelError, QueryError, RunCancelledError, StrategyError, TidegateError
+from tidegate.errors import (
+    FailureKind,
+    ModelError,
+    QueryError,
+    RunAbortedError,
+    RunCancelledError,
+    StrategyError,
+    TidegateError,
+)
+from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
+from tidegate.lake.port import Pointer
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.plan import Facts, plan_model
@@ -18,12 +29,12 @@ from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
 from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.faults import fault
 from tidegate.runs.limits import Deadline
 from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.owned_tables import tables_of
 from tidegate.runs.quarantine import left_out
-from tidegate.runs.result import CheckResult, Materialization
+from tidegate.runs.reads import checked_inputs
+from tidegate.runs.result import KEPT, CheckResult, Materialization
 from tidegate.runs.retrying import Attempt, Failed
 from tidegate.runs.table_build import TableBuild, bound_query, set_progress
 from tidegate.runs.tally import ModelOutcome
@@ -44,13 +55,14 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
     started = run.clock.monotonic()
     deadline = run.guard.deadline(model.model.settings)
     tries: list[_Attempt] = []
+    before: dict[TableName, Pointer | None] = {}
 
     def once(number: int) -> Materialization:
-        tries.append(_Attempt(run, model, deadline))
-        return tries[-1].go()
+        tries.append(_Attempt(run, model, deadline, tries[-1].note if tries else ""))
+        return tries[-1].go(before)
 
     def failed(result: Materialization) -> Failed | None:
-        if result.status != "failed":
+        if result.status != "failed" or tries[-1].aborted:
             return None
         return Failed(FailureKind(result.failure_kind or ""), result.error or "", tries[-1].retry_after)
 
@@ -73,16 +85,19 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         if attempt.writing:
             run.emit("materialize_error", name, failure)
         run.emit("model_error", name, failure)
-    run.emit("after_model_run", name, {"result": materialization})
+    kept = attempt.kept and materialization.status == "skipped"
+    run.emit("after_model_run", name, {"result": materialization, **({"kept": True} if kept else {})})
     checked_again = attempt.checked_again and materialization.status == "skipped"
-    profile = attempt.profile if materialization.status == "completed" else None
-    return ModelOutcome(materialization, tuple(attempt.checks), tuple(attempt.drift), checked_again, profile)
+    profile = attempt.profile if materialization.status == "completed" or kept else None
+    checks, drift = tuple(attempt.checks), tuple(attempt.drift)
+    read = attempt.read if materialization.status == "skipped" else None
+    return ModelOutcome(materialization, checks, drift, checked_again, profile, attempt.torn, read, kept)
 
 
 class _Attempt:
-    """One try at one model; gathers what a failure must not lose."""
+    """One try at one model; gathers what a failure must not lose. `note`: why what was built before was not kept."""
 
-    def __init__(self, run: RunContext, model: CompiledModel, deadline: Deadline) -> None:
+    def __init__(self, run: RunContext, model: CompiledModel, deadline: Deadline, note: str = "") -> None:
         self.run = run
         self.model = model
         self.deadline = deadline
@@ -101,29 +116,60 @@ class _Attempt:
         self.files: tuple[ZoneFile, ...] = ()
         self.checked_again = False
         self.profile: Profile | None = None
+        self.torn = False
+        self.aborted = False
+        self.read: Mapping[str, TableInput] | None = None
+        self.note = note
+        self.kept = False
 
     @property
     def writing(self) -> bool:
         """Whether it came as far as the write, and not to the checks."""
         return "iceberg_write" in self.phases.ms and "quality_tests" not in self.phases.ms
 
-    def go(self) -> Materialization:
+    def go(self, before: dict[TableName, Pointer | None]) -> Materialization:
+        """`before`: what the branch had of the model's tables when it was first tried; empty until that is known."""
         run = self.run
-        before = {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
         services = {source.namespace for source in self.model.sources} & run.settings.sources.keys()
         try:
+            if before:
+                self._put_back(before)  # where the try before this one could not
+            elif self._is_kept():
+                return self._result("skipped")
+            else:
+                before |= {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
             with run.guard.services.asking(*services):
                 return self.build()
         except Exception as error:
-            for owned, pointer in before.items():
-                if pointer != run.lake.pointer(owned):
-                    run.catalog.restore(run.branch, owned, pointer)
+            try:
+                self._put_back(before)
+            except TidegateError as lost:
+                self.torn = True
+                if not run.cancellation.requested:  # else its branch may be gone already
+                    message = f"{self.name}: its table could not be put back to what it was: {lost}"
+                    run.emit("warning", self.name, {"message": message})
             return self.failed(error)
+
+    def _is_kept(self) -> bool:
+        run = self.run
+        if run.ledger is None:
+            return False
+        settled = run.ledger.settle(self.model, run.compiled, run.lake, run.settings)
+        self.note = settled.note
+        if settled.kept:
+            self.kept, self.profile = True, settled.profile
+            self.decision = Decision(RunType.SKIP, KEPT)
+        return settled.kept
+
+    def _put_back(self, before: Mapping[TableName, Pointer | None]) -> None:
+        for owned, pointer in before.items():
+            if pointer != self.run.lake.pointer(owned):
+                self.run.catalog.restore(self.run.branch, owned, pointer)
 
     def build(self) -> Materialization:
         run = self.run
         run.cancellation.check()
-        fault("before_build")
+        fault("before_build", self.table)
         with self.phases.timed("config_loading"):
             self._require_upstreams()
             self._require_own_table()
@@ -131,6 +177,7 @@ class _Attempt:
             facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish, bound)
             self.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
+            self.read = self._looked_at(facts)
             return self._check_again() if facts.decision.check_again else self._result("skipped")
         before = None if facts.decision.rebuild or self._is_checked_anew() else run.lake.table(self.table)
         with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
@@ -138,15 +185,24 @@ class _Attempt:
             try:
                 is_view = self.settings.materialized is Materialized.VIEW
                 outcome = self._build_view(session, facts) if is_view else self._build_table(session, facts)
-                fault("after_progress")
                 self._check(session, before if self._adds(outcome) else None)
             except TidegateError:
                 raise
             except Exception as error:
                 run.cancellation.check()
                 raise self._explained(error) from error
-        fault("after_checks")
+        fault("after_checks", self.table)
+        self._put_down()
         return self._result("completed", outcome)
+
+    def _put_down(self) -> None:
+        run = self.run
+        if run.ledger is not None:
+            run.ledger.put(self.model, run.compiled, run.lake, self.profile)
+
+    def _looked_at(self, facts: Facts) -> dict[str, TableInput]:
+        own = self.run.lake.metadata(self.table)
+        return {**facts.inputs.tables, **({} if own is None else {str(self.table): own.table_input()})}
 
     def _explained(self, error: Exception) -> ModelError:
         model = self.model.model
@@ -192,7 +248,7 @@ class _Attempt:
         with self.phases.timed("build_result"):
             query = bound_query(run, self.model)
             self.sql = query.sql
-        fault("after_build")
+        fault("after_build", self.table)
         progress = Progress(
             run_id=run.run_id,
             fingerprint=self.model.fingerprint,
@@ -201,12 +257,14 @@ class _Attempt:
             tables=facts.inputs.tables,
             duration_ms=sum(self.phases.ms.values()),
             checks=self.model.checks_digest,
+            checked=checked_inputs(run, self.model, self.values),
         )
         with self.phases.timed("iceberg_write"):
             run.emit("before_materialize", self.name, {})
+            fault("before_write", self.table)
             write_view(session, run.lake, self.table, query.sql, {PROGRESS_PROPERTY: progress.to_json()})
             run.emit("after_materialize", self.name, {"rows_written": 0})
-        fault("after_write")
+        fault("after_write", self.table)
         return WriteOutcome(0, 0, changed=True)
 
     def _build_table(self, session: SparkSession, facts: Facts) -> WriteOutcome:
@@ -244,6 +302,7 @@ class _Attempt:
         return former is not None and former.checks != self.model.checks_digest and not keeps_history(self.model)
 
     def _check(self, session: SparkSession, before: TableMetadata | None = None) -> None:
+        fault("before_checks", self.table)
         with self.phases.timed("quality_tests"):
             check_before_publish(self.run, self.model, self.values, session, self.checks, before, self.settled)
 
@@ -256,10 +315,19 @@ class _Attempt:
             self._check(session)
             progress = self.run.lake.progress(self.table)
             assert progress is not None
-            checked = replace(progress, checks=self.model.checks_digest)
+            others = checked_inputs(self.run, self.model, self.values)
+            self.read = {**(self.read or {}), **others}
+            checked = replace(progress, checks=self.model.checks_digest, checked=others)
+            fault("before_progress", self.table)
             set_progress(session, self.table, checked, is_view=self.settings.materialized is Materialized.VIEW)
+            fault("after_progress", self.table)
         self.checked_again = True
+        self._put_down()
         return self._result("skipped")
+
+    @property
+    def _reason(self) -> str:
+        return "; ".join(part for part in (self.decision.reason if self.decision else "", self.note) if part)
 
     def _result(self, status: str, outcome: WriteOutcome | None = None) -> Materialization:
         assert self.decision is not None
@@ -269,7 +337,7 @@ class _Attempt:
             status=status,
             strategy=self.settings.written_as,
             run_type=str(self.decision.run_type),
-            reason=self.decision.reason,
+            reason=self._reason,
             rows_written=outcome.rows_written if outcome else 0,
             rows_deleted=outcome.rows_deleted if outcome else 0,
             rows_quarantined=outcome.rows_quarantined if outcome else 0,
@@ -281,13 +349,14 @@ class _Attempt:
         if not isinstance(error, TidegateError):
             error = ModelError(f"{type(error).__name__}: {error}")
         self.retry_after = error.retry_after
+        self.aborted = isinstance(error, RunAbortedError)
         cancelled = isinstance(error, RunCancelledError)
         return Materialization(
             model=self.name,
             status="cancelled" if cancelled else "failed",
             strategy=self.settings.written_as,
             run_type=str(self.decision.run_type) if self.decision else None,
-            reason=self.decision.reason if self.decision else "",
+            reason=self._reason,
             failure_kind=str(error.kind),
             error=str(error),
             where=error.where,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
+from tidegate.errors import StateError
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
 from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, QualityRecord, StateStore
@@ -14,16 +16,30 @@ __all__ = ["Recorder"]
 
 
 class Recorder:
-    """A listener. `warning` and `phase` events are kept too: they are the run's log."""
+    """A listener. `warning` and `phase` events are kept too: they are the run's log.
+
+    Never raises: `lost` is why the first event could not be put down. Those after it are not tried, because each would
+    wait for a database that does not answer.
+    """
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
+        self.lost: StateError | None = None
 
     def __call__(self, event: Event) -> None:
+        if self.lost is not None:
+            return
+        try:
+            self._put(event)
+        except StateError as error:
+            self.lost = error
+
+    def _put(self, event: Event) -> None:
         data = dict(event.data)
         result = data.pop("result", None)
         if isinstance(result, Materialization):
-            self._store.add_model_run(ModelRunRecord(run_id=event.run_id, finished_at=event.at, **_fields(result)))
+            add = self._store.add_kept_model if data.get("kept") else self._store.add_model_run
+            add(ModelRunRecord(run_id=event.run_id, finished_at=event.at, **_fields(result)))
             data["result"] = asdict(result)
         elif isinstance(result, CheckResult):
             self._store.add_check(QualityRecord(run_id=event.run_id, at=event.at, **_fields(result)))
@@ -35,17 +51,22 @@ class Recorder:
             self._store.profiles_published(event.run_id, [str(name) for name in data.get("tables", ())])
         self._store.add_event(EventRecord(event.run_id, event.at, event.name, event.model, data))
 
-    def finish(self, result: RunResult, finished_at: Any) -> None:
-        self._store.finish_run(
-            result.run_id,
-            result.status,
-            finished_at=finished_at,
-            duration_ms=result.duration_ms,
-            rows_written=result.rows_written,
-            phase_profiles=result.phase_profiles,
-            result=result.to_dict(),
-            error=result.error,
-        )
+    def finish(self, result: RunResult, finished_at: datetime) -> None:
+        """Tried even where an event was lost: the database may be back."""
+        try:
+            self._store.finish_run(
+                result.run_id,
+                result.status,
+                finished_at=finished_at,
+                duration_ms=result.duration_ms,
+                rows_written=result.rows_written,
+                phase_profiles=result.phase_profiles,
+                result=result.to_dict(),
+                error=result.error,
+                resumes=result.resumes,
+            )
+        except StateError as error:
+            self.lost = self.lost or error
 
 
 def _fields(value: Materialization | CheckResult) -> Mapping[str, Any]:

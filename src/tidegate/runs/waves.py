@@ -62,7 +62,9 @@ def _run_wave(
             return _not_run(run, table, _FAIL_FAST)
         if stop := run.guard.why_stop():
             return _not_run(run, table, f"blocked: {stop}")
-        outcome = after_model(table, run_model(run, table))
+        with run.use.building():
+            built = run_model(run, table)
+        outcome = after_model(table, built)
         run.guard.ended(outcome.materialization)
         if outcome.materialization.status == "failed":
             failed.set()
