@@ -12,6 +12,7 @@ import pytest
 from tests.hooks.receiver import Reply, in_turn, receiving
 from tidegate.config import Endpoint, Secret
 from tidegate.errors import FailureKind
+from tidegate.failures import kind_of_status
 from tidegate.runs.hooks.posting import post
 
 QUICK = {"retry_delay": timedelta()}
@@ -61,6 +62,14 @@ def test_what_will_not_pass_is_tried_once(status: int, kind: FailureKind) -> Non
     with receiving(in_turn(Reply(status, "no such channel"))) as receiver:
         answer = post(at(receiver.url), b"{}")
     assert (answer.kind, answer.told, len(receiver.posts)) == (kind, f"HTTP {status}: no such channel", 1)
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 408, 409, 410, 421, 425, 429, 500, 503, 511])
+def test_a_status_means_the_same_as_everywhere_else(status: int) -> None:
+    with receiving(in_turn(Reply(status))) as receiver:
+        answer = post(at(receiver.url, retries=1), b"{}")
+    assert answer.kind is kind_of_status(status)
+    assert answer.tries == (2 if answer.kind.is_transient else 1)
 
 
 def test_retries_come_to_an_end_and_wait_longer_each_time() -> None:

@@ -126,6 +126,7 @@ def test_too_many_bytes_fail_the_run_and_hooks_hear_of_it(tmp_path: Path) -> Non
     written(run, "silver.b", 1)
     (error,) = run.halted
     assert isinstance(error, BudgetError)
+    assert error.kind is FailureKind.QUALITY_FAILED  # trying again would write as much
     assert str(error) == "the run has written 1,100 bytes: max_bytes = 1,000 of [run.budget]"
     assert "1,100 bytes" in (tmp_path / "told").read_text()
 

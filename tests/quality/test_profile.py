@@ -64,6 +64,13 @@ def test_a_mean_that_is_no_number_is_text() -> None:
     assert told("double", mean=2.5).mean == 2.5
 
 
+def test_of_many_rows_the_greatest_floating_number_is_not_told_because_it_might_be_nan() -> None:
+    many = survey([Column("d", kind("double")), Column("f", kind("float")), Column("i", kind("int"))], many=True)
+    assert many.exact is not None
+    assert ("max(`d`)" in many.exact, "max(`f`)" in many.exact, "max(`i`)" in many.exact) == (False, False, True)
+    assert "min(`d`)" in many.exact
+
+
 @pytest.mark.parametrize("type_", ["binary", "array<int>", "map<string,int>", "struct<a:int>", "variant"])
 def test_of_nested_and_binary_columns_only_nulls_are_told(type_: str) -> None:
     assert asked(c=type_).marks == ()

@@ -32,3 +32,9 @@ def test_names_that_are_swapped_are_each_replaced_once() -> None:
 def test_columns_are_found_in_whatever_way_they_are_written() -> None:
     columns = ("id", "Amount", "odd name", "other")
     assert mentioned("ID > 1 AND `amount` < 2 AND `odd name` = 'other'", columns) == ("id", "Amount", "odd name")
+
+
+def test_words_of_sql_and_functions_are_columns_in_backquotes_only() -> None:
+    columns = ("and", "is", "null", "left", "n")
+    assert mentioned("left(n, 1) IS NULL AND n > 0", columns) == ("n",)
+    assert mentioned("`left` IS NULL OR left > `null`", columns) == ("null", "left")

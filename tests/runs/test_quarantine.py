@@ -81,6 +81,12 @@ def test_both_tables_move_together_and_go_back_together(
 
     assert statuses(shop.run()) == {"silver.people": "skipped", "gold.why": "skipped"}
 
+    people(shop, "audit: row_count(<, 9)", "constraint: compare(n, <, 5) warn")
+    again = shop.run()
+    assert statuses(again) == {"silver.people": "skipped", "gold.why": "skipped"}
+    assert (found(again)["row_count(<, 9)"], found(again)["not_null(email)"]) == (("passed", 1), ("passed", 0))
+    people(shop, "audit: row_count(<, 3)", "constraint: compare(n, <, 5) warn")
+
     others(
         "INSERT INTO shop.src.people VALUES"
         " (3, 'c@clear.example', 1), (4, 'd@clear.example', 1), (5, 'e@clear.example', 0)"
@@ -120,6 +126,17 @@ def test_a_constraint_that_changes_makes_the_table_anew_and_switching_off_leaves
     shop.model("silver.people", "SELECT id, email, n FROM src.people", merge_strategy="incremental", unique_key="id")
     assert of(shop.run()).rows_written == 2
     assert shop.rows(REFUSED) == before
+
+
+def test_a_constraint_that_fails_on_some_row_is_an_error_and_blocks(shop: ProjectFolder, others: Sql) -> None:
+    others("INSERT INTO shop.src.people VALUES (3, 'c@clear.example', 0)")
+    people(shop, "constraint: check('ratio', '1 / n < 9')")
+    blocked = shop.run()
+    assert (blocked.exit_code, of(blocked).failure_kind) == (1, "QualityFailed")
+    assert "constraint ratio could not run: [DIVIDE_BY_ZERO]" in (of(blocked).error or "")
+    assert (found(blocked)["ratio"], found(blocked)["compare(n, >, 0)"]) == (("error", None), ("warned", 2))
+    assert {table.name for table in shop.catalog.head()} == {"people"}
+    assert blocked.publish.tables == ()
 
 
 def test_an_upsert_from_changes_adds_what_it_refuses(shop: ProjectFolder, others: Sql) -> None:

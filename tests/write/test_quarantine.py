@@ -158,6 +158,18 @@ def test_the_query_is_computed_once(branch: Branch, limit: int) -> None:
     assert computed.value == 40
 
 
+def test_a_constraint_that_some_row_cannot_answer_refuses_none_and_the_others_do(branch: Branch) -> None:
+    request = _request(branch, "q_raises", "SELECT * FROM VALUES (1, 1), (2, 0), (3, -1) AS t(id, n)")
+    rules = ("check('ratio', '6 / n > 1')", "compare(id, <, 3)")
+    outcome, refused = write_sieved(request, _sieve(request, *rules))
+    assert (outcome.rows_written, outcome.rows_quarantined) == (2, 1)
+    assert [(one.constraint.check.name, one.rows) for one in refused] == [("compare(id, <, 3)", 1), ("ratio", 0)]
+    assert "[DIVIDE_BY_ZERO]" in (refused[1].error or "")
+    broken = _request(branch, "q_broken", "SELECT id, 6 / n AS n FROM VALUES (1, 1), (2, 0) AS t(id, n)")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        write_sieved(broken, _sieve(broken, *rules))
+
+
 def test_both_tables_are_put_back_when_the_strategy_refuses(branch: Branch) -> None:
     settings = {"strategy": Strategy.INCREMENTAL, "unique_key": ("id",)}
     first = _request(branch, "q_back", "SELECT * FROM VALUES (1, 1), (2, 0) AS t(id, n)", **settings)

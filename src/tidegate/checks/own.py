@@ -44,7 +44,8 @@ def _read_sql(name: str, text: str) -> CheckKind:
         if directive := _DIRECTIVE.match(line):
             key = directive["key"]
             if key not in _KEYS:
-                hint = did_you_mean(tuple(f"@{near}" for near in nearest(key, _KEYS))) or "known are @kind and @params"
+                near = did_you_mean(tuple(f"@{close}" for close in nearest(key, _KEYS)))
+                hint = near or f"known are {', '.join(f'@{known}' for known in _KEYS)}"
                 raise OwnCheckError(f"unknown directive @{key}; {hint}", at + 1)
             if key in said:
                 raise OwnCheckError(f"@{key} is set twice", at + 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidegate.checks.values import Check
 from tidegate.cli.context import Workspace
+from tidegate.cli.hiding import Hiding
 from tidegate.compiler.values import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
@@ -88,15 +89,16 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
         runs = state.runs_of_model(short)
         checks = state.checks_of_model(short)
         anomalies = state.anomalies_of_model(short)
+    hiding = Hiding(workspace)
     return ModelFacts(
         name=short,
         compiled=model,
         upstreams=tuple(up.short(namespace) for up in (*model.depends_on, *model.sources)),
         downstreams=tuple(downstreams),
         table=None if metadata is None else _table_facts(metadata),
-        runs=runs,
-        checks=checks,
-        anomalies=anomalies,
+        runs=hiding.runs(runs),
+        checks=hiding.checks(checks),
+        anomalies=hiding.anomalies(anomalies),
     )
 
 

@@ -205,10 +205,11 @@ def _struct(value: str | None, kind: DataType, mark: str | None, shown: bool) ->
     """All have the same type, as the parts of an array must. `value` None: that is asked elsewhere."""
     asked = shown and value is not None and _has_values(kind)
     mean = asked and kind.is_numeric and mark is not None
+    exact = mark is not None or kind.kind not in ("float", "double")  # Iceberg's greatest number leaves NaN out
     parts = {
         "values": f"count({value})" if value else "CAST(NULL AS BIGINT)",
         "least": _text(f"min({value})", kind) if asked else "CAST(NULL AS STRING)",
-        "greatest": _text(f"max({value})", kind) if asked else "CAST(NULL AS STRING)",
+        "greatest": _text(f"max({value})", kind) if asked and exact else "CAST(NULL AS STRING)",
         "mean": f"avg(CAST({value} AS DOUBLE))" if mean else "CAST(NULL AS DOUBLE)",
         "bits": f"bitmap_construct_agg({mark})" if mark else "CAST(NULL AS BINARY)",
     }

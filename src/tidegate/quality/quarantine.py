@@ -9,17 +9,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidegate.checks.row_constraints import RowConstraint
-from tidegate.checks.values import RowRule
+from tidegate.checks.values import FunctionRule, RowRule
 from tidegate.compiler.tables import ABOUT_REFUSED
 from tidegate.names import literal, quote
 from tidegate.quality.functions import OwnFunctions, breaks
 from tidegate.quality.samples import Columns, row_samples
 from tidegate.quality.words import mentioned
+from tidegate.spark.failures import read_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["GOOD", "REFUSED", "Look", "Marked", "Refused", "about_refused", "look_at", "marked"]
+__all__ = ["GOOD", "REFUSED", "Look", "Marked", "Refused", "about_refused", "look_at", "marked", "unanswered"]
 
 _BROKEN = "__tidegate_broken"
 GOOD, REFUSED = f"size({_BROKEN}) = 0", f"size({_BROKEN}) > 0"
@@ -36,11 +37,13 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """How many rows break a constraint, and some of them."""
+    """How many rows break a constraint, and some of them. `error`: why it cannot be told of every row, and refuses none
+    then."""
 
     constraint: RowConstraint
     rows: int
     samples: tuple[Mapping[str, Any], ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,27 @@ def marked(frame: DataFrame, constraints: Sequence[RowConstraint], functions: Ow
     if not asked:
         return Marked(frame, ())
     return Marked(frame.withColumn(_BROKEN, f.array_compact(f.array(*conditions))), tuple(asked))
+
+
+def unanswered(frame: DataFrame, constraints: Sequence[RowConstraint], functions: OwnFunctions) -> tuple[Refused, ...]:
+    """Those that fail on some row of a result, with the reason; none where the result itself cannot be computed."""
+    try:
+        frame.write.format("noop").mode("overwrite").save()
+    except Exception:
+        return ()
+    told = [(constraint, _why_not(frame, constraint, functions)) for constraint in constraints]
+    return tuple(Refused(constraint, 0, error=why) for constraint, why in told if why is not None)
+
+
+def _why_not(frame: DataFrame, constraint: RowConstraint, functions: OwnFunctions) -> str | None:
+    from pyspark.sql import functions as f
+
+    try:
+        frame.agg(f.count_if(breaks(frame, constraint.rule, functions))).collect()
+    except Exception as error:
+        said, rule = read_failure(error).message, constraint.rule
+        return f"{rule.file}:{rule.line}: {said}" if isinstance(rule, FunctionRule) else said
+    return None
 
 
 def look_at(session: SparkSession, relation: str, constraints: Sequence[RowConstraint], columns: Columns) -> Look:

@@ -70,7 +70,6 @@ def check_project(
     chosen = selected_tables(compiled, tuple(select))
     models = [model for table, model in sorted(compiled.models.items()) if table in chosen and model.checks]
     there = [model for model in models if model.model.table in heads]
-    missing = tuple(m.model.table.short(compiled.namespace) for m in models if m.model.table not in heads)
     results: list[CheckResult] = []
     if there:
         # Only here: this room needs pyspark, and a project without checks ends without it.
@@ -83,6 +82,8 @@ def check_project(
             child = child_session(session, conf, catalog.spark_catalog(branch))
             values = RunValues(datetime.now(UTC).isoformat(), vars={})
             lake, functions = BranchView(catalog, branch), OwnFunctions(settings.root)
+            heads = lake.heads()  # main may have moved since the project was compiled
+            there = [model for model in models if model.model.table in heads]
             answering = Answering(compiled, settings, project, lake, child, values, functions)
             with telling_of_checks(settings, partial(_names, compiled), say) as tell:
                 for model in there:
@@ -93,6 +94,7 @@ def check_project(
                         tell("check_result", name, {"result": result})
                     tell("after_checks", name, {})
                     results += found
+    missing = tuple(m.model.table.short(compiled.namespace) for m in models if m.model.table not in heads)
     took = round((time.monotonic() - started) * 1000)
     return Checkup(tuple(results), len(there), missing, took)
 

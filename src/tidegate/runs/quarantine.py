@@ -11,6 +11,7 @@ from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
 from tidegate.project.model import Strategy
 from tidegate.quality import SAMPLES
+from tidegate.quality.quarantine import Refused
 from tidegate.runs.answering import kind_of_check
 from tidegate.runs.context import RunContext
 from tidegate.runs.result import CheckResult
@@ -19,9 +20,7 @@ from tidegate.write.quarantine import Sieve
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from tidegate.quality.quarantine import Refused
-
-__all__ = ["constraint_results", "sieve_of"]
+__all__ = ["constraint_results", "left_out", "sieve_of"]
 
 _READS_ALL = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED, Strategy.SCD2)
 
@@ -62,7 +61,8 @@ def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
 
 
 def constraint_results(model: str, batches: Collection[Collection[Refused]]) -> tuple[CheckResult, ...]:
-    """Of the constraints by which rows were refused, over all that was written: none of them can fail any more."""
+    """Of the constraints by which rows were refused, over all that was written: none of them can fail any more, but
+    some could not be asked."""
     together: dict[str, list[Refused]] = {}
     for batch in batches:
         for refused in batch:
@@ -72,19 +72,21 @@ def constraint_results(model: str, batches: Collection[Collection[Refused]]) -> 
 
 def _result(model: str, found: list[Refused]) -> CheckResult:
     check, rows = found[0].constraint.check, sum(refused.rows for refused in found)
+    error = next((refused.error for refused in found if refused.error), None)
     samples: list[Mapping[str, object]] = [sample for refused in found for sample in refused.samples]
     return CheckResult(
         model=model,
         name=check.name,
         stage=str(check.stage),
         severity=str(check.severity),
-        status="warned" if rows else "passed",
-        value=rows,
+        status="error" if error else "warned" if rows else "passed",
+        value=None if error else rows,
         expected=found[0].constraint.rule.expected,
         duration_ms=0,
         samples=tuple(samples[:SAMPLES]),
         description=check.description,
         remediation=check.remediation,
+        error=error,
         kind=kind_of_check(check),
         unit="row",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from tidegate.faults import fault
 from tidegate.project.model import Strategy
 from tidegate.write.columns import Columns
 from tidegate.write.commits import standing
@@ -67,6 +68,7 @@ def replace_groups(
         with promised(request.session, keys.names):
             if row["deleted"]:
                 request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
+                fault("between_commits", request.table)
             if row["inserted"]:
                 rows = watched.sql(rows) if watched else rows
                 request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")

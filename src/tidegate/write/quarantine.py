@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 from tidegate.checks.row_constraints import RowConstraint
 from tidegate.compiler.tables import ABOUT_REFUSED, IS_CURRENT
-from tidegate.errors import QualityError, StrategyError
+from tidegate.errors import FailureKind, QualityError, StrategyError, TidegateError
+from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, literal, quote
 from tidegate.project.model import Strategy
 from tidegate.quality.functions import OwnFunctions
-from tidegate.quality.quarantine import GOOD, REFUSED, Look, Refused, about_refused, look_at, marked
+from tidegate.quality.quarantine import GOOD, REFUSED, Look, Marked, Refused, about_refused, look_at, marked, unanswered
 from tidegate.quality.samples import Columns as Shown
+from tidegate.spark.failures import read_failure
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.columns import Column, Columns, columns_of, result_columns
 from tidegate.write.commits import existing_rows
@@ -40,6 +42,7 @@ QUARANTINE_PROPERTY = "tidegate.quarantine"
 """Of a table of refused rows: the table beside which it stands."""
 
 _MARKED = "__tidegate_marked"
+_OF_AN_EXPRESSION = (FailureKind.QUERY_REJECTED, FailureKind.UNKNOWN)
 _FOUND_BY = {
     Strategy.INCREMENTAL: "unique_key",
     Strategy.DELETE_INSERT: "unique_key",
@@ -63,12 +66,31 @@ class Sieve:
 def write_sieved(request: WriteRequest, sieve: Sieve) -> tuple[WriteOutcome, tuple[Refused, ...]]:
     """What the strategy did with the rows that break nothing, and what became of each constraint that was asked here.
 
-    Whatever is raised, both tables on the branch are as they were before.
+    A constraint that fails on some row refuses none. Whatever is raised, both tables on the branch are as they were.
     """
     columns = result_columns(request.table, request.result)
     refuse_untyped(request.table, columns)
     _refuse_own_columns(request, columns)
     found = marked(request.result, sieve.constraints, sieve.functions)
+    try:
+        return _write_marked(request, sieve, columns, found)
+    except TidegateError:
+        raise
+    except Exception as error:
+        if read_failure(error).kind not in _OF_AN_EXPRESSION:
+            raise
+        silent = unanswered(request.result, found.constraints, sieve.functions)
+        if not silent:
+            raise
+    left_out = [refused.constraint for refused in silent]
+    rest = [constraint for constraint in found.constraints if constraint not in left_out]
+    outcome, refused = _write_marked(request, sieve, columns, marked(request.result, rest, sieve.functions))
+    return outcome, (*refused, *silent)
+
+
+def _write_marked(
+    request: WriteRequest, sieve: Sieve, columns: Columns, found: Marked
+) -> tuple[WriteOutcome, tuple[Refused, ...]]:
     if not found.constraints:
         return write(request), ()
     types = {field.name: field.dataType.simpleString() for field in request.result.schema.fields}
@@ -81,6 +103,7 @@ def write_sieved(request: WriteRequest, sieve: Sieve) -> tuple[WriteOutcome, tup
             about = about_refused(found.constraints, columns.names, sieve.run_id, request.run_started_at)
             # First: a query that reads the model's own table would be computed again once that is written.
             _put_aside(request, f"{columns.sql()}, {about} FROM {relation} WHERE {REFUSED}", look, sieve.whole)
+            fault("after_quarantine", request.table)
             outcome = write(replace(request, result=_good_rows(request, columns, relation, look)))
             _require_all(request, outcome, look)
     except BaseException:

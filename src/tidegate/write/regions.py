@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tidegate.faults import fault
 from tidegate.lake.port import Pointer
 from tidegate.names import TableName
 from tidegate.project.model import Strategy
@@ -308,6 +309,8 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
             rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
             gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_FOUND} WHERE {_GONE}"
             _merge(region, f"{rows} UNION ALL {gone}" if found["gone"] else rows, changed)
+            if inserted:
+                fault("between_commits", request.table)
         if inserted:
             _insert(region, f"LEFT ANTI JOIN {_FOUND} __f ON {region.same_key('__s', '__f')}")
     return region.outcome(found["updated"] + inserted, found["gone"])
@@ -337,6 +340,7 @@ def _write_all(region: _Region) -> WriteOutcome | None:
         return None
     _refuse_mass_delete(region, deleted, before.rows)
     if updated < region.staged.rows:
+        fault("between_commits", request.table)
         known = f"LEFT ANTI JOIN ({_written_keys(region, before)}) __f ON {region.same_key('__s', '__f')}"
         _insert(region, known if updated else "")
         request.session.catalog.dropTempView(_FOUND)

@@ -39,7 +39,7 @@ def held(
     `learns`: the query's columns, where it gives the rows that are brought to the target.
     """
     table = TableName(request.table.namespace, request.table.layer, f"{request.table.name}__{suffix}")
-    _refuse_foreign(request, table)
+    _refuse_foreign(request, table, suffix)
     request.lake.create_namespace(table)
     watched = watch(request, learns) if learns is not None else None
     rows = watched.sql(query) if watched else query
@@ -57,12 +57,12 @@ def held(
         request.lake.restore(table, None)
 
 
-def _refuse_foreign(request: WriteRequest, table: TableName) -> None:
+def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> None:
     """A process that was killed may have left its own staging behind; anything else of that name is a user's."""
     found = request.lake.metadata(table)
     if found is not None and found.properties.get(_MARK) != "true":
         raise StrategyError(
             f"the table {table} stands where the result of {request.table} must be staged",
             where=str(table),
-            remedy=f"Rename {table.name}: names that end in __staging or __changes are for tables in the making.",
+            remedy=f"Rename {table.name}: names that end in __{suffix} are for tables in the making.",
         )

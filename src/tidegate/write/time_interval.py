@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tidegate.errors import StrategyError
+from tidegate.faults import fault
 from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
@@ -54,6 +55,7 @@ def _replace(
     else:
         request.session.sql(f"DELETE FROM {target} WHERE {inside}")
         commit_since(request, before)
+        fault("between_commits", request.table)
         emptied = standing(request)
         request.session.sql(f"INSERT INTO {target} {rows}")
         commit = commit_since(request, emptied)

@@ -35,7 +35,7 @@ class Breach:
     def error(self) -> BudgetError:
         return BudgetError(
             self.message,
-            kind=FailureKind.TIMEOUT if self.budget == "max_duration" else FailureKind.UNKNOWN,
+            kind=FailureKind.TIMEOUT if self.budget == "max_duration" else FailureKind.QUALITY_FAILED,
             remedy='Raise the budget, select fewer models, or set on_breach = "warn".',
         )
 

@@ -21,7 +21,7 @@ from datetime import timedelta
 from tidegate import __version__
 from tidegate.config import Endpoint, Secret, format_duration
 from tidegate.errors import FailureKind
-from tidegate.failures import seconds_to_wait
+from tidegate.failures import kind_of_status, seconds_to_wait
 from tidegate.runs.hooks.answer import Answer, as_shown, one_line
 from tidegate.sources.rest import NoRedirect
 
@@ -36,14 +36,6 @@ Wait = Callable[[float], bool]
 _LONGEST_PAUSE = 60.0
 _MOST_BYTES = 16 * 2**10
 _LONG_PART = 8
-_KINDS = {
-    401: FailureKind.AUTH_FAILED,
-    403: FailureKind.AUTH_FAILED,
-    404: FailureKind.NOT_FOUND,
-    408: FailureKind.TIMEOUT,
-    410: FailureKind.NOT_FOUND,
-    429: FailureKind.QUOTA_EXCEEDED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +143,9 @@ def _refused(error: urllib.error.HTTPError) -> _Try:
     if status < 400:
         told = f"HTTP {status}: the server points elsewhere, and what is sent goes to the configured address only"
         return _Try(Answer(told, FailureKind.CONNECTION_FAILED))
-    kind = _KINDS.get(status) or (FailureKind.TRANSIENT if status >= 500 else FailureKind.QUERY_REJECTED)
-    again = status in (408, 429) or status >= 500
-    after = seconds_to_wait(error.headers.get("Retry-After")) if again else None
-    return _Try(Answer(f"HTTP {status}{f': {reason}' if reason else ''}", kind), again, after)
+    kind = kind_of_status(status)
+    after = seconds_to_wait(error.headers.get("Retry-After")) if kind.is_transient else None
+    return _Try(Answer(f"HTTP {status}{f': {reason}' if reason else ''}", kind), kind.is_transient, after)
 
 
 def _unreachable(error: Exception, seconds: float) -> _Try:
