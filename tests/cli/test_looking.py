@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -55,8 +56,20 @@ def test_history_lists_runs_newest_first(project: Path, tidegate: Call) -> None:
 def test_a_run_whose_process_is_gone_is_shown_as_interrupted(project: Path, tidegate: Call) -> None:
     with state_of(project) as store:
         start(store, "run-1", pid=2**22 + 1)
-    assert "interrupted" in tidegate("history").out
+    told = tidegate("history").out
+    assert "interrupted" in told
+    assert "no sign of life since 2026-11-15 12:00:00" in told
     assert tidegate("history", "--json").document["runs"][0]["alive"] is False
+    assert "no sign of life since 2026-11-15 12:00:00 UTC" in tidegate("logs", "run-1").out.splitlines()
+
+
+def test_a_run_elsewhere_is_alive_by_its_heartbeat(project: Path, tidegate: Call) -> None:
+    with state_of(project) as store:
+        run = RunRecord("run-1", "shop", "run", "run-1", "run", NOON, "running", pid=1, host="elsewhere")
+        store.start_run(replace(run, heartbeat_at=datetime.now(UTC)))
+        store.start_run(replace(run, run_id="run-2", heartbeat_at=datetime.now(UTC) - timedelta(minutes=2)))
+    runs = tidegate("history", "--json").document["runs"]
+    assert [(run["run_id"], run["alive"]) for run in runs] == [("run-2", False), ("run-1", True)]
 
 
 def test_logs_tell_the_events_of_a_run_in_order(project: Path, tidegate: Call) -> None:

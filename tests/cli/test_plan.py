@@ -43,6 +43,16 @@ def shop(project: Path) -> Path:
     return project
 
 
+def test_what_a_run_cannot_promise_is_told(shop: Path, tidegate: Call) -> None:
+    assert tidegate("plan", "--json").document["notes"] == []
+    toml = shop / "tidegate.toml"
+    toml.write_text(toml.read_text() + '\n[lake]\non_branch_failure = "direct"\n')
+    told = tidegate("plan")
+    assert "If the catalog cannot make a branch, the run writes main itself" in told.err
+    (note,) = tidegate("plan", "--json").document["notes"]
+    assert note in told.err
+
+
 def test_each_step_has_its_wave_its_kind_and_its_reason(shop: Path, tidegate: Call) -> None:
     told = tidegate("plan")
     assert (told.code, told.err) == (0, "")
@@ -115,14 +125,17 @@ def test_times_that_make_no_sense_are_refused(shop: Path, tidegate: Call) -> Non
 
 def write_table(folder: Path, snapshots: tuple[int, ...], progress: Progress) -> Pointer:
     """The metadata file of a table with these snapshots, each an append of a row, as runs would have left it."""
+    amount = {"id": 1, "name": "amount", "required": False, "type": "int"}
     data = {
         "format-version": 3,
         "table-uuid": folder.name,
         "location": f"file:{folder}",
         "last-updated-ms": 1,
         "last-sequence-number": len(snapshots),
+        "last-column-id": 1,
+        "last-partition-id": 999,
         "current-schema-id": 0,
-        "schemas": [{"schema-id": 0, "fields": [{"id": 1, "name": "amount", "required": False, "type": "int"}]}],
+        "schemas": [{"type": "struct", "schema-id": 0, "fields": [amount]}],
         "default-spec-id": 0,
         "partition-specs": [{"spec-id": 0, "fields": []}],
         "default-sort-order-id": 0,

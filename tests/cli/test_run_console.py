@@ -42,13 +42,13 @@ def ended(*models: Materialization, **changes: Any) -> RunResult:
     return replace(result, **changes)
 
 
-def lines_of(events: list[Event], result: RunResult | None = None, kept: bool = False) -> list[str]:
+def lines_of(events: list[Event], result: RunResult | None = None) -> list[str]:
     stream = io.StringIO()
     with RunConsole(PlainView(stream)) as console:
         for each in events:
             console(each)
         if result is not None:
-            console.show(result, kept)
+            console.show(result)
     return stream.getvalue().splitlines()
 
 
@@ -184,20 +184,27 @@ def test_a_model_built_again_after_a_conflict_gets_a_second_line() -> None:
 
 
 def test_the_last_line_says_what_became_of_main() -> None:
-    def last(result: RunResult, kept: bool = False) -> list[str]:
-        return lines_of([], replace(result, materializations=()), kept)
+    def last(result: RunResult) -> list[str]:
+        return lines_of([], replace(result, materializations=()))
 
     assert last(ended(status="skipped", duration_ms=95)) == ["Nothing to publish. Done in 0.1s"]
-    assert last(ended(status="success"), kept=True) == [
+    assert last(ended(status="success", branch_kept_for="publish")) == [
         f"Kept branch {RUN}, main is as it was. Done in 2.1s",
         f"Look at it and publish it with: tidegate publish {RUN}",
     ]
+    assert last(ended(branch_kept_for="resume")) == [
+        "Nothing published, main is as it was. Done in 2.1s",
+        f"What succeeded is kept; build the rest and publish all with: tidegate run --resume {RUN}",
+    ]
+    assert last(ended(status="success", repeated=True)) == [f"{RUN} has succeeded already: nothing was run."]
     assert last(ended(status="cancelled", duration_ms=125_000)) == ["Cancelled, main is as it was. Done in 2m 05s"]
     assert last(ended(status="failed", error="main moved", remedy="Run again.")) == [
         "error: main moved",
         "       fix: Run again.",
         "Nothing published, main is as it was. Done in 2.1s",
     ]
+    unsure = ended(status="failed", publish=Publish("run", in_doubt=True))
+    assert last(unsure) == ["Nothing is known to have been published. Done in 2.1s"]
 
 
 def test_what_the_set_up_fetches_is_told() -> None:

@@ -15,6 +15,7 @@ from tidegate.config import (
     LintsSection,
     MaintenanceSection,
     ProjectSection,
+    ReaperSection,
     RunSection,
     SparkSection,
     StateSection,
@@ -39,6 +40,7 @@ SECTIONS = {
     "[landing.ZONE]": ZoneSettings,
     "[lints]": LintsSection,
     "[maintenance]": MaintenanceSection,
+    "[reaper]": ReaperSection,
     "[anomalies]": AnomaliesSection,
 }
 SETTINGS = [(section, field.name) for section, values in SECTIONS.items() for field in dataclasses.fields(values)]

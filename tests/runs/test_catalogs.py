@@ -30,6 +30,8 @@ def configure(shop: ProjectFolder, place: Place, monkeypatch: pytest.MonkeyPatch
     elif place.kind == "nessie":
         uri, main = place.address.split(" ")
         lake = f'catalog = "nessie"\nuri = "{uri}"\nref = "{main}"'
+    elif place.kind == "rest":
+        lake = f'catalog = "rest"\nuri = "{place.address}"'
     shop.file("tidegate.toml", TOML.format(warehouse=place.folder / "warehouse", lake=lake, state=state))
 
 

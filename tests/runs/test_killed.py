@@ -12,14 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.runs.conftest import ProjectFolder, run_types
-from tidegate.runs.faults import FAULT_POINTS
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark
 
-BOUNDARIES = ("after_branch", "after_build", "after_write", "after_checks", "before_publish", "after_publish")
-POINTS = FAULT_POINTS if os.environ.get("TIDEGATE_PROVE") else BOUNDARIES
-PUBLISHED = ("after_publish", "after_archive", "before_cleanup", "after_cleanup")
+WORDS = {"before_publish": "incremental", "after_publish": "skip"}
 
 
 def start(root: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -29,8 +26,8 @@ def start(root: Path, *arguments: str, **environment: str) -> subprocess.Popen[s
     )
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_at_a_boundary_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder, point: str) -> None:
+def write_shop(shop: ProjectFolder) -> None:
+    """Landing files that are moved away, a merge, a check, an aggregate from all rows and one from changes."""
     shop.model(
         "bronze.events",
         "SELECT * FROM {{ landing_zone('events') }}",
@@ -40,32 +37,39 @@ def test_killed_at_a_boundary_main_is_whole_and_the_next_run_succeeds(shop: Proj
     shop.model("silver.events", "SELECT id, n FROM bronze.events", merge_strategy="incremental", unique_key="id")
     shop.file("models/silver/events/tests/quality/t.sql", "SELECT * FROM {{ this }} WHERE n < 0")
     shop.model("gold.total", "SELECT sum(n) AS total FROM silver.events")
-    shop.model("gold.parts", "SELECT id % 2 AS part, sum(n) AS n FROM silver.events GROUP BY id % 2", deltas="always")
+    shop.model("gold.parts", "SELECT id % 3 AS part, sum(n) AS n FROM silver.events GROUP BY id % 3", deltas="always")
     shop.file("landing/events/a.csv", "id,n\n1,1\n2,2\n")
+
+
+@pytest.mark.parametrize("point", WORDS)
+def test_killed_around_the_publish_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder, point: str) -> None:
+    """Every other point is the business of chaos."""
+    write_shop(shop)
     assert shop.run().exit_code == 0
     before = shop.catalog.head()
-    shop.file("landing/events/b.csv", "id,n\n3,3\n")
+    shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
 
     process = start(shop.root, TIDEGATE_FAULT=point)
     output, _ = process.communicate(timeout=180)
     assert process.returncode == -signal.SIGKILL, output
-    if point in PUBLISHED:
-        assert shop.rows("gold.total") == [(6,)]
-        assert shop.rows("gold.parts") == [(0, 2), (1, 4)]
+    if point == "after_publish":
+        assert shop.rows("gold.total") == [(10,)]
+        assert shop.rows("gold.parts") == [(0, 3), (1, 5), (2, 2)]
     else:
         assert shop.catalog.head() == before
 
     shop.clock.set("2024-06-02T12:00:00")
     result = shop.run()
     assert result.exit_code == 0
-    assert run_types(result)["gold.parts"] == ("skip" if point in PUBLISHED else "incremental")
-    assert shop.rows("gold.parts") == [(0, 2), (1, 4)]
-    assert shop.rows("bronze.events") == [(1, 1), (2, 2), (3, 3)]
-    assert shop.rows("gold.total") == [(6,)]
+    assert run_types(result)["gold.parts"] == WORDS[point]
+    assert shop.rows("gold.parts") == [(0, 3), (1, 5), (2, 2)]
+    assert shop.rows("bronze.events") == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert shop.rows("gold.total") == [(10,)]
     left = [p.name for p in (shop.root / "landing/events").iterdir()]
     assert left == ["_processed"]
 
 
+@pytest.mark.alone
 def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: ProjectFolder) -> None:
     shop.model("a.quick", "SELECT 1 AS x")
     shop.model(
@@ -77,6 +81,7 @@ def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: Proje
     expect_cancelled(shop, process)
 
 
+@pytest.mark.alone
 def test_interrupting_checks_publishes_nothing_whatever_they_are_at(shop: ProjectFolder) -> None:
     """A job, and a person's code that does not listen."""
     shop.model("a.job", "SELECT 1 AS x")

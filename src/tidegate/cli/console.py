@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Protocol, TextIO
 
-from tidegate.cli.lines import anomaly_line, check_lines, end_lines, head_line, model_lines
+from tidegate.cli.lines import anomaly_line, check_lines, end_lines, head_line, model_lines, repeated_line
 from tidegate.cli.paint import is_terminal
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
@@ -82,9 +82,12 @@ class RunConsole:
         with self._lock:
             self._hear(event)
 
-    def show(self, result: RunResult, kept: bool = False) -> None:
+    def show(self, result: RunResult) -> None:
         with self._lock:
             self._view.close()
+            if result.repeated:
+                self._view.line(repeated_line(result))
+                return
             for check in result.check_results:
                 self._tell_check(check)
             for materialization in result.materializations:
@@ -93,7 +96,7 @@ class RunConsole:
                 self._lines(line for check in checks for line in check_lines(check))
             for warning in result.warnings:
                 self._tell_warning(warning)
-            self._lines(end_lines(result, kept))
+            self._lines(end_lines(result))
 
     def _hear(self, event: Event) -> None:
         result = event.data.get("result")
@@ -127,7 +130,7 @@ class RunConsole:
         # Where only the number is known, the width of a usual name keeps most lines below each other.
         self._width = max(map(len, names), default=_USUAL_WIDTH)
         self._view.total(count)
-        self._view.line(head_line(event.run_id, count))
+        self._view.line(head_line(event.run_id, count, bool(event.data.get("resumes"))))
 
     def _tell_model(self, result: Materialization) -> None:
         if result.model in self._told:

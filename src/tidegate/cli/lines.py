@@ -7,16 +7,29 @@ from collections.abc import Iterator, Sequence
 
 from tidegate.cli.table import clean, duration, plural
 from tidegate.jsontext import json_text
-from tidegate.runs.result import VERIFIED, CheckResult, Materialization, RunResult
+from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, RunResult
 
-__all__ = ["anomaly_line", "check_lines", "end_lines", "failed_check_lines", "head_line", "model_lines"]
+__all__ = [
+    "anomaly_line",
+    "check_lines",
+    "end_lines",
+    "failed_check_lines",
+    "head_line",
+    "model_lines",
+    "repeated_line",
+]
 
 _TAGS = {"completed": "[OK]", "skipped": "[OK]", "failed": "[FAIL]", "blocked": "[BLOCKED]", "cancelled": "[CANCELLED]"}
 _INDENT = " " * 7
 
 
-def head_line(run_id: str, models: int) -> str:
-    return f"Running {plural(models, 'model')} on {run_id}"
+def head_line(run_id: str, models: int, resumed: bool = False) -> str:
+    return f"{'Resuming' if resumed else 'Running'} {plural(models, 'model')} on {run_id}"
+
+
+def repeated_line(result: RunResult) -> str:
+    under = f" for the idempotency key '{result.idempotency_key}'" if result.idempotency_key else ""
+    return f"{result.run_id} has succeeded already{under}: nothing was run."
 
 
 def model_lines(result: Materialization, width: int, checks: Sequence[CheckResult] = ()) -> Iterator[str]:
@@ -35,7 +48,7 @@ def model_lines(result: Materialization, width: int, checks: Sequence[CheckResul
 def _facts(result: Materialization) -> Iterator[str]:
     yield result.strategy
     if result.status == "skipped":
-        yield f"skip: {result.reason}" if result.reason else "skip"
+        yield f"skip: {result.reason}" if result.reason not in ("", KEPT) else result.reason or "skip"
         return
     if result.status == "blocked":
         yield result.error or result.reason or "upstream failed"
@@ -90,8 +103,7 @@ def _details(check: CheckResult) -> Iterator[str]:
     yield from _where_and_fix(None, check.remediation or None)
 
 
-def end_lines(result: RunResult, kept: bool) -> Iterator[str]:
-    """`kept`: the branch waits for `tidegate publish`."""
+def end_lines(result: RunResult) -> Iterator[str]:
     if result.error:
         yield f"error: {_first_line(result.error)}"
         yield from _rest(result.error)
@@ -101,18 +113,22 @@ def end_lines(result: RunResult, kept: bool) -> Iterator[str]:
     parts = [f"{succeeded} succeeded"]
     parts += [f"{counts[status]} {status}" for status in ("failed", "blocked", "cancelled") if counts[status]]
     did = ", ".join(parts) if result.materializations else "Done"
-    yield f"{_published(result, kept)} {did} in {_seconds(result.duration_ms)}"
-    if kept:
+    yield f"{_published(result)} {did} in {_seconds(result.duration_ms)}"
+    if result.branch_kept_for == "publish":
         yield f"Look at it and publish it with: tidegate publish {result.run_id}"
+    elif result.branch_kept_for == "resume":
+        yield f"What succeeded is kept; build the rest and publish all with: tidegate run --resume {result.run_id}"
 
 
-def _published(result: RunResult, kept: bool) -> str:
-    if kept:
+def _published(result: RunResult) -> str:
+    if result.branch_kept_for == "publish":
         return f"Kept branch {result.branch}, main is as it was."
     if result.status == "cancelled" and not result.publish.tables:
         return "Cancelled, main is as it was."
     if result.publish.tables:
         return f"Published {plural(len(result.publish.tables), 'table')} to main."
+    if result.publish.in_doubt:
+        return "Nothing is known to have been published."
     return "Nothing to publish." if result.status in ("success", "skipped") else "Nothing published, main is as it was."
 
 

@@ -15,6 +15,7 @@ import click
 from tidegate import __version__
 from tidegate.cli.context import Invocation, common_options
 from tidegate.errors import RunCancelledError, TidegateError
+from tidegate.faults import check_faults
 from tidegate.names import nearest
 
 __all__ = ["COMMANDS", "cli", "main", "run_cli"]
@@ -59,9 +60,22 @@ COMMANDS = {
     ),
     "history": CommandEntry("commands.history", "history", "List past runs, newest first."),
     "logs": CommandEntry("commands.history", "logs", "Show everything that one run did, in order."),
+    "cancel": CommandEntry(
+        "commands.cancel",
+        "cancel",
+        "End a run that another terminal or machine works on, and wait until it has ended.",
+    ),
     "branches": CommandEntry("commands.lake", "branches", "List the branches of the lake and what they changed."),
     "maintain": CommandEntry(
         "commands.lake", "maintain", "Compact small files, expire old snapshots, sweep unused files."
+    ),
+    "reap": CommandEntry(
+        "commands.reap", "reap", "Fail runs whose process is gone, and drop branches that nobody works on."
+    ),
+    "chaos": CommandEntry(
+        "commands.chaos",
+        "chaos",
+        "Kill the project's run at its fault points, on a copy of its lake, and see that nothing is lost.",
     ),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
@@ -105,6 +119,7 @@ def run_cli(args: Sequence[str]) -> int:
     """Do what `args` say and give the exit code. Every error ends here."""
     invocation = Invocation.peek(args)
     try:
+        check_faults()
         # Not click's own `main`: it takes any broken pipe, also one to the JVM, for a reader that went away.
         with cli.make_context("tidegate", list(args), obj=invocation) as context:
             outcome = cli.invoke(context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.compiler.values import Compiled, CompiledModel
@@ -16,7 +16,15 @@ from tidegate.names import TableName
 from tidegate.project.landing import NewFiles, ZoneFile, list_zone, unconsumed
 from tidegate.sources.reading import has_own_catalog, is_outside
 
-__all__ = ["Inputs", "ZoneState", "count_rows", "read_inputs", "recorded_inputs"]
+__all__ = [
+    "Inputs",
+    "ZoneState",
+    "count_rows",
+    "is_elsewhere",
+    "read_inputs",
+    "recorded_inputs",
+    "tables_behind",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +120,9 @@ def read_inputs(
     changed: dict[str, TableChange | Untraceable] = {}
     silent: set[str] = set()
     unread: set[str] = set()
-    for table in _tables_behind(model, compiled):
+    for table in tables_behind([*model.depends_on, *model.sources], compiled):
         name = str(table)
-        # What Spark reads elsewhere may have a namesake in the lake, which says nothing of it.
-        elsewhere = is_outside(settings, table) or has_own_catalog(settings, table.namespace)
-        metadata = None if elsewhere else lake.metadata(table)
+        metadata = None if is_elsewhere(settings, table) else lake.metadata(table)
         if metadata is None:
             if table.namespace in settings.sources:
                 silent.add(name)
@@ -196,9 +202,15 @@ def _is_unread(change: TableChange, seen: TableInput) -> bool:
     return {name.lower() for name in change.columns}.isdisjoint(name.lower() for name in seen.used)
 
 
-def _tables_behind(model: CompiledModel, compiled: Compiled) -> tuple[TableName, ...]:
+def is_elsewhere(settings: Settings, table: TableName) -> bool:
+    """What Spark reads elsewhere may have a namesake in the lake, which says nothing of it."""
+    return is_outside(settings, table) or has_own_catalog(settings, table.namespace)
+
+
+def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[TableName, ...]:
+    """These, and what the views among them read, however far down."""
     found: dict[TableName, None] = {}
-    pending = [*model.depends_on, *model.sources]
+    pending = list(names)
     while pending:
         name = pending.pop()
         if name in found:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path, PurePosixPath
 
+from tidegate.faults import fault
 from tidegate.lake.consumed import ConsumedFile
 
 __all__ = ["ArchiveReport", "SkippedFile", "archive_zone"]
@@ -57,6 +58,7 @@ def _archive(folder: Path, file: ConsumedFile) -> str | None:
     if not _as_consumed(source, file):
         return "changed since it was read; it will be read again"
     target = _reserve(folder / "_processed" / file.run_id / relative)
+    fault("inside_archive")
     try:
         if source.is_symlink():
             # a relative link would point elsewhere from its new place

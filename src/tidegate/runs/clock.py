@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-__all__ = ["Clock", "SystemClock"]
+__all__ = ["Clock", "FixedClock", "SystemClock"]
 
 
 class Clock(Protocol):
@@ -27,3 +27,13 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
+
+
+class FixedClock(SystemClock):
+    """It is always the same time of day, so that two runs write the same times; what takes long takes long."""
+
+    def __init__(self, moment: datetime) -> None:
+        self._moment = moment
+
+    def now(self) -> datetime:
+        return self._moment

@@ -16,6 +16,7 @@ from tidegate.names import TableName
 from tidegate.planner.plan import Wish
 from tidegate.project import Project
 from tidegate.quality import OwnFunctions
+from tidegate.runs.branch_use import BranchUse
 from tidegate.runs.cancel import Cancellation
 from tidegate.runs.clock import Clock
 from tidegate.runs.guard import Guard
@@ -24,6 +25,8 @@ from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tidegate.runs.ledger import Ledger
 
 __all__ = ["Phases", "RunContext"]
 
@@ -53,6 +56,8 @@ class Phases:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
+    """`look`: whether others want the run to end; then it is cancelled."""
+
     run_id: str
     settings: Settings
     options: RunOptions
@@ -70,6 +75,9 @@ class RunContext:
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
     readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
+    use: BranchUse = field(default_factory=BranchUse)
+    look: Callable[[], None] = lambda: None
+    ledger: Ledger | None = None
 
     @property
     def branch(self) -> str:

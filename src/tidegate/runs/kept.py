@@ -11,6 +11,7 @@ from tidegate.compiler import compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.errors import BranchMissingError, TidegateError
+from tidegate.faults import fault
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
@@ -29,6 +30,7 @@ from tidegate.runs.hooks.watch import open_watch
 from tidegate.runs.opening import open_spark
 from tidegate.runs.options import RunOptions
 from tidegate.runs.publishing import compacted_only
+from tidegate.runs.reads import recorded_reads, still_on_main
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Publish, RunResult
 from tidegate.state import StateStore, open_state
@@ -74,7 +76,8 @@ class _Publishing:
         self.run_id = run_id
         self.clock = clock
         self.catalog = catalog
-        self.listeners: tuple[Listener, ...] = (Recorder(store), *listeners)
+        self.recorder = Recorder(store)
+        self.listeners: tuple[Listener, ...] = (self.recorder, *listeners)
         self.started_at = clock.now()
         self.started = clock.monotonic()
         self.phases = Phases(clock)
@@ -89,6 +92,8 @@ class _Publishing:
             with self.phases.timed("branch_resolution"):
                 published = self._publish()
             found = self._afterwards(published, root)
+            if self.recorder.lost is not None:
+                self._warn(f"the history does not know of this: {self.recorder.lost}")
         except BaseException as error:
             with suppress(Exception):
                 self._end("cancelled" if isinstance(error, KeyboardInterrupt) else "failed", str(error))
@@ -136,11 +141,23 @@ class _Publishing:
         return table.short(self.settings.project.namespace)
 
     def _publish(self) -> list[TableName]:
-        wanted = [change.table for change in self.catalog.changed_tables(self.run_id)]
+        changes = self.catalog.changed_tables(self.run_id)
+        wanted, there = [change.table for change in changes], [change.table for change in changes if change.after]
         accepted = compacted_only(self.catalog, self.run_id, wanted)
-        published = [change.table for change in self.catalog.publish(self.run_id, wanted, accepted)]
+        branch = BranchView(self.catalog, self.run_id)
+        unmoved = still_on_main(
+            self.catalog, self.run_id, recorded_reads(branch, there) if self.settings.run.serializable else {}
+        )
+        fault("before_publish")
+        published = [change.table for change in self.catalog.publish(self.run_id, wanted, accepted, unmoved)]
+        fault("after_publish")
         self.emit("published", None, {"tables": list(map(self._short, published))})
-        self.catalog.drop_branch(self.run_id)
+        fault("before_cleanup")
+        try:
+            self.catalog.drop_branch(self.run_id)
+            fault("after_cleanup")
+        except TidegateError as error:
+            self._warn(f"the branch {self.run_id} could not be removed: {error}; `tidegate reap` does it later")
         return published
 
     def _afterwards(self, tables: Collection[TableName], root: SparkSession | None) -> tuple[CheckResult, ...]:
@@ -155,11 +172,13 @@ class _Publishing:
             if warned:
                 self._warn("warnings were not checked, because the project has errors: `tidegate compile` tells them")
             return ()
+        fault("before_archive")
         try:
             for note in archive_consumed(compiled, self.settings, BranchView(self.catalog, MAIN))[1]:
                 self._warn(note)
         except TidegateError as error:
             self._warn(f"landing files were not archived: {error}")
+        fault("after_archive")
         if not warned:
             return ()
         try:

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 
 from tidegate.config import AnomaliesSection
-from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
 from tidegate.quality.anomalies import MOST_RUNS, Anomaly, Seen, find_anomalies
 from tidegate.quality.profile import ColumnProfile, Profile, Scope
-from tidegate.runs.tally import Outcomes
-from tidegate.state import ProfileRecord, StateReader, StateStore
+from tidegate.state import ProfileRecord, StateReader
 
-__all__ = ["keep_profiles", "profile_of_record", "unusual"]
+__all__ = ["profile_of_record", "profile_record", "unusual"]
 
 
-def keep_profiles(
-    store: StateStore,
-    run_id: str,
-    at: datetime,
-    outcomes: Outcomes,
-    namespace: str,
-    published: Collection[TableName],
-    waiting: bool,
-) -> None:
-    """`waiting`: the branch is kept, so what is not published yet may be later."""
-    for table, outcome in sorted(outcomes.items()):
-        profile = outcome.profile
-        if profile is None or not (waiting or table in published):
-            continue
-        store.add_profile(
-            ProfileRecord(
-                run_id=run_id,
-                model=table.short(namespace),
-                at=at,
-                scope=profile.scope,
-                rows=profile.rows,
-                table_rows=profile.table_rows,
-                snapshot_id=profile.snapshot_id,
-                published=table in published,
-                columns=tuple(map(asdict, profile.columns)),
-            )
-        )
+def profile_record(run_id: str, model: str, at: datetime, profile: Profile) -> ProfileRecord:
+    """Of what waits on the branch; when it is published, its record is told."""
+    return ProfileRecord(
+        run_id=run_id,
+        model=model,
+        at=at,
+        scope=profile.scope,
+        rows=profile.rows,
+        table_rows=profile.table_rows,
+        snapshot_id=profile.snapshot_id,
+        published=False,
+        columns=tuple(map(asdict, profile.columns)),
+    )
 
 
 def unusual(

@@ -5,14 +5,24 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
-from tidegate.errors import ProjectError, RunCancelledError, TidegateError
+from tidegate.errors import (
+    BranchExistsError,
+    BranchMissingError,
+    LakeError,
+    ProjectError,
+    RunCancelledError,
+    StateError,
+    TidegateError,
+)
+from tidegate.faults import fault
 from tidegate.lake import open_catalog
+from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
@@ -27,25 +37,26 @@ from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.events import Event, Listener
-from tidegate.runs.faults import fault
 from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.guard import Guard
-from tidegate.runs.heart import beating
+from tidegate.runs.heart import Heart
 from tidegate.runs.hooks.ending import Ending, ending_of
 from tidegate.runs.hooks.watch import open_watch
 from tidegate.runs.hooks.written import bytes_added
+from tidegate.runs.ledger import Ledger
 from tidegate.runs.maintenance import maintain_after_run
 from tidegate.runs.opening import open_spark
 from tidegate.runs.options import RunOptions
-from tidegate.runs.profiling import keep_profiles, unusual
+from tidegate.runs.profiling import unusual
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.register import register
+from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.sources import mentioned, ping_all
 from tidegate.sources.reading import missing_table, must_be_in_lake, readable
 from tidegate.spark.session import child_session
-from tidegate.state import StateStore, open_state
+from tidegate.state import RunRecord, StateStore, open_state
+from tidegate.state.alive import has_ended, lives
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,58 +73,90 @@ def run_project(
     """Run the project. Raises only what stops a run before its first model; everything else is in the result."""
     clock = clock or SystemClock()
     with open_state(settings.state.url) as store:
-        return _Run(settings, options, listeners, clock, store).go()
+        begun = begin(store, settings, options, clock)
+        if isinstance(begun, RunResult):
+            return begun
+        return _Run(settings, begun, listeners, clock, store).go()
 
 
 class _Run:
     def __init__(
-        self, settings: Settings, options: RunOptions, listeners: Sequence[Listener], clock: Clock, store: StateStore
+        self, settings: Settings, begun: Begun, listeners: Sequence[Listener], clock: Clock, store: StateStore
     ) -> None:
         self.settings = settings
-        self.options = options
+        self.record = begun.record
+        self.options = begun.options
         self.clock = clock
         self.store = store
         self.recorder = Recorder(store)
         self.listeners: tuple[Listener, ...] = (self.recorder, *listeners)
-        self.started_at = clock.now()
+        self.run_id = begun.record.run_id
+        self.started_at = begun.record.started_at
         self.started = clock.monotonic()
         self.phases = Phases(clock)
         self.tally = Tally()
-        self.mode = options.publish or settings.run.publish
+        self.mode = begun.record.publish_mode
+        self.ledger = Ledger.of(store, begun.record, clock)
+        self.branch = self.run_id
+        self.branch_kept_for: str | None = None
         self.cancellation = Cancellation()
-        self.run_id = ""
         self._emitting = threading.Lock()
+        self._told_lost = False
 
     def go(self) -> RunResult:
-        self.run_id = register(self.store, self.settings, self.mode, self.started_at).run_id
+        fault("after_register")
         self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
+        self.heart = Heart(self.record, self.store, self.clock, self._asked_to_end, self._halt)
+        self.heart.start()
         try:
-            with self.phases.timed("config_loading"):
-                project, compiled, catalog = self._compile()
-                selected = self._select(compiled)
-                self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
-                wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
-                plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
-                sources = self._sources(compiled, plan)
-                self._require_sources(compiled, plan, catalog, sources)
-            self.store.set_status(self.run_id, "running")
-            names = [step.table.short(compiled.namespace) for step in plan.steps]
-            self.emit("pipeline_start", None, {"models": names, "publish": self.mode})
-            if plan.idle:
-                self._nothing_to_do(plan, compiled, catalog)
-            else:
-                with cancelled_by_signals(self.cancellation):
-                    self._build(project, compiled, catalog, plan, sources)
+            with cancelled_by_signals(self.cancellation):
+                self._go()
         except BaseException as error:
+            self.heart.stop()
+            if isinstance(error, RunCancelledError) and self.tally.error is not None:
+                self._stopped(self.tally.error)
+                raise self.tally.error from error
             self._stopped(error)
             raise
         return self._finish()
+
+    def _go(self) -> None:
+        self._tell_of_interrupted()
+        with self.phases.timed("config_loading"):
+            project, compiled, catalog = self._compile()
+            selected = self._select(compiled)
+            self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
+            wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
+            sources = self._sources(compiled, plan)
+            self._require_sources(compiled, plan, catalog, sources)
+        self.heart.look()
+        self.cancellation.check()
+        self.store.set_status(self.run_id, "running")
+        names = [step.table.short(compiled.namespace) for step in plan.steps]
+        resumed = {"resumes": self.record.resumes} if self.record.resumes else {}
+        self.emit("pipeline_start", None, {"models": names, "publish": self.mode, **resumed})
+        if plan.idle:
+            self._nothing_to_do(plan, compiled, catalog)
+        else:
+            self._build(project, compiled, catalog, plan, sources)
+
+    def _tell_of_interrupted(self) -> None:
+        for other in self.store.reader().runs(2, project=self.settings.project.name):
+            if other.run_id != self.run_id and not has_ended(other) and not lives(other, self.clock.now()):
+                again = f"tidegate run --resume {other.run_id}"
+                message = f"{other.run_id} was interrupted; to go on with it: {again}"
+                self.emit("phase", None, {"phase": "setup", "message": message})
 
     def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
         event = Event(name, self.run_id, self.clock.now(), model, data)
         with self._emitting:
             for listener in self.listeners:
                 listener(event)
+            lost = None if self._told_lost else self.recorder.lost
+            self._told_lost = self._told_lost or lost is not None
+        if lost is not None:
+            self._halt(lost)
         if name == "warning":
             self.tally.warnings.append(str(data["message"]))
         self.watch(event)
@@ -127,12 +170,20 @@ class _Run:
         self.tally.error = self.tally.error or error
         self.cancellation.request(f"The run was stopped: {error}")
 
+    def _asked_to_end(self, record: RunRecord) -> None:
+        self.cancellation.request_from_outside("The run was cancelled")
+        self.emit("warning", None, {"message": f"cancelled from outside at {record.cancel_requested_at:%H:%M:%S} UTC"})
+
     def _bytes_written(self, model: str) -> int:
         table = TableName.parse(model, self.settings.project.namespace)
-        return bytes_added(BranchView(open_catalog(self.settings), self.run_id).table(table), self.run_id)
+        return bytes_added(BranchView(open_catalog(self.settings), self.branch).table(table), self.run_id)
+
+    def _open_lake(self) -> BranchCatalog:
+        catalog = open_catalog(self.settings)
+        return BranchOrMain(catalog, self.run_id) if self.settings.lake.on_branch_failure == "direct" else catalog
 
     def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
-        catalog = open_catalog(self.settings)
+        catalog = self._open_lake()
         project, compiled, discovery = compile_from_disk(self.settings, catalog.head(MAIN), self.options.vars)
         if self.settings.sources:
             facts = {"sources": len(discovery.asked), "tables": len(discovery.tables)}
@@ -183,9 +234,12 @@ class _Run:
             strategy = compiled.models[step.table].model.settings.written_as
             name = step.table.short(compiled.namespace)
             result = Materialization(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
-            self.tally.outcomes[step.table] = ModelOutcome(result)
-            self.emit("after_model_run", name, {"result": result})
+            kept = str(step.table) in self.ledger.earlier
+            self.tally.outcomes[step.table] = ModelOutcome(result, kept=kept)
+            self.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
         self._archive(compiled, catalog)
+        if self._left_behind(catalog):
+            catalog.drop_branch(self.run_id)
 
     def _build(
         self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan, sources: frozenset[str]
@@ -228,60 +282,145 @@ class _Run:
             readers=readers_of(compiled),
             functions=OwnFunctions(self.settings.root),
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit),
+            look=self.heart.look,
+            ledger=self.ledger,
         )
+        self.cancellation.check()
         self.cancellation.orderly = True
-        with self._branch(catalog), beating(self.run_id, catalog, self.store, self.clock):
-            Building(run, self.phases, self.tally, {step.table for step in plan.steps}).go()
-            self._look_for_anomalies(compiled)
-            if self.tally.published:
+        if gap := catalog.capabilities.gaps.get("atomic_publish"):
+            self.emit("phase", None, {"phase": "publish", "message": f"A publish is not one step here: {gap}."})
+        tables = {step.table for step in plan.steps}
+        with self._branch(run, tables) as run, self.heart.minding(catalog, run.branch):
+            Building(run, self.phases, self.tally, tables).go()
+            self._compare_with_history(compiled)
+            if self.tally.published or self.tally.kept:
                 self._archive(compiled, catalog)
-                fault("after_archive")
         self.cancellation.orderly = False
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
             with contextlib.suppress(KeyboardInterrupt):
                 self._maintain(run)
 
+    def _compare_with_history(self, compiled: Compiled) -> None:
+        if self.recorder.lost is not None:
+            return
+        try:
+            self._look_for_anomalies(compiled)
+        except StateError as error:
+            self.tally.error = self.tally.error or error
+
     def _look_for_anomalies(self, compiled: Compiled) -> None:
         namespace = self.settings.project.namespace
         for table, outcome in sorted(self.tally.outcomes.items()):
-            if outcome.profile is None or outcome.materialization.status != "completed" or self.tally.cancelled:
+            if outcome.profile is None or not outcome.publishable or self.tally.cancelled:
                 continue
             name, settings = table.short(namespace), compiled.models[table].model.settings
             now = Seen(self.run_id, self.started_at, outcome.profile)
             for anomaly in unusual(self.store.reader(), name, settings, now, self.settings.anomalies):
                 self.tally.anomalies.append(anomaly)
                 self.emit("anomaly_detected", name, asdict(anomaly))
-        waiting = self.options.no_publish and self._worth_keeping()
-        published = self.tally.published
-        keep_profiles(self.store, self.run_id, self.started_at, self.tally.outcomes, namespace, published, waiting)
 
     @contextlib.contextmanager
-    def _branch(self, catalog: BranchCatalog) -> Iterator[None]:
-        """The branch goes whatever the outcome, but for `--no-publish`, which keeps it for `tidegate publish`."""
+    def _branch(self, run: RunContext, tables: Collection[TableName]) -> Iterator[RunContext]:
+        """The branch goes whatever the outcome, but for `--no-publish`, which keeps it for `tidegate publish`, and for
+        `--publish all`, where one model's failure holds the others back until the run is taken up again."""
+        catalog = run.catalog
+        stands = self._left_behind(catalog)
         try:
             with self.phases.timed("branch_creation"):
                 fault("before_branch")
-                catalog.create_branch(self.run_id)
+                if not stands or not self._took_up(run, tables):
+                    catalog.create_branch(self.run_id)
+                if isinstance(catalog, BranchOrMain) and catalog.failure is not None:
+                    run = self._on_main(run, catalog.failure)
                 fault("after_branch")
-            yield
+        except BranchExistsError:
+            raise
+        except BaseException:
+            if not stands:
+                with contextlib.suppress(TidegateError):
+                    catalog.drop_branch(self.run_id)
+            raise
+        try:
+            yield run
         finally:
             fault("before_cleanup")
-            if self.options.no_publish and self._worth_keeping():
+            self._leave_branch(catalog)
+            fault("after_cleanup")
+
+    def _on_main(self, run: RunContext, failure: LakeError) -> RunContext:
+        """The run without a branch: each model is published, in that it is written."""
+        if self.options.no_publish:
+            error = LakeError(
+                f"no branch could be made ({failure}), and --no-publish is there to keep one; nothing was run",
+                where=failure.where,
+                remedy="mend what keeps the catalog from making branches; without --no-publish, main itself is written",
+            )
+            error.kind = failure.kind
+            raise error
+        self.branch, self.mode = MAIN, "model"
+        message = (
+            f"NO ISOLATION: this run writes main itself, because its branch could not be made ({failure}) and [lake]"
+            ' on_branch_failure is "direct". Readers see each table as soon as it is written; one that fails its checks'
+            " is put back to what it was."
+        )
+        self.emit("warning", None, {"message": message})
+        return replace(run, publish_mode=self.mode)
+
+    def _took_up(self, run: RunContext, tables: Collection[TableName]) -> bool:
+        """False where the earlier try was killed while it made its branch: there is nothing on it to go on with."""
+        try:
+            self.ledger.take_up_branch(run.catalog, self.run_id, run.compiled, tables)
+        except BranchMissingError:
+            run.catalog.drop_branch(self.run_id)
+            return False
+        return True
+
+    def _left_behind(self, catalog: BranchCatalog) -> bool:
+        """The branch of an earlier try stands."""
+        return self.record.resumes > 0 and any(branch.name == self.run_id for branch in catalog.list_branches())
+
+    def _leave_branch(self, catalog: BranchCatalog) -> None:
+        """A lake that does not answer any more must not take the run's result with it."""
+        if self.heart.lost:
+            return
+        if self._is_resumable():
+            self.branch_kept_for = "resume"
+            return
+        keep = self.options.no_publish and self._worth_keeping()
+        try:
+            if keep:
                 catalog.keep_branch(self.run_id)
+                self.branch_kept_for = "publish"
             else:
                 catalog.drop_branch(self.run_id)
-            fault("after_cleanup")
+        except TidegateError as error:
+            if keep:
+                self.tally.error = self.tally.error or error
+            later = "`tidegate reap` removes it once the lake answers again"
+            message = f"the branch {self.run_id} could not be {'kept' if keep else 'removed'}: {error}; {later}"
+            self.emit("warning", None, {"message": message})
 
     def _worth_keeping(self) -> bool:
         statuses = {outcome.materialization.status for outcome in self.tally.outcomes.values()}
         whole = statuses <= {"completed", "skipped"}
-        return "completed" in statuses and not self.cancellation.requested and (whole or self.mode != "all")
+        torn = any(outcome.torn for outcome in self.tally.outcomes.values())
+        fit = ("completed" in statuses or self.tally.kept) and not torn and (whole or self.mode != "all")
+        return fit and not self.cancellation.requested
+
+    def _is_resumable(self) -> bool:
+        """Nothing could go out because not everything can."""
+        outcomes = self.tally.outcomes.values()
+        failed = self.tally.error is not None or not all(outcome.usable for outcome in outcomes)
+        held_back = self.mode == "all" and not self.options.no_publish and failed and not self.tally.published
+        return held_back and any(outcome.publishable for outcome in outcomes) and not self.cancellation.requested
 
     def _archive(self, compiled: Compiled, catalog: BranchCatalog) -> None:
+        fault("before_archive")
         try:
             _, notes = archive_consumed(compiled, self.settings, BranchView(catalog, MAIN))
         except TidegateError as error:
             notes = (f"landing files were not archived: {error}",)
+        fault("after_archive")
         for note in notes:
             self.emit("warning", None, {"message": note})
 
@@ -289,7 +428,9 @@ class _Run:
         def session(branch: str) -> SparkSession:
             return child_session(run.root, run.catalog.spark_conf(branch), run.catalog.spark_catalog(branch))
 
+        fault("before_maintenance")
         report = maintain_after_run(self.settings, run.catalog, session, tuple(self.tally.published), self.clock.now)
+        fault("after_maintenance")
         for line in report.errors:
             self.emit("warning", None, {"message": f"maintenance: {line}"})
 
@@ -300,15 +441,17 @@ class _Run:
             data = {"status": status, "error": str(error) or type(error).__name__, "duration_ms": self._elapsed()}
             self.emit("pipeline_error", None, data)
         with contextlib.suppress(Exception):
-            self.store.finish_run(
-                self.run_id,
-                status,
-                finished_at=self.clock.now(),
-                duration_ms=self._elapsed(),
-                phase_profiles=self.phases.ms,
-                error=str(error) or type(error).__name__,
-            )
-            self.emit("state_synced", None, {"status": status})
+            if not self.heart.lost:
+                self.store.finish_run(
+                    self.run_id,
+                    status,
+                    finished_at=self.clock.now(),
+                    duration_ms=self._elapsed(),
+                    phase_profiles=self.phases.ms,
+                    error=str(error) or type(error).__name__,
+                    resumes=self.record.resumes,
+                )
+                self.emit("state_synced", None, {"status": status})
         with contextlib.suppress(Exception):
             ending = Ending(self.run_id, status, 0, self._elapsed(), self.phases.ms, str(error) or type(error).__name__)
             self.watch.close(ending)
@@ -322,17 +465,26 @@ class _Run:
         facts = ("status", "error", "duration_ms", "rows_written")
         self.emit(done, None, {name: getattr(result, name) for name in facts})
         self.watch.drain()
+        self.heart.stop()
         result = self._store_result()
         said = (self.tally.error, len(self.tally.warnings))
-        self.emit("state_synced", None, {"status": result.status})
+        if self.recorder.lost is None:
+            self.emit("state_synced", None, {"status": result.status})
         self.watch.close(ending_of(result))
         # Who was told last may have failed the run, or had something to warn of.
         return result if said == (self.tally.error, len(self.tally.warnings)) else self._store_result()
 
     def _store_result(self) -> RunResult:
         result = self._result()
+        if self.heart.lost:
+            return result
+        fault("before_history")
         self.recorder.finish(result, self.clock.now())
-        return result
+        fault("after_history")
+        if self.recorder.lost is None:
+            return result
+        self.tally.error = self.tally.error or self.recorder.lost
+        return self._result()
 
     def _result(self) -> RunResult:
         outcomes = [self.tally.outcomes[table] for table in sorted(self.tally.outcomes)]
@@ -346,11 +498,12 @@ class _Run:
         return RunResult(
             run_id=self.run_id,
             status=self._status([outcome.materialization.status for outcome in outcomes]),
-            branch=self.run_id,
+            branch=self.branch,
             publish=Publish(
                 self.mode,
                 tuple(table.short(self.settings.project.namespace) for table in self.tally.published),
                 self.tally.conflicts,
+                self.tally.in_doubt,
             ),
             started_at=self.started_at,
             duration_ms=self._elapsed(),
@@ -363,6 +516,9 @@ class _Run:
             error=str(error) if error else None,
             failure_kind=str(error.kind) if error else None,
             remedy=error.remedy if error else None,
+            resumes=self.record.resumes,
+            branch_kept_for=self.branch_kept_for,
+            idempotency_key=self.options.idempotency_key,
         )
 
     def _status(self, statuses: Collection[str]) -> str:
@@ -374,7 +530,7 @@ class _Run:
         if bad:
             good = [status for status in statuses if status in ("completed", "skipped")]
             return "partial" if good else "failed"
-        return "success" if "completed" in statuses else "skipped"
+        return "success" if "completed" in statuses or self.tally.kept else "skipped"
 
 
 def _to_build(plan: Plan) -> tuple[TableName, ...]:

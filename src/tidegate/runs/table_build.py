@@ -13,6 +13,7 @@ from tidegate.compiler import bind
 from tidegate.compiler.hidden import hidden_columns
 from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
 from tidegate.errors import FailureKind, QueryError, TidegateError
+from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
 from tidegate.names import TableName, quote
@@ -28,9 +29,9 @@ from tidegate.project.model import Strategy
 from tidegate.quality.profile import merged
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
-from tidegate.runs.faults import fault
 from tidegate.runs.masking import masked_frame, sees_hidden, without_values
 from tidegate.runs.quarantine import constraint_results, sieve_of
+from tidegate.runs.reads import checked_inputs
 from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.runs.verify import can_be_verified, verification_due, verify
 from tidegate.spark.failures import read_failure
@@ -119,7 +120,10 @@ class TableBuild:
     @property
     def constraint_results(self) -> tuple[CheckResult, ...]:
         """Of the constraints that were asked of the result, because rows that break them were put aside."""
-        return constraint_results(self.name, self.refused)
+        found = constraint_results(self.name, self.refused)
+        if not sees_hidden(self.run.compiled, self.model):
+            return found
+        return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in found)
 
     def values(self, interval: Interval | None = None) -> RunValues:
         exists = self.run.lake.table(self.table) is not None
@@ -150,14 +154,15 @@ class TableBuild:
             with self.phases.timed("build_result"):
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
                 built = self._frame(interval, anew)
-            fault("after_build")
+            fault("after_build", self.table)
             outcomes.append(self._write(self._request(built.frame, interval, dropped, anew)))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
-            fault("after_write")
             require_unchanged(built.zone_files, root)
             location = self._metadata().table_location
             zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, location, run.run_id)
+            if zones:
+                fault("after_consumed", self.table)
         return _sum(outcomes), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
@@ -197,7 +202,7 @@ class TableBuild:
                 self._turn_to_all_rows("most of it is touched")
                 return None
             self.sql = result_sql(decision.delta, touched.nulls)
-            fault("after_build")
+            fault("after_build", self.table)
             dropped = dict(self.former.dropped_columns) if self.former else {}
             request = self._request(self.session.sql(self.sql), dropped=dropped)
             if not decision.complete:
@@ -209,7 +214,6 @@ class TableBuild:
             if outcome is None:
                 self._turn_to_all_rows("it cannot be written in parts")
                 return None
-        fault("after_write")
         return self._verified(outcome)
 
     def _turn_to_all_rows(self, why: str) -> None:
@@ -291,17 +295,23 @@ class TableBuild:
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
             sieve = sieve_of(self.run, self.model, self.decision, request.result)
+            fault("before_write", self.table)
             if sieve is None:
-                return write(request)
-            outcome, refused = write_sieved(request, sieve)
-            self.refused.append(refused)
+                outcome = write(request)
+            else:
+                outcome, refused = write_sieved(request, sieve)
+                self.refused.append(refused)
+            fault("after_write", self.table)
             return outcome
 
     def _write_region(self, request: WriteRequest, nulls: bool | None) -> WriteOutcome | None:
         assert self.decision.delta is not None
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
-            return write_region(request, unique=self.decision.delta.unique, nulls=nulls)
+            fault("before_write", self.table)
+            outcome = write_region(request, unique=self.decision.delta.unique, nulls=nulls)
+            fault("after_write", self.table)
+            return outcome
 
     def _read_watermark(self) -> str | None:
         column = self.settings.watermark_column
@@ -312,7 +322,10 @@ class TableBuild:
         return str(row["w"]) if row is not None and row["w"] is not None else None
 
     def _set_progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> None:
-        set_progress(self.session, self.table, self._progress(outcome, zones), outcome.properties)
+        progress = self._progress(outcome, zones)
+        fault("before_progress", self.table)
+        set_progress(self.session, self.table, progress, outcome.properties)
+        fault("after_progress", self.table)
 
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
@@ -342,6 +355,7 @@ class TableBuild:
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
             checks=self.model.checks_digest,
+            checked=checked_inputs(self.run, self.model, self.values()),
         )
 
     def _delta_factor(self, took_ms: int) -> float:

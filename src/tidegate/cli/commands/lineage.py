@@ -77,9 +77,9 @@ def _lines(shown: View, form: str) -> Iterable[str]:
 
 def _print_events(workspace: Workspace, compiled: Compiled, name: str | None, run_id: str | None) -> None:
     """One event a line, as collectors of them read it, whatever --json says."""
-    from tidegate.cli.commands.history import find_run
     from tidegate.jsontext import json_text
     from tidegate.runs.openlineage import run_events
+    from tidegate.state.finding import find_run
 
     with workspace.state() as state:
         run = find_run(state, run_id or "latest")

@@ -78,12 +78,24 @@ def plan(
     planned = make_plan(compiled, select_models(compiled, select), lake, workspace.settings, wish, query)
     shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain)
     output = invocation.output()
-    output.show({"steps": [shown.document(step) for step in planned.steps]}, shown.lines)
+    notes = list(_of_the_lake(workspace))
+    output.show({"steps": [shown.document(step) for step in planned.steps], "notes": notes}, shown.lines)
+    for note in notes:
+        output.note(note)
     if compiled.diagnostics:
         output.note(f"The project has {count_line(compiled.diagnostics)}: `tidegate compile` shows them.")
     history = [step for step in planned.steps if keeps_history(compiled.models[step.table])] if full_refresh else []
     if kept := [step.table.short(compiled.namespace) for step in history if step.table in lake.pinned]:
         output.note(f"These tables keep history, so `run --full-refresh` asks for --yes: {', '.join(kept)}")
+
+
+def _of_the_lake(workspace: Workspace) -> Iterator[str]:
+    """What a run cannot promise with this catalog and these settings."""
+    capabilities = workspace.catalog().capabilities
+    if not capabilities.atomic_publish:
+        yield f"A publish is not one step here: {capabilities.gaps['atomic_publish']}."
+    if workspace.settings.lake.on_branch_failure == "direct":
+        yield 'If the catalog cannot make a branch, the run writes main itself: [lake] on_branch_failure is "direct".'
 
 
 @dataclass(frozen=True)

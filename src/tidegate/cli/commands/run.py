@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 
 import click
@@ -11,6 +12,7 @@ from tidegate.cli.console import RunConsole, open_view
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import Moment, check_times, variables_option
 from tidegate.runs import RunOptions, publish_run, run_project
+from tidegate.runs.options import LATEST
 from tidegate.runs.result import RunResult
 
 __all__ = ["publish", "run"]
@@ -29,6 +31,9 @@ __all__ = ["publish", "run"]
 @click.option("--verify", is_flag=True, help="Check each table built from changes against a full build.")
 @click.option("--allow-deletes", is_flag=True, help="Let a model delete more than half of its table's keys.")
 @click.option("--yes", is_flag=True, help="Do not ask before a full refresh of tables that keep history.")
+@click.option("--resume", metavar="RUN", help="Go on with a run that failed or was interrupted, as it was asked for.")
+@click.option("--resume-latest", is_flag=True, help="The same, with the latest run.")
+@click.option("--idempotency-key", metavar="KEY", help="Run once per key: a later call gives the same result again.")
 @common_options
 @pass_invocation
 def run(
@@ -45,6 +50,9 @@ def run(
     verify: bool,
     allow_deletes: bool,
     yes: bool,
+    resume: str | None,
+    resume_latest: bool,
+    idempotency_key: str | None,
 ) -> int:
     """Build models on a branch, check them, and publish them in one step.
 
@@ -56,6 +64,19 @@ def run(
       tidegate run silver.orders+
     """
     check_times(full_refresh, from_, to)
+    if resume or resume_latest:
+        given = {
+            "SELECT": select,
+            "--full-refresh": full_refresh,
+            "--publish": mode,
+            "--from": from_,
+            "--to": to,
+            "--var": variables,
+            "--no-publish": no_publish,
+            "--idempotency-key": idempotency_key,
+            "--resume-latest": resume and resume_latest,
+        }
+        _check_resumed([name for name, value in given.items() if value])
     workspace = open_workspace(invocation)
     options = RunOptions(
         select=select,
@@ -70,11 +91,12 @@ def run(
         confirmed=yes or (full_refresh and _confirm(workspace, select, variables)),
         from_=from_,
         to=to,
+        resume=resume or (LATEST if resume_latest else None),
+        idempotency_key=idempotency_key,
     )
     with _console(invocation) as console:
         result = run_project(workspace.settings, options, [console])
-        built = any(m.status == "completed" for m in result.materializations)
-        return _end(invocation, console, result, kept=no_publish and built and result.status != "cancelled")
+        return _end(invocation, console, result)
 
 
 @click.command()
@@ -90,15 +112,22 @@ def publish(invocation: Invocation, run_id: str) -> int:
     """
     workspace = open_workspace(invocation)
     with _console(invocation) as console:
-        return _end(invocation, console, publish_run(workspace.settings, run_id, [console]), kept=False)
+        return _end(invocation, console, publish_run(workspace.settings, run_id, [console]))
 
 
 def _console(invocation: Invocation) -> RunConsole:
     return RunConsole(open_view(sys.stderr if invocation.json else sys.stdout))
 
 
-def _end(invocation: Invocation, console: RunConsole, result: RunResult, kept: bool) -> int:
-    console.show(result, kept)
+def _check_resumed(given: Sequence[str]) -> None:
+    if given:
+        raise click.UsageError(
+            f"A resumed run does what it was asked for when it began: leave out {', '.join(given)}, or begin a new run."
+        )
+
+
+def _end(invocation: Invocation, console: RunConsole, result: RunResult) -> int:
+    console.show(result)
     if invocation.json:
         invocation.output().show({**result.to_dict(), "command": invocation.command}, lambda: ())
     return result.exit_code

@@ -1,0 +1,144 @@
+"""Named points at which a process may be killed, to see what is left: `TIDEGATE_FAULT=<point>` switches one on.
+
+`point:model` is the point for that model only, `point@3` the third time that it is reached. `TIDEGATE_FAULT_LOG=<file>`
+writes down each point that is reached, one line each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tidegate.errors import ConfigError
+from tidegate.names import TableName, nearest
+
+__all__ = ["FAULT", "FAULT_LOG", "FAULT_POINTS", "Fault", "FaultPoint", "check_faults", "fault", "parse_fault"]
+
+FAULT = "TIDEGATE_FAULT"
+FAULT_LOG = "TIDEGATE_FAULT_LOG"
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPoint:
+    """`of_model`: it is reached once or more for each model that is built."""
+
+    means: str
+    of_model: bool = False
+
+
+FAULT_POINTS: Mapping[str, FaultPoint] = {
+    "after_register": FaultPoint("The run is in the history of runs; nothing else has happened."),
+    "before_branch": FaultPoint("Everything is planned and Spark runs; there is no branch yet."),
+    "inside_branch": FaultPoint("Nessie: the branch is made, and nothing on it says yet whose it is."),
+    "after_branch": FaultPoint("The run's branch stands, with nothing on it."),
+    "before_build": FaultPoint("The model's turn has come.", of_model=True),
+    "after_build": FaultPoint("Its query is ready to run; nothing is written.", of_model=True),
+    "before_write": FaultPoint("Its rows are about to be written.", of_model=True),
+    "after_quarantine": FaultPoint("Refused rows are in their table; the good ones are not in theirs.", of_model=True),
+    "between_commits": FaultPoint("The first of two commits of one write is made.", of_model=True),
+    "after_write": FaultPoint("Its rows are on the branch; its table does not remember of what.", of_model=True),
+    "after_consumed": FaultPoint("The list of landing files it took is written; nothing refers to it.", of_model=True),
+    "before_progress": FaultPoint("Its table is about to be told what it was made of.", of_model=True),
+    "after_progress": FaultPoint("Its table remembers what it was made of; nothing is checked.", of_model=True),
+    "before_checks": FaultPoint("Its checks are about to be asked.", of_model=True),
+    "after_checks": FaultPoint("Its checks have passed; the run has not written down that it is done.", of_model=True),
+    "before_entry": FaultPoint("The run is about to write down, for a resume, that the model is done.", of_model=True),
+    "after_entry": FaultPoint("The run has written down that the model is done.", of_model=True),
+    "before_publish": FaultPoint("Tables are about to move to main."),
+    "inside_publish": FaultPoint("Nessie, REST: main has moved; the branch does not know yet."),
+    "after_publish": FaultPoint("Main has moved; the history does not know yet."),
+    "before_refresh": FaultPoint("Another run published a table first; the branch is about to take main as it is now."),
+    "after_refresh": FaultPoint("The branch has taken main as it is now; what conflicted is about to be built again."),
+    "before_archive": FaultPoint("Landing files that are published are about to be moved away."),
+    "inside_archive": FaultPoint("A landing file's new place is reserved; the file is not moved."),
+    "after_archive": FaultPoint("Landing files are moved away."),
+    "before_cleanup": FaultPoint("The branch is about to be dropped, or kept for `tidegate publish`."),
+    "after_cleanup": FaultPoint("The branch is gone, or kept."),
+    "before_maintenance": FaultPoint("Files are about to be looked after."),
+    "inside_maintenance": FaultPoint("A table is compacted or expired on maintenance's branch, and not published."),
+    "after_maintenance": FaultPoint("Files are looked after."),
+    "before_history": FaultPoint("The run is about to write how it ended."),
+    "after_history": FaultPoint("The run has written how it ended."),
+}
+"""In the order in which a run reaches them."""
+
+_FORM = re.compile(r"(?P<point>[^:@]*)(?::(?P<model>[^@]+))?(?:@(?P<times>[1-9]\d*))?")
+_times: Counter[Fault] = Counter()
+_counting = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`model` None: whichever; `times`: the how-manieth time that it is reached."""
+
+    point: str
+    model: str | None = None
+    times: int = 1
+
+    def __str__(self) -> str:
+        return "".join(_parts(self))
+
+
+def fault(point: str, model: TableName | None = None) -> None:
+    """Die here, as by a power cut, if this point is the one switched on."""
+    log, armed = os.environ.get(FAULT_LOG), os.environ.get(FAULT)
+    if log:
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(f"{Fault(point, _short(model) if model else None)}\n")
+    if armed:
+        _die_at(parse_fault(armed), point, model)
+
+
+def check_faults() -> None:
+    """Raise ConfigError where TIDEGATE_FAULT names no point: it would switch on nothing, and seem to have passed."""
+    if armed := os.environ.get(FAULT):
+        parse_fault(armed)
+
+
+@lru_cache
+def parse_fault(text: str, where: str = FAULT) -> Fault:
+    """`where`: what it stands in, for people."""
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise ConfigError(
+            f"'{text}' is not of the form point, point:model, point@3 or point:model@3", where=where, remedy=_LISTED
+        )
+    point, model = found["point"], found["model"]
+    if point not in FAULT_POINTS:
+        close = nearest(point, FAULT_POINTS)
+        meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        raise ConfigError(f"There is no fault point '{point}'", where=where, remedy=f"{meant}{_LISTED}")
+    if model and not FAULT_POINTS[point].of_model:
+        raise ConfigError(f"The fault point '{point}' is not about a model", where=where, remedy=f"Write {point}.")
+    return Fault(point, model, int(found["times"] or 1))
+
+
+_LISTED = "`tidegate chaos --list` lists them."
+
+
+def _parts(armed: Fault) -> Iterator[str]:
+    yield armed.point
+    if armed.model:
+        yield f":{armed.model}"
+    if armed.times > 1:
+        yield f"@{armed.times}"
+
+
+def _short(model: TableName) -> str:
+    return f"{model.layer}.{model.name}"
+
+
+def _die_at(armed: Fault, point: str, model: TableName | None) -> None:
+    names = (None, _short(model), str(model)) if model else (None,)
+    if armed.point != point or armed.model not in names:
+        return
+    with _counting:
+        _times[armed] += 1
+        if _times[armed] == armed.times:
+            os.kill(os.getpid(), signal.SIGKILL)
