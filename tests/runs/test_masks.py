@@ -130,7 +130,7 @@ def test_rows_are_not_found_by_a_masked_column(shop: ProjectFolder, others: Sql)
     assert shop.rows("gold.counts") == [("a***@clear.example", 1)] * 5
 
 
-def test_nothing_is_told_in_clear(shop: ProjectFolder, others: Sql, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_value_is_told_that_is_hidden(shop: ProjectFolder, others: Sql, capsys: pytest.CaptureFixture[str]) -> None:
     tags = {"column": "email: [pii]\n-- @column: note: [mask_email]", "constraint": "length_eq(email, 99) warn"}
     shop.model("silver.people", "SELECT id, email, note FROM src.people", **tags)
     shop.model("gold.copied", "SELECT id, email AS contact FROM silver.people")

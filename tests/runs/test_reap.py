@@ -24,6 +24,13 @@ NOW = datetime.now(UTC)
 RUN = "run-20240601-120000-001"
 
 
+@pytest.fixture(autouse=True)
+def now() -> None:
+    """Branches tell the real time, and other tests may have taken long."""
+    global NOW
+    NOW = datetime.now(UTC)
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return project(tmp_path)

@@ -54,4 +54,6 @@ def test_many_rows_are_profiled_as_few_are(branch: Branch) -> None:
         elif one.type == "boolean":
             assert other == one
         else:
-            assert other == replace(one, distinct=None, mean=None if one.mean != "***" else one.mean)
+            unknown = {"max": None} if one.type in ("double", "float") else {}  # Iceberg leaves NaN out, which is more than any
+            mean = None if one.mean != "***" else one.mean
+            assert other == replace(one, distinct=None, mean=mean, **unknown)
