@@ -54,6 +54,7 @@ def test_many_rows_are_profiled_as_few_are(branch: Branch) -> None:
         elif one.type == "boolean":
             assert other == one
         else:
-            unknown = {"max": None} if one.type in ("double", "float") else {}  # Iceberg leaves NaN out, which is more than any
+            # Iceberg leaves NaN out, which is more than any number.
+            unknown = {"max": None} if one.type in ("double", "float") else {}
             mean = None if one.mean != "***" else one.mean
             assert other == replace(one, distinct=None, mean=mean, **unknown)
