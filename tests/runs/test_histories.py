@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-SEEDS = range(40) if os.environ.get("TIDEGATE_PROVE") else range(1)
+SEEDS = range(8) if os.environ.get("TIDEGATE_PROVE") else range(1)
 STEPS = 6 if os.environ.get("TIDEGATE_PROVE") else 3
 _MODELS = Path(__file__).parents[1] / "cases" / "histories" / "models.txt"
 _TABLES = {"a": "id INT, k INT, v INT, s STRING", "b": "k INT, w INT, t STRING", "c": "id INT, x INT"}
