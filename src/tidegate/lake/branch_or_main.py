@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tidegate.errors import BranchExistsError, LakeError
+from tidegate.lake.moves import changes_between
 from tidegate.lake.port import MAIN, BranchCatalog, BranchInfo, Change, Heads, Pointer
 from tidegate.names import TableName
 
@@ -55,9 +56,7 @@ class BranchOrMain:
     def changed_tables(self, branch: str) -> tuple[Change, ...]:
         if not self._is_main(branch):
             return self._catalog.changed_tables(branch)
-        now, told = self._catalog.head(MAIN), self._told
-        changed = sorted(table for table in told.keys() | now.keys() if told.get(table) != now.get(table))
-        return tuple(Change(table, told.get(table), now.get(table)) for table in changed)
+        return changes_between(self._told, self._catalog.head(MAIN))
 
     def publish(
         self,

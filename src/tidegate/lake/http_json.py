@@ -9,22 +9,32 @@ import ssl
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 
-__all__ = ["JsonServer", "UnansweredError"]
+__all__ = ["JsonServer", "UnansweredError", "tries_with_pauses"]
 
 _SECONDS = 20.0
 _ATTEMPTS = 3
+_LONGEST_PAUSE_SECONDS = 1.0
 _FRESH_SECONDS = 5.0
 """A connection that was idle for longer may be closed already, and then nobody knows what became of a request."""
 
 
 class UnansweredError(LakeUnavailableError):
     """A request that changes something was sent and not answered: it may or may not have been done."""
+
+
+def tries_with_pauses(tries: int, first_seconds: float) -> Iterator[int]:
+    """The number of each try; between two there is a pause, which grows and differs from others' of the same time."""
+    for number in range(tries):
+        if number:
+            longest = min(_LONGEST_PAUSE_SECONDS, first_seconds * 2**number)
+            time.sleep(random.uniform(longest / 2, longest))
+        yield number
 
 
 class JsonServer(ABC):

@@ -119,7 +119,10 @@ def spreads(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, Sprea
                 of_files = found.get(field.id)
                 if of_files is not None:
                     spread = _spread(entry.data_file, field)
-                    found[field.id] = None if spread is None else [*of_files, spread]
+                    if spread is None:
+                        found[field.id] = None
+                    else:
+                        of_files.append(spread)
     return {id: _together(of_files) for id, of_files in found.items() if of_files is not None}
 
 

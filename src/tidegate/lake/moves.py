@@ -8,7 +8,12 @@ from tidegate.errors import PublishConflictError
 from tidegate.lake.port import Change, Heads
 from tidegate.names import TableName
 
-__all__ = ["moved_meanwhile", "moves_to_main"]
+__all__ = ["changes_between", "moved_meanwhile", "moves_to_main"]
+
+
+def changes_between(before: Heads, after: Heads) -> tuple[Change, ...]:
+    changed = sorted(table for table in before.keys() | after.keys() if before.get(table) != after.get(table))
+    return tuple(Change(table, before.get(table), after.get(table)) for table in changed)
 
 
 def moves_to_main(

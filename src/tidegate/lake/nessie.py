@@ -7,8 +7,6 @@ then the rest: what was dropped from the first merge counts as merged.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -21,9 +19,9 @@ from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 from tidegate.faults import fault
 from tidegate.lake.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
 from tidegate.lake.claim import claim_warehouse
-from tidegate.lake.http_json import UnansweredError
+from tidegate.lake.http_json import UnansweredError, tries_with_pauses
 from tidegate.lake.metadata import load_json
-from tidegate.lake.moves import moves_to_main
+from tidegate.lake.moves import changes_between, moves_to_main
 from tidegate.lake.nessie_api import Key, MovedError, NessieApi, NoReferenceError, Reference, Tree
 from tidegate.lake.nessie_contents import (
     Operation,
@@ -46,7 +44,6 @@ __all__ = ["NessieCatalog"]
 
 _TRIES = 12
 _FIRST_PAUSE_SECONDS = 0.02
-_LONGEST_PAUSE_SECONDS = 1.0
 _NO_SWEEP = "Nessie's history refers to files that no branch has any more: run Nessie's own GC tool (nessie-gc)"
 
 
@@ -119,9 +116,7 @@ class NessieCatalog:
 
     def changed_tables(self, branch: str) -> tuple[Change, ...]:
         tree = self._tree(branch)
-        ours, bases = heads(tree), self._bases(_mark(tree, branch, self._server.uri))
-        changed = sorted(table for table in ours.keys() | bases.keys() if ours.get(table) != bases.get(table))
-        return tuple(Change(table, bases.get(table), ours.get(table)) for table in changed)
+        return changes_between(self._bases(_mark(tree, branch, self._server.uri)), heads(tree))
 
     def publish(
         self,
@@ -163,7 +158,7 @@ class NessieCatalog:
             ours, main = self._tree(branch), self._tree(MAIN)
             mark = _mark(ours, branch, self._server.uri)
             mine, bases, mains = heads(ours), self._bases(mark), heads(main)
-            changed = {table for table in mine.keys() | bases.keys() if mine.get(table) != bases.get(table)}
+            changed = {change.table for change in changes_between(bases, mine)}
             stay = changed - set(tables)
             taken = [key_of(table) for table in sorted((mine.keys() | mains.keys()) - stay)]
             fresh = replace(mark, base=main.hash, moved={table: bases.get(table) for table in stay})
@@ -353,11 +348,7 @@ class NessieCatalog:
 
     def _pauses(self, what: str) -> Iterator[int]:
         """So many tries, with a pause between two; then the lake is too busy."""
-        for number in range(_TRIES):
-            if number:
-                longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**number)
-                time.sleep(random.uniform(longest / 2, longest))
-            yield number
+        yield from tries_with_pauses(_TRIES, _FIRST_PAUSE_SECONDS)
         raise LakeUnavailableError(
             f"Nessie did not take the change '{what}' in {_TRIES} tries",
             where=self._server.uri,

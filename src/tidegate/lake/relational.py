@@ -14,7 +14,7 @@ from pathlib import Path
 from tidegate.lake import pointer_tables as rows
 from tidegate.lake.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
 from tidegate.lake.claim import check_warehouse, claim_warehouse
-from tidegate.lake.moves import moves_to_main
+from tidegate.lake.moves import changes_between, moves_to_main
 from tidegate.lake.pointer_tables import CatalogConnection, SqlDatabase
 from tidegate.lake.port import MAIN, BranchInfo, Capabilities, Change, Heads, Pointer, PointerKind
 from tidegate.lake.spark_settings import catalog_settings
@@ -74,9 +74,7 @@ class RelationalCatalog(ABC):
     def changed_tables(self, branch: str) -> tuple[Change, ...]:
         with self._database.read() as db:
             catalog = self._known(db, branch)
-            bases, ours = rows.bases(db, catalog), rows.pointers(db, catalog)
-        changed = sorted(t for t in bases.keys() | ours.keys() if bases.get(t) != ours.get(t))
-        return tuple(Change(t, bases.get(t), ours.get(t)) for t in changed)
+            return changes_between(rows.bases(db, catalog), rows.pointers(db, catalog))
 
     def publish(
         self,
@@ -101,7 +99,7 @@ class RelationalCatalog(ABC):
         with self._database.write() as db:
             catalog = self._known_branch(db, branch)
             ours, bases = rows.pointers(db, catalog), rows.bases(db, catalog)
-            changed = {table for table in ours.keys() | bases.keys() if ours.get(table) != bases.get(table)}
+            changed = {change.table for change in changes_between(bases, ours)}
             db.execute("DELETE FROM iceberg_tables WHERE catalog_name = ?", (catalog,))
             db.execute("DELETE FROM tidegate_bases WHERE catalog_name = ?", (catalog,))
             rows.copy_all(db, catalog)

@@ -6,8 +6,6 @@ in the embedded catalog. A publish tells the server what is new between its meta
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,10 +17,10 @@ from tidegate.errors import LakeError, LakeUnavailableError, PublishConflictErro
 from tidegate.faults import fault
 from tidegate.lake import pointer_tables as rows
 from tidegate.lake.embedded import EmbeddedCatalog
-from tidegate.lake.http_json import UnansweredError
+from tidegate.lake.http_json import UnansweredError, tries_with_pauses
 from tidegate.lake.jdbc import JdbcCatalog
 from tidegate.lake.metadata import load_json
-from tidegate.lake.moves import moved_meanwhile, moves_to_main
+from tidegate.lake.moves import changes_between, moved_meanwhile, moves_to_main
 from tidegate.lake.port import MAIN, Capabilities, Change, Heads, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.lake.relational import RelationalCatalog
@@ -42,7 +40,6 @@ __all__ = ["RestCatalog"]
 
 _TRIES = 6
 _FIRST_PAUSE_SECONDS = 0.05
-_LONGEST_PAUSE_SECONDS = 1.0
 _NO_SWEEP = "the files of main belong to the REST server, and others may read them: use the server's own upkeep"
 _NOT_AT_ONCE = "a REST server moves tables that it has at once at best; new or dropped ones and views follow one by one"
 _NUMBERED = (
@@ -97,9 +94,9 @@ class RestCatalog(RelationalCatalog):
         with self._database.write() as db:
             catalog = self._known_branch(db, branch)
             ours, bases = rows.pointers(db, catalog), rows.bases(db, catalog)
-            known = ours.keys() | bases.keys()
-            stay = {table for table in known if ours.get(table) != bases.get(table)} - set(tables)
-            self._set(db, catalog, {table: heads.get(table) for table in (known | heads.keys()) - stay})
+            stay = {change.table for change in changes_between(bases, ours)} - set(tables)
+            known = ours.keys() | bases.keys() | heads.keys()
+            self._set(db, catalog, {table: heads.get(table) for table in known - stay})
 
     def publish(
         self,
@@ -305,11 +302,7 @@ def _rank(change: Change) -> int:
 
 def _pauses(what: str, where: str) -> Iterator[int]:
     """So many tries, with a pause between two; then the server is too busy."""
-    for number in range(_TRIES):
-        if number:
-            longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**number)
-            time.sleep(random.uniform(longest / 2, longest))
-        yield number
+    yield from tries_with_pauses(_TRIES, _FIRST_PAUSE_SECONDS)
     raise LakeUnavailableError(
         f"the REST catalog did not take the change '{what}' in {_TRIES} tries",
         where=where,
