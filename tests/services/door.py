@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from tests.services.relay import connect
+
 
 class Door:
     """While it is shut (`is_open` False), whoever knocks is turned away; after `slam` nobody is there to knock to."""
@@ -41,19 +43,7 @@ class Door:
                 if not self.is_open:
                     client.close()
                     continue
-                server = socket.create_connection(("127.0.0.1", self._target))
-                self._ends += (client, server)
-                for pair in ((client, server), (server, client)):
-                    threading.Thread(target=_pump, args=pair, daemon=True).start()
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            sink.sendall(data)
-    for end in (source, sink):
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
+                self._ends += connect(client, self._target, lambda source, sink, data: True)
 
 
 @contextmanager
