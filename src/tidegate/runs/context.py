@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
@@ -19,6 +19,7 @@ from tidegate.quality import OwnFunctions
 from tidegate.runs.branch_use import BranchUse
 from tidegate.runs.cancel import Cancellation
 from tidegate.runs.clock import Clock
+from tidegate.runs.events import Emit
 from tidegate.runs.guard import Guard
 from tidegate.runs.options import RunOptions
 from tidegate.spark.session import child_session
@@ -68,7 +69,7 @@ class RunContext:
     started_at: datetime
     cancellation: Cancellation
     publish_mode: str
-    emit: Callable[[str, str | None, Mapping[str, Any]], None]
+    emit: Emit
     root: SparkSession
     functions: OwnFunctions
     guard: Guard

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.config.hooks import ALL_EVENTS
 
-__all__ = ["EVENT_NAMES", "Event", "Listener"]
+__all__ = ["EVENT_NAMES", "Emit", "Event", "Listener"]
 
 EVENT_NAMES = (*ALL_EVENTS, "concurrency", "phase", "warning", "published")
 """The first 18 are for hooks, the others for those who watch a run. `concurrency`: how many ask a service at once."""
@@ -27,3 +27,6 @@ class Event:
 
 
 Listener = Callable[[Event], None]
+
+Emit = Callable[[str, str | None, Mapping[str, Any]], None]
+"""Tells the listeners of a run: the event's name, the model, the data."""

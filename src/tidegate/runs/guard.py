@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Any
 
 from tidegate.config import RunSection
 from tidegate.errors import RunAbortedError, TidegateError
 from tidegate.project.model import ModelSettings
 from tidegate.runs.cancel import Cancellation
 from tidegate.runs.clock import Clock
+from tidegate.runs.events import Emit
 from tidegate.runs.limits import Deadline, memory_exceeded, memory_in_use, time_exceeded, why_stop
 from tidegate.runs.overdue import Overdue
 from tidegate.runs.pacing import Level
@@ -34,7 +34,7 @@ class Guard:
         clock: Clock,
         cancellation: Cancellation,
         halt: Callable[[TidegateError], None],
-        emit: Callable[[str, str | None, Mapping[str, Any]], None],
+        emit: Emit,
     ) -> None:
         self._settings = settings
         self._clock = clock

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.errors import (
-    BranchExistsError,
-    BranchMissingError,
-    LakeError,
     ProjectError,
     RunCancelledError,
     StateError,
@@ -51,6 +48,7 @@ from tidegate.runs.profiling import unusual
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.sources import mentioned, ping_all
 from tidegate.sources.reading import missing_table, must_be_in_lake, readable
@@ -95,10 +93,7 @@ class _Run:
         self.started = clock.monotonic()
         self.phases = Phases(clock)
         self.tally = Tally()
-        self.mode = begun.record.publish_mode
         self.ledger = Ledger.of(store, begun.record, clock)
-        self.branch = self.run_id
-        self.branch_kept_for: str | None = None
         self.cancellation = Cancellation()
         self._emitting = threading.Lock()
         self._told_lost = False
@@ -107,6 +102,9 @@ class _Run:
         fault("after_register")
         self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
         self.heart = Heart(self.record, self.store, self.clock, self._asked_to_end, self._halt)
+        self.branch = RunBranch(
+            self.record, self.options, self.ledger, self.tally, self.cancellation, self.heart, self.emit
+        )
         self.heart.start()
         try:
             with cancelled_by_signals(self.cancellation):
@@ -135,7 +133,7 @@ class _Run:
         self.store.set_status(self.run_id, "running")
         names = [step.table.short(compiled.namespace) for step in plan.steps]
         resumed = {"resumes": self.record.resumes} if self.record.resumes else {}
-        self.emit("pipeline_start", None, {"models": names, "publish": self.mode, **resumed})
+        self.emit("pipeline_start", None, {"models": names, "publish": self.branch.mode, **resumed})
         if plan.idle:
             self._nothing_to_do(plan, compiled, catalog)
         else:
@@ -176,7 +174,7 @@ class _Run:
 
     def _bytes_written(self, model: str) -> int:
         table = TableName.parse(model, self.settings.project.namespace)
-        return bytes_added(BranchView(open_catalog(self.settings), self.branch).table(table), self.run_id)
+        return bytes_added(BranchView(open_catalog(self.settings), self.branch.name).table(table), self.run_id)
 
     def _open_lake(self) -> BranchCatalog:
         catalog = open_catalog(self.settings)
@@ -238,7 +236,7 @@ class _Run:
             self.tally.outcomes[step.table] = ModelOutcome(result, kept=kept)
             self.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
         self._archive(compiled, catalog)
-        if self._left_behind(catalog):
+        if self.branch.left_behind(catalog):
             catalog.drop_branch(self.run_id)
 
     def _build(
@@ -274,7 +272,7 @@ class _Run:
             clock=self.clock,
             started_at=self.started_at,
             cancellation=self.cancellation,
-            publish_mode=self.mode,
+            publish_mode=self.branch.mode,
             emit=self.emit,
             root=root,
             vars=dict(self.options.vars),
@@ -290,7 +288,7 @@ class _Run:
         if gap := catalog.capabilities.gaps.get("atomic_publish"):
             self.emit("phase", None, {"phase": "publish", "message": f"A publish is not one step here: {gap}."})
         tables = {step.table for step in plan.steps}
-        with self._branch(run, tables) as run, self.heart.minding(catalog, run.branch):
+        with self.branch.held(run, tables, self.phases) as run, self.heart.minding(catalog, run.branch):
             Building(run, self.phases, self.tally, tables).go()
             self._compare_with_history(compiled)
             if self.tally.published or self.tally.kept:
@@ -318,101 +316,6 @@ class _Run:
             for anomaly in unusual(self.store.reader(), name, settings, now, self.settings.anomalies):
                 self.tally.anomalies.append(anomaly)
                 self.emit("anomaly_detected", name, asdict(anomaly))
-
-    @contextlib.contextmanager
-    def _branch(self, run: RunContext, tables: Collection[TableName]) -> Iterator[RunContext]:
-        """The branch goes whatever the outcome, but for `--no-publish`, which keeps it for `tidegate publish`, and for
-        `--publish all`, where one model's failure holds the others back until the run is taken up again."""
-        catalog = run.catalog
-        stands = self._left_behind(catalog)
-        try:
-            with self.phases.timed("branch_creation"):
-                fault("before_branch")
-                if not stands or not self._took_up(run, tables):
-                    catalog.create_branch(self.run_id)
-                if isinstance(catalog, BranchOrMain) and catalog.failure is not None:
-                    run = self._on_main(run, catalog.failure)
-                fault("after_branch")
-        except BranchExistsError:
-            raise
-        except BaseException:
-            if not stands:
-                with contextlib.suppress(TidegateError):
-                    catalog.drop_branch(self.run_id)
-            raise
-        try:
-            yield run
-        finally:
-            fault("before_cleanup")
-            self._leave_branch(catalog)
-            fault("after_cleanup")
-
-    def _on_main(self, run: RunContext, failure: LakeError) -> RunContext:
-        """The run without a branch: each model is published, in that it is written."""
-        if self.options.no_publish:
-            error = LakeError(
-                f"no branch could be made ({failure}), and --no-publish is there to keep one; nothing was run",
-                where=failure.where,
-                remedy="mend what keeps the catalog from making branches; without --no-publish, main itself is written",
-            )
-            error.kind = failure.kind
-            raise error
-        self.branch, self.mode = MAIN, "model"
-        message = (
-            f"NO ISOLATION: this run writes main itself, because its branch could not be made ({failure}) and [lake]"
-            ' on_branch_failure is "direct". Readers see each table as soon as it is written; one that fails its checks'
-            " is put back to what it was."
-        )
-        self.emit("warning", None, {"message": message})
-        return replace(run, publish_mode=self.mode)
-
-    def _took_up(self, run: RunContext, tables: Collection[TableName]) -> bool:
-        """False where the earlier try was killed while it made its branch: there is nothing on it to go on with."""
-        try:
-            self.ledger.take_up_branch(run.catalog, self.run_id, run.compiled, tables)
-        except BranchMissingError:
-            run.catalog.drop_branch(self.run_id)
-            return False
-        return True
-
-    def _left_behind(self, catalog: BranchCatalog) -> bool:
-        """The branch of an earlier try stands."""
-        return self.record.resumes > 0 and any(branch.name == self.run_id for branch in catalog.list_branches())
-
-    def _leave_branch(self, catalog: BranchCatalog) -> None:
-        """A lake that does not answer any more must not take the run's result with it."""
-        if self.heart.lost:
-            return
-        if self._is_resumable():
-            self.branch_kept_for = "resume"
-            return
-        keep = self.options.no_publish and self._worth_keeping()
-        try:
-            if keep:
-                catalog.keep_branch(self.run_id)
-                self.branch_kept_for = "publish"
-            else:
-                catalog.drop_branch(self.run_id)
-        except TidegateError as error:
-            if keep:
-                self.tally.error = self.tally.error or error
-            later = "`tidegate reap` removes it once the lake answers again"
-            message = f"the branch {self.run_id} could not be {'kept' if keep else 'removed'}: {error}; {later}"
-            self.emit("warning", None, {"message": message})
-
-    def _worth_keeping(self) -> bool:
-        statuses = {outcome.materialization.status for outcome in self.tally.outcomes.values()}
-        whole = statuses <= {"completed", "skipped"}
-        torn = any(outcome.torn for outcome in self.tally.outcomes.values())
-        fit = ("completed" in statuses or self.tally.kept) and not torn and (whole or self.mode != "all")
-        return fit and not self.cancellation.requested
-
-    def _is_resumable(self) -> bool:
-        """Nothing could go out because not everything can."""
-        outcomes = self.tally.outcomes.values()
-        failed = self.tally.error is not None or not all(outcome.usable for outcome in outcomes)
-        held_back = self.mode == "all" and not self.options.no_publish and failed and not self.tally.published
-        return held_back and any(outcome.publishable for outcome in outcomes) and not self.cancellation.requested
 
     def _archive(self, compiled: Compiled, catalog: BranchCatalog) -> None:
         fault("before_archive")
@@ -498,9 +401,9 @@ class _Run:
         return RunResult(
             run_id=self.run_id,
             status=self._status([outcome.materialization.status for outcome in outcomes]),
-            branch=self.branch,
+            branch=self.branch.name,
             publish=Publish(
-                self.mode,
+                self.branch.mode,
                 tuple(table.short(self.settings.project.namespace) for table in self.tally.published),
                 self.tally.conflicts,
                 self.tally.in_doubt,
@@ -517,7 +420,7 @@ class _Run:
             failure_kind=str(error.kind) if error else None,
             remedy=error.remedy if error else None,
             resumes=self.record.resumes,
-            branch_kept_for=self.branch_kept_for,
+            branch_kept_for=self.branch.kept_for,
             idempotency_key=self.options.idempotency_key,
         )
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from tidegate.config import BudgetSection, Settings
 from tidegate.errors import TidegateError
-from tidegate.runs.events import Event
-from tidegate.runs.hooks.watch import Emit, open_watch
+from tidegate.runs.events import Emit, Event
+from tidegate.runs.hooks.watch import open_watch
 
 __all__ = ["telling_of_checks"]
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
 
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
-from tidegate.runs.events import Event
+from tidegate.runs.events import Emit, Event
 from tidegate.runs.hooks.ending import Ending
 
-__all__ = ["AT_ONCE", "Emit", "Halt", "Watch", "open_watch"]
+__all__ = ["AT_ONCE", "Halt", "Watch", "open_watch"]
 
 AT_ONCE = frozenset({"pipeline_start", "discover_complete", "compile_complete", "before_materialize", "before_checks"})
 """Events whose emitter can be stopped by an exception. After the others the run stops at its next step."""
 
-Emit = Callable[[str, str | None, Mapping[str, Any]], None]
 Halt = Callable[[TidegateError], None]
 """Asks the run to end: nothing more is started, nothing more is published, and the error is its result."""
 

@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 from tidegate.config import Settings
 from tidegate.errors import HookError
-from tidegate.runs.events import Event
+from tidegate.runs.events import Emit, Event
 from tidegate.runs.hooks.budget import Breach, Budget
 from tidegate.runs.hooks.callback import send_callback
 from tidegate.runs.hooks.dispatch import Hooks
 from tidegate.runs.hooks.ending import Ending
-from tidegate.runs.hooks.watch import AT_ONCE, Emit, Halt
+from tidegate.runs.hooks.watch import AT_ONCE, Halt
 
 __all__ = ["Watching"]
 
