@@ -64,6 +64,17 @@ def test_how_a_zone_is_read_counts(tmp_path: Path) -> None:
     assert len({one, two, fingerprint(tmp_path / "3", sql)}) == 3
 
 
+def test_settings_of_spark_count_that_change_what_a_query_means(tmp_path: Path) -> None:
+    def of(name: str, setting: str) -> str:
+        toml = f'[project]\nname = "shop"\n[spark.conf]\n{setting}\n'
+        return fingerprint(tmp_path / name, BASE, **{"tidegate.toml": toml})
+
+    zones = {of(f"{n}", f'"spark.sql.session.timeZone" = "{zone}"') for n, zone in enumerate(("UTC", "Asia/Tokyo"))}
+    lenient = of("3", '"spark.sql.ansi.enabled" = false')
+    assert len({*zones, lenient, of("4", "")}) == 4
+    assert of("5", '"spark.sql.shuffle.partitions" = 7') == of("4", "")
+
+
 def test_an_inlined_model_and_a_macro_count(tmp_path: Path) -> None:
     def of(name: str, inner: str, macro: str) -> str:
         more = {

@@ -66,7 +66,7 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
         depends_on=tuple(sorted(reads - {table})),
         sources=tuple(sorted(draft.content.sources.union(*(found.content.sources for found in inlined)))),
         zones=tuple(sorted(zones_through(work, draft))),
-        fingerprint=_fingerprint(draft, {str(found.model.table): _fingerprint(found) for found in inlined}),
+        fingerprint=_fingerprint(work, draft, {str(found.model.table): _fingerprint(work, found) for found in inlined}),
         deterministic=all(_is_deterministic(work.models[other]) for other in _queried_with(work, draft)),
         manual=bool(names & WATERMARK_NAMES),
         uses_watermark="watermark_value" in names,
@@ -81,11 +81,11 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     )
 
 
-def _fingerprint(draft: Draft, inlined: dict[str, str] | None = None) -> str:
+def _fingerprint(work: Workspace, draft: Draft, inlined: dict[str, str] | None = None) -> str:
     queries = [facts for _, facts in draft.facts]
-    model = draft.model
+    model, conf = draft.model, work.settings.spark.conf
     return fingerprint(
-        queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks, _refusing(model)
+        queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks, _refusing(model), conf
     )
 
 

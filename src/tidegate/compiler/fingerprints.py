@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from blake3 import blake3
@@ -36,6 +37,20 @@ _NOT_THE_RESULT = {
     "retry_delay_seconds",
     "timeout",
 }
+_CHANGES_MEANING = (
+    "spark.sql.ansi.",
+    "spark.sql.caseSensitive",
+    "spark.sql.decimalOperations.",
+    "spark.sql.groupBy",
+    "spark.sql.legacy.",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.orderByOrdinal",
+    "spark.sql.parser.",
+    "spark.sql.session.timeZone",
+    "spark.sql.storeAssignmentPolicy",
+    "spark.sql.timestampType",
+)
+"""How Spark's settings begin under which the same query gives other rows."""
 
 
 def fingerprint(
@@ -45,10 +60,12 @@ def fingerprint(
     inlined: Mapping[str, str],
     masks: Sequence[ColumnMask] = (),
     refusing: str = "",
+    spark_conf: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """`queries`: the model as rendered for a first and for a later run; `inlined`: ephemeral models by fingerprint.
 
-    `refusing`: a digest of the constraints that keep rows out of the table.
+    `refusing`: a digest of the constraints that keep rows out of the table. `spark_conf`: Spark's settings, of which
+    those count that change what a query means.
     """
     definition: list[Any] = [
         _VERSION,
@@ -61,6 +78,8 @@ def fingerprint(
         definition.append(sorted(mask.definition for mask in masks))
     if refusing:
         definition.append(["quarantine", refusing])
+    if meant := sorted(pair for pair in spark_conf.items() if pair[0].startswith(_CHANGES_MEANING)):
+        definition.append(["spark", meant])
     return str(blake3(json.dumps(definition).encode()).hexdigest())
 
 

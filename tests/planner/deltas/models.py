@@ -93,12 +93,12 @@ class Changed:
     kept: frozenset[str] | None
 
 
-def change(rng: Random, table: Table) -> Changed:
-    """A few random changes at once."""
+def change(rng: Random, table: Table, changes: bool = True) -> Changed:
+    """A few random changes at once, or none."""
     then = dict(table.rows)
     before: set[int] = set()
     after: set[int] = set()
-    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+    for _ in range(rng.choice((0, 1, 1, 2, 3)) if changes else 0):
         what = rng.choice(("insert", "update", "update", "delete", "rewrite", "again"))
         ids = sorted(table.rows)
         if what == "insert" or not ids:
@@ -192,7 +192,9 @@ class _Maker:
             chosen.append(same.name if same else nothing if self.chance(2) else self.literal(column.type))
         alias = self.alias()
         right = f"SELECT {', '.join(f'{name} AS r{n}' for n, name in enumerate(chosen))} FROM ({right}) AS {alias}"
-        word = self.rng.choice(("UNION ALL", "UNION ALL", "UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"))
+        word = self.rng.choice(
+            ("UNION ALL", "UNION ALL", "UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL")
+        )
         return f"{left} {word} {right}", columns
 
     def item(self, depth: int) -> tuple[str, _Item]:
@@ -201,11 +203,17 @@ class _Maker:
             table = self.rng.choice(self.tables)
             what = self.rng.choice(("count(*)", f"max({table.columns[0].name})"))
             return f"(SELECT {what} AS n FROM {table.name.quoted}) AS {alias}", _Item(alias, (Column("n", "int"),))
+        if self.chance(25):
+            rows = ", ".join(self.rng.sample(("(0, 'x')", "(1, 'y')", "(2, 'x')", "(1, NULL)"), 3))
+            return f"(VALUES {rows}) AS {alias}(k, b)", _Item(alias, (Column("k", "int"), Column("b", "text")))
         if depth and self.chance(3):
             if self.ctes and self.chance(2):
                 name, _, columns = self.rng.choice(self.ctes)
                 return f"{name} AS {alias}", _Item(alias, columns)
             sql, columns = self.query(depth - 1)
+            if self.chance(5):
+                # A name that may be another relation's outside.
+                return f"(WITH w0 AS ({sql}) SELECT * FROM w0) AS {alias}", _Item(alias, columns)
             if self.chance(2):
                 name = f"w{len(self.ctes)}"
                 self.ctes.append((name, sql, columns))
@@ -253,6 +261,8 @@ class _Maker:
         if self.chance(self.null_safe + 2):
             place = self.rng.randrange(2)
             sides[place] = f"coalesce({sides[place]}, {self.literal(one[1])})"
+        elif self.chance(12):
+            sides = [f"{side} % 2" if one[1] == "int" else f"lower({side})" for side in sides]
         self.rng.shuffle(sides)
         return f"{sides[0]} {'<=>' if self.chance(self.null_safe) else '='} {sides[1]}"
 
@@ -273,6 +283,8 @@ class _Maker:
     def on(self, left: list[_Item], right: list[_Item]) -> str:
         if self.chance(20):
             return self.condition(left + right)
+        if self.chance(30):
+            return " OR ".join(self.equation(left, right) or "1 = 0" for _ in range(2))
         parts = [found for _ in range(self.rng.choice((1, 1, 2))) if (found := self.equation(left, right))]
         if self.chance(5):
             parts.append(self.condition(left + right))
@@ -287,6 +299,8 @@ class _Maker:
             sources += f" JOIN {text} ON {self.on(inner, [other])}"
             inner.append(other)
         conditions = [self.condition(inner)] if self.chance(3) else []
+        if self.chance(6):
+            conditions.append(self.subquery_condition(inner, 0))
         match self.rng.randrange(7):
             case 0 | 1:
                 name, type_ = self.column(inner) or ("1", "int")
@@ -300,9 +314,10 @@ class _Maker:
                 if found and outer and link:
                     where = " AND ".join([link, *conditions])
                     return f"{outer[0]} <= (SELECT max({found[0]}) {sources} WHERE {where})"
-        link = self.equation(items, inner)
-        if link is not None and not self.chance(8):
-            conditions.append(link)
+        for _ in range(self.rng.choice((1, 1, 2))):
+            link = self.equation(items, inner)
+            if link is not None and not self.chance(8):
+                conditions.append(link)
         if self.chance(4):
             conditions.append(self.condition(inner + items))
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -317,9 +332,10 @@ class _Maker:
             if kind == "RIGHT JOIN" and not self.chance(2):
                 kind = "FULL JOIN" if self.chance(4) else "JOIN"
             shared = {column.name for column in items[0].columns} & {column.name for column in item.columns}
-            if len(items) == 1 and kind in ("JOIN", "LEFT JOIN") and "k" in shared and self.chance(6):
-                sources.append(f"{kind} {text} USING (k)")
-                items.append(item)
+            if len(items) == 1 and kind not in (",", "FULL JOIN") and "k" in shared and self.chance(6):
+                word = f"LEFT {kind} JOIN" if kind in ("SEMI", "ANTI") else kind
+                sources.append(f"{word} {text} USING (k)")
+                items += [] if kind in ("SEMI", "ANTI") else [item]
                 continue
             if kind in ("SEMI", "ANTI"):
                 sources.append(f"LEFT {kind} JOIN {text} ON {self.on(items, [item])}")
@@ -354,6 +370,8 @@ class _Maker:
             other, inner = self.alias(), table.name.quoted
             linked = f"{other}.{self.rng.choice(same)} = {link_to[0]}"
             found.append((f"(SELECT max({other}.k) FROM {inner} AS {other} WHERE {linked})", "int"))
+        if self.chance(15):
+            found.append((f"CASE WHEN {self.subquery_condition(items, 0)} THEN 1 ELSE 0 END", "int"))
         for column in items[0].columns:
             if column.name == "k" and not self.chance(4):
                 found.insert(0, (f"{items[0].alias}.k", column.type))
@@ -369,11 +387,21 @@ class _Maker:
         left_out = len(groups) == 2 and self.chance(5)
         if left_out:
             found = found[1:]
-        having = f" HAVING {self.rng.choice(('count(*) > 1', 'count(*) < 3'))}" if self.chance(4) else ""
+        having = f" HAVING {self.having(items)}" if self.chance(4) else ""
         by = ", ".join(dict.fromkeys(expression for expression, _ in groups))
         if self.chance(6) and not left_out:
             by = ", ".join(str(n + 1) for n in range(len(groups)))
+        elif self.chance(8) and not left_out:
+            by = "ALL"
+        elif self.chance(20):
+            by += f", {self.subquery_condition(items, 0)}"
         return f"SELECT {self.listed(found)} {tail} GROUP BY {by}{having}", self.named(found)
+
+    def having(self, items: list[_Item]) -> str:
+        found = self.column(items, "int")
+        if found is None or self.chance(2):
+            return self.rng.choice(("count(*) > 1", "count(*) < 3"))
+        return f"{self.rng.choice(('min', 'max', 'count'))}({found[0]}) {self.rng.choice(('<', '>='))} 2"
 
     def aggregate(self, items: list[_Item]) -> tuple[str, str]:
         name, type_ = self.column(items) or ("1", "int")
@@ -384,6 +412,8 @@ class _Maker:
                 return f"cast(sum({name}) AS int)", "int"
             case 2:
                 return f"count(DISTINCT {name})", "int"
+            case 3 if self.chance(2):
+                return f"count({name}) FILTER (WHERE {self.condition(items)})", "int"
         return f"{self.rng.choice(('min', 'max'))}({name})", type_
 
     def windowed(self, items: list[_Item], tail: str) -> tuple[str, tuple[Column, ...]]:
@@ -398,7 +428,13 @@ class _Maker:
             order = f"ORDER BY {self.expression(items)[0]}"
             name = self.column(items, "int")
             function = self.rng.choice(("rank()", "count(*)", f"sum({name[0]})" if name else "count(*)"))
+            if name and function != "rank()" and self.chance(3):
+                end = self.rng.choice(("CURRENT ROW", "1 FOLLOWING"))
+                order = f"ORDER BY {name[0]} RANGE BETWEEN 1 PRECEDING AND {end}"
             found.append((f"cast({function} OVER ({by} {order}) AS int)", "int"))
+        if self.chance(6):
+            found.append(("cast(count(*) OVER w AS int)", "int"))
+            tail += f" WINDOW w AS (PARTITION BY {shared[0]})"
         return f"SELECT {self.listed(found)} {tail}", self.named(found)
 
     def listed(self, found: list[tuple[str, str]]) -> str:

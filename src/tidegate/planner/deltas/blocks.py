@@ -110,6 +110,11 @@ class Item:
     def changed(self) -> bool:
         return self.relation.changed
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether it is part of the joined rows, and not only asked whether there is a match."""
+        return self.join not in (Join.SEMI, Join.ANTI, Join.SUBQUERY)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

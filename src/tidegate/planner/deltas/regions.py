@@ -6,34 +6,49 @@ what a GROUP BY groups by, and of what every window is partitioned by.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
 
-from tidegate.planner.deltas.blocks import Base, Block, Item, Join, Link, Relation, Rows, SetOperation, Value
+from tidegate.planner.deltas.blocks import Base, Block, Item, Link, Relation, Rows, SetOperation, Value
 from tidegate.planner.deltas.writing import key_of
 
 __all__ = [
     "candidates",
     "commutes",
     "is_unique",
-    "joins_rows",
+    "only_inexact",
     "owner_of",
     "touchable",
     "what_forbids",
     "why_untouchable",
 ]
 
-
-def joins_rows(item: Item) -> bool:
-    """Whether it is part of the joined rows, and not only asked whether there is a match."""
-    return item.join not in (Join.SEMI, Join.ANTI, Join.SUBQUERY)
+_INEXACT = re.compile("float|double|map|variant")
 
 
 def commutes(block: Block, value: Value) -> bool:
     """Whether choosing joined rows by this value chooses rows of the result by it."""
-    return value.flaw is None and all(_made_of(value.tree, keys) for keys in _required(block))
+    return value.flaw is None and all(_is_one_for(block, value, keys) for keys in _required(block))
+
+
+def only_inexact(block: Block, value: Value) -> bool:
+    """Whether nothing but the type of what it is made of keeps it from choosing rows of the result."""
+    made = value.flaw is None and all(_made_of(value.tree, keys) for keys in _required(block))
+    return made and not commutes(block, value)
+
+
+def _is_one_for(block: Block, value: Value, keys: frozenset[str]) -> bool:
+    """Whether rows with the same `keys` have the same value."""
+    return value.key in keys or (_made_of(value.tree, keys) and _are_exact(block, value))
+
+
+def _are_exact(block: Block, value: Value) -> bool:
+    """Whether its columns have no two values that are equal and yet not the same, as 0.0 and -0.0 are as text."""
+    types = (_column_type(block.items[i].relation, column) for i, column in value.columns)
+    return all(found is not None and not _INEXACT.search(found) for found in types)
 
 
 def _required(block: Block) -> Iterator[frozenset[str]]:
@@ -55,10 +70,10 @@ def what_forbids(block: Block, name: str, value: Value) -> str:
     """Why its rows cannot be found by this output."""
     if value.flaw is not None:
         return f"the column {name}, which is {value.flaw}"
-    if block.group is not None and not _made_of(value.tree, block.group):
+    if block.group is not None and not _is_one_for(block, value, block.group):
         return f"GROUP BY without {name}"
     for window in block.windows:
-        if not _made_of(value.tree, window.partition):
+        if not _is_one_for(block, value, window.partition):
             return f"{window.text} not partitioned by {name}"
     return f"{name} of a subquery"
 
@@ -134,7 +149,7 @@ def _of_block(block: Block) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     if block.group is None:
         for i, item in sorted(enumerate(block.items), key=lambda pair: pair[1].nullable):
-            if joins_rows(item):
+            if item.is_joined:
                 found += _carried(block, i, item)
     if block.group is not None or block.windows or block.distinct:
         found.append(tuple(fits))
@@ -169,7 +184,7 @@ def is_unique(relation: Relation, places: frozenset[int]) -> bool:
         return any({name.lower() for name in key} <= names for key in relation.facts.unique)
     if isinstance(relation, SetOperation):
         whole = relation.distinct and len(places) == len(relation.columns)
-        return whole or (relation.keeps_left and is_unique(relation.left, places))
+        return whole or (relation.keeps_left and _as_on_the_left(relation, places) and is_unique(relation.left, places))
     if isinstance(relation, Rows) or relation.generates or (relation.obstacle and relation.group is None):
         return False
     values = [relation.outputs[p].value for p in places]
@@ -178,6 +193,11 @@ def is_unique(relation: Relation, places: frozenset[int]) -> bool:
     if relation.distinct and len(places) == len(relation.outputs):
         return True
     return not relation.laterals and _all_determined(relation, {value.plain for value in values})
+
+
+def _as_on_the_left(relation: SetOperation, places: frozenset[int]) -> bool:
+    """Whether values are not cast: that may make two of them one."""
+    return all(_column_type(relation, relation.columns[place].lower()) is not None for place in places)
 
 
 def _as_it_is(block: Block, link: Link) -> bool:
@@ -209,7 +229,7 @@ def _all_determined(block: Block, given: set[tuple[int, str] | None]) -> bool:
 
     No row at all, which NULL stands for, and a row that has NULL there do not both occur for the same others.
     """
-    joined = {i for i, item in enumerate(block.items) if joins_rows(item)}
+    joined = {i for i, item in enumerate(block.items) if item.is_joined}
     known: set[int] = set()
     while known < joined:
         for i in joined - known:

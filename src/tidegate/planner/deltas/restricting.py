@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tidegate.planner.deltas.blocks import Base, Block, Item, Relation, Rows, SetOperation, Value
 from tidegate.planner.deltas.refusals import Refused
-from tidegate.planner.deltas.regions import commutes, joins_rows, owner_of
+from tidegate.planner.deltas.regions import commutes, owner_of
 from tidegate.planner.deltas.script import Edit, span_of_table
 from tidegate.planner.deltas.touching import Toucher, alias_columns, comparison, tree_from
 from tidegate.planner.deltas.values import TOUCHED, Image
@@ -122,7 +122,7 @@ class Restrictor:
                     changed = not _is_small(item.relation) and self._item(item, i, pairs, by)[0]
             except Refused:
                 continue
-            if changed and joins_rows(item):
+            if changed and item.is_joined:
                 done.add(i)
 
     def _item(self, item: Item, i: int, pairs: list[tuple[Value, _Side, bool]], by: _By) -> tuple[bool, bool]:

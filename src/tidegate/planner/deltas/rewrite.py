@@ -12,7 +12,7 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Block, Relation
 from tidegate.planner.deltas.reading import Reader
 from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
-from tidegate.planner.deltas.regions import candidates, commutes, is_unique, touchable, why_untouchable
+from tidegate.planner.deltas.regions import candidates, commutes, is_unique, only_inexact, touchable, why_untouchable
 from tidegate.planner.deltas.restricting import Restrictor
 from tidegate.planner.deltas.script import Script, read_script
 from tidegate.planner.deltas.touching import Images, Toucher
@@ -43,13 +43,13 @@ def rewrite(
 def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool) -> DeltaQuery:
     _check_determinism(sql)
     script, reader = read_script(sql), Reader(inputs)
-    relation = reader.relation(script.tree)
+    relation = _read(script, reader)
     images = Images(sorted({base.table for base in reader.tables}))
     changed = [base for base in reader.tables if base.changed]
     refused: Refused | None = None
     for places in _regions(relation, key, within_key):
         names = [relation.columns[place] for place in places]
-        toucher = Toucher(script, images, reader.fixes)
+        toucher = Toucher(script, images, reader.names.fixes)
         try:
             selects = toucher.relation(relation, places, names)
         except Refused as other:
@@ -62,6 +62,17 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
         unique = is_unique(relation, frozenset(places))
         return DeltaQuery(tuple(names), unique, touched, result, images.reads(touched, result), once)
     raise refused or Refused(_why_none(relation, key, within_key))
+
+
+def _read(script: Script, reader: Reader) -> Relation:
+    """Refused where a table stands that the reader did not come to: what changes there would go unnoticed."""
+    relation = reader.relation(script.tree)
+    read = {id(base.node) for base in reader.tables}
+    for table in script.tree.find_all(exp.Table):
+        named = isinstance(table.this, exp.Identifier) and table.find_ancestor(exp.Hint) is None
+        if named and id(table) not in read:
+            raise Refused(f"{CANNOT_REWRITE}: the place where {table.name} is read")
+    return relation
 
 
 def _check_determinism(sql: str) -> None:
@@ -113,6 +124,9 @@ def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str
             relation, output.name
         ):
             return why_untouchable(relation, output.name)
+    for output in relation.outputs:
+        if only_inexact(relation, output.value):
+            return f"the column {output.name}, made of a key that may be a floating number"
     if relation.group is not None:
         return "a GROUP BY of which no column is in the result"
     if len({window.partition for window in relation.windows}) > 1:
@@ -127,7 +141,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
     reader = Reader(inputs)
     try:
         script: Script = read_script(sql)
-        reader.relation(script.tree)
+        _read(script, reader)
     except (Refused, RecursionError):
         return dict.fromkeys(inputs)
     if any(map(_takes_all, script.tree.find_all(exp.Star))):
@@ -136,7 +150,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
     named = {node.name.lower() for node in script.tree.find_all(exp.Identifier)}
     return {
         table: None
-        if (used := reader.used.get(table, set())) is None
+        if (used := reader.names.used.get(table, set())) is None
         else frozenset({*used, *(column for column in facts.columns if column.lower() in named)})
         for table, facts in inputs.items()
     }

@@ -72,6 +72,8 @@ def read_script(sql: str) -> Script:
     query = parse_query(sql)
     if not isinstance(query, Query):
         raise Refused(f"{CANNOT_REWRITE}: {query.message}")
+    if any(token.token_type is TokenType.PIPE_GT for token in query.tokens):
+        raise Refused("a query in steps (|>)")
     if query.nodes[exp.CTE]:
         query = _without_with(query)
     query.tree.meta.pop("words", None)

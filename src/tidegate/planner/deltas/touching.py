@@ -10,16 +10,16 @@ and both give values. Conditions that are left out only make the set larger, whi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Base, Block, Item, Join, Link, Relation, Rows, SetOperation, Value
 from tidegate.planner.deltas.refusals import Refused
-from tidegate.planner.deltas.regions import commutes, joins_rows, owner_of, touchable, what_forbids, why_untouchable
+from tidegate.planner.deltas.regions import commutes, owner_of, touchable, what_forbids, why_untouchable
 from tidegate.planner.deltas.script import Edit, Script, span_of_table
 from tidegate.planner.deltas.values import Image, ImageRead
-from tidegate.planner.deltas.writing import condition, indented, name_text, operand, union, written
+from tidegate.planner.deltas.writing import condition, indented, name_text, operand, union, written, written_rows
 
 __all__ = ["Images", "Toucher", "alias_columns", "comparison", "tree_from"]
 
@@ -70,7 +70,7 @@ def tree_from(block: Block, roots: Sequence[int], usable: Any = None) -> dict[in
                 ]
                 if links:
                     found[link.child] = links
-                    if joins_rows(block.items[link.child]):
+                    if block.items[link.child].is_joined:
                         waiting.append(link.child)
     return found
 
@@ -141,7 +141,7 @@ class Toucher:
 
     def _by_pivot(self, block: Block, values: list[Value], chosen: str, refused: Refused | None = None) -> list[str]:
         for pivot, item in enumerate(block.items):
-            if joins_rows(item) and not item.nullable:
+            if item.is_joined and not item.nullable:
                 try:
                     return self._by_this_pivot(block, pivot, values, chosen)
                 except Refused as other:
@@ -166,6 +166,8 @@ class Toucher:
             selects += self._both(block, pivot, source, conditions, values, chosen)
         for i, other in enumerate(block.items):
             if other.changed and i != pivot:
+                # Those rows of the pivot are joined with all their rows of the other, changed or not.
+                self.widened = True
                 source, conditions = self._way(block, tree, i, pivot)
                 selects += self._both(block, pivot, source, conditions, values, chosen)
         return selects
@@ -223,7 +225,7 @@ class Toucher:
     def _way(self, block: Block, tree: Mapping[int, list[Link]], i: int, root: int) -> tuple[str, str]:
         """From what is touched in item `i` to the root: a relation, and the conditions between it and the root."""
         if i not in tree:
-            raise Refused(_no_way(block.items[i]))
+            raise Refused(self._why_no_way(block, tree, i))
         links = tree[i]
         names = [_column_name(link.child_value, n) for n, link in enumerate(links)]
         if len(set(names)) < len(names):
@@ -250,14 +252,20 @@ class Toucher:
             )
         return source, conditions
 
+    def _why_no_way(self, block: Block, tree: Mapping[int, list[Link]], i: int) -> str:
+        item = block.items[i]
+        for link in block.links:
+            if link.child == i and link.parent in tree:
+                for relation, column in _read_by(item, link):
+                    if not touchable(relation, column):
+                        linked = "a subquery linked" if item.told else f"a join to {item.name}"
+                        by = "" if column.startswith("__") else f" by {column}"
+                        return f"{linked}{by}: {why_untouchable(relation, column)}"
+        return _no_way(item)
+
     def _can_touch(self, block: Block, link: Link) -> bool:
         item = block.items[link.child]
-        if not item.changed:
-            return True
-        if item.links_only and isinstance(item.relation, Block):
-            inner = item.relation
-            return all(touchable(inner.items[i].relation, column) for i, column in link.child_value.columns)
-        return all(touchable(item.relation, column) for _, column in link.child_value.columns)
+        return not item.changed or all(touchable(relation, column) for relation, column in _read_by(item, link))
 
     def _item(self, block: Block, i: int, values: list[Value], names: Sequence[str]) -> list[str]:
         """The touched values of expressions over one item."""
@@ -274,7 +282,8 @@ class Toucher:
         plain = [value.plain[1] for value in values if value.plain is not None]
         if len(plain) == len(values):
             return self._columns(item, plain, names)
-        inner = union(self._columns(item, columns))
+        # Not DISTINCT: of 0.0 and -0.0 it keeps one, and what is made of them may differ.
+        inner = "\nUNION ALL\n".join(dict.fromkeys(self._columns(item, columns)))
         return [f"SELECT {chosen}\nFROM (\n{indented(inner)}\n) AS {name_text(item.name)}"]
 
     def _columns(self, item: Item, columns: Sequence[str], names: Sequence[str] | None = None) -> list[str]:
@@ -303,7 +312,7 @@ class Toucher:
                 return _named(self.images.name(item.relation.table, Image.THEN), item)
             return _named(item.relation.table.quoted, item)
         if isinstance(item.relation, Rows):
-            return str(item.node.sql("spark"))
+            return written_rows(item.node)
         start, end = self.script.span(item.node)
         edits = dict(self.fixes)
         if then:
@@ -352,7 +361,7 @@ def _column_name(value: Value, n: int) -> str:
 def _local(block: Block, i: int) -> list[str]:
     """Conditions that a row of the item must satisfy by itself to count at all."""
     item = block.items[i]
-    own = [] if item.nullable or not joins_rows(item) else list(block.where)
+    own = [] if item.nullable or not item.is_joined else list(block.where)
     if item.join in (Join.INNER, Join.LEFT, Join.SEMI, Join.ANTI):
         own += item.on
     conditions = []
@@ -366,7 +375,7 @@ def _local(block: Block, i: int) -> list[str]:
 
 
 def _needed(block: Block, pivot: int, values: Sequence[Value]) -> frozenset[int]:
-    joined = frozenset(i for i, item in enumerate(block.items) if joins_rows(item))
+    joined = frozenset(i for i, item in enumerate(block.items) if item.is_joined)
     flips = [i for i in joined if block.items[i].join is Join.RIGHT]
     if flips:
         # What a semi join leaves out before it decides which rows are joined with NULL.
@@ -386,6 +395,15 @@ def _needed(block: Block, pivot: int, values: Sequence[Value]) -> frozenset[int]
             if value.flaw is not None:
                 raise Refused(f"{value.flaw} in the condition of a join")
     return needed
+
+
+def _read_by(item: Item, link: Link) -> Iterator[tuple[Relation, str]]:
+    """The columns that a link reads of its child, each with what it is a column of."""
+    for i, column in sorted(link.child_value.columns):
+        if item.links_only and isinstance(item.relation, Block):
+            yield item.relation.items[i].relation, column
+        else:
+            yield item.relation, column
 
 
 def _no_way(item: Item) -> str:

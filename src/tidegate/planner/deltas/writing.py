@@ -15,7 +15,18 @@ from tidegate.compiler.queries import Query, parse_query
 from tidegate.names import quote
 from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
 
-__all__ = ["closed", "condition", "indented", "key_of", "name_text", "operand", "same_meaning", "union", "written"]
+__all__ = [
+    "closed",
+    "condition",
+    "indented",
+    "key_of",
+    "name_text",
+    "operand",
+    "same_meaning",
+    "union",
+    "written",
+    "written_rows",
+]
 
 _SPARK = Dialect.get_or_raise("spark")
 
@@ -42,10 +53,19 @@ def written(tree: Any) -> str:
     return text
 
 
+def written_rows(node: Any) -> str:
+    """Rows that stand in a FROM, with their name. Refused where the text would be read as something else."""
+    text = str(node.sql("spark"))
+    again = parse_query(f"SELECT * FROM {text}")
+    if not isinstance(again, Query) or not same_meaning(again.tree.args["from_"].this, node):
+        raise Refused(f"{CANNOT_REWRITE}: {text}")
+    return text
+
+
 def operand(tree: Any) -> str:
     """As a side of a comparison."""
-    closed = isinstance(tree, exp.Column | exp.Dot | exp.Func | exp.Literal | exp.Bracket) and not isinstance(
-        tree, exp.Connector
+    closed = isinstance(tree, exp.Column | exp.Dot | exp.Literal | exp.Bracket) or (
+        isinstance(tree, exp.Func) and not isinstance(tree, exp.Binary)
     )
     return written(tree) if closed else f"({written(tree)})"
 

@@ -1,0 +1,151 @@
+"""Pieces of a query's syntax tree: its clauses, the conditions in one, and what else it says without any names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.functions import is_aggregate, is_generator
+from tidegate.compiler.analysis.scoping import column_parts
+from tidegate.planner.deltas.blocks import Join
+from tidegate.planner.deltas.refusals import Refused
+
+__all__ = [
+    "CLAUSE_NAMES",
+    "ORDERS",
+    "aggregates",
+    "alias_columns",
+    "columns_of_values",
+    "conjuncts",
+    "generates",
+    "is_member",
+    "join_kind",
+    "modifiers",
+    "name_of",
+    "own_nodes",
+    "parts_of",
+    "subqueries_of",
+    "told_name",
+    "unknown_clause",
+]
+
+ORDERS = ("order", "sort", "distribute", "cluster")
+_KNOWN_CLAUSES = frozenset(
+    [
+        *("expressions", "hint", "distinct", "from_", "joins", "laterals", "where", "group", "having", "windows"),
+        *ORDERS,
+    ]
+)
+CLAUSE_NAMES = {"limit": "LIMIT", "offset": "OFFSET", "qualify": "QUALIFY"}
+
+
+def unknown_clause(node: Any) -> str | None:
+    for key, value in node.args.items():
+        if value and key not in _KNOWN_CLAUSES:
+            return CLAUSE_NAMES.get(key, str(key).strip("_").upper())
+    return None
+
+
+def modifiers(subquery: Any) -> list[str]:
+    known = ("this", "alias", "order", "sort", "distribute", "cluster")
+    return [key for key, value in subquery.args.items() if value and key not in known]
+
+
+def join_kind(join: Any) -> Join:
+    method, side, kind = (str(join.args.get(key) or "").upper() for key in ("method", "side", "kind"))
+    if method:
+        raise Refused(f"{method} JOIN")
+    if kind in ("SEMI", "ANTI"):
+        return Join.SEMI if kind == "SEMI" else Join.ANTI
+    if side:
+        return {"LEFT": Join.LEFT, "RIGHT": Join.RIGHT, "FULL": Join.FULL}[side]
+    if kind in ("", "INNER", "CROSS"):
+        return Join.INNER
+    raise Refused(f"{kind} JOIN")
+
+
+def alias_columns(node: Any) -> list[Any]:
+    alias = node.args.get("alias")
+    return list(alias.args.get("columns") or ()) if isinstance(alias, exp.TableAlias) else []
+
+
+def columns_of_values(node: Any) -> tuple[str, ...]:
+    names = tuple(column.name for column in alias_columns(node))
+    first = node.expressions[0]
+    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    return names or tuple(f"col{n}" for n in range(1, width + 1))
+
+
+def name_of(projection: Any) -> str:
+    parts = column_parts(projection)
+    return str(parts[-1].name) if parts else ""
+
+
+def conjuncts(tree: Any) -> Iterator[Any]:
+    if tree is None:
+        return
+    tree = tree.unnest()
+    if isinstance(tree, exp.And):
+        yield from conjuncts(tree.this)
+        yield from conjuncts(tree.expression)
+    else:
+        yield tree
+
+
+def parts_of(node: Any, *clauses: str) -> Iterator[Any]:
+    for clause in clauses:
+        found = node.args.get(clause)
+        if isinstance(found, list):
+            yield from found
+        elif found is not None:
+            yield found
+
+
+def own_nodes(tree: Any, kind: Any) -> Iterator[Any]:
+    """Nodes of a kind, without those of queries inside."""
+    if tree is None:
+        return
+    for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)):
+        if isinstance(node, kind):
+            yield node
+
+
+def subqueries_of(tree: Any) -> Iterator[Any]:
+    """The outermost queries of an expression."""
+    if tree is None:
+        return
+    for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)):
+        if isinstance(node, exp.Query):
+            yield node
+
+
+def aggregates(tree: Any) -> bool:
+    """Outside of windows, of which it may be an argument."""
+    if isinstance(tree, exp.Query):
+        return False
+    if isinstance(tree, exp.Window):
+        inner = tree.this
+        return any(aggregates(child) for child in inner.iter_expressions()) or any(
+            aggregates(child) for key, child in tree.args.items() if key != "this" and isinstance(child, exp.Expr)
+        )
+    if is_aggregate(tree):
+        return True
+    return any(aggregates(child) for child in tree.iter_expressions())
+
+
+def generates(tree: Any) -> bool:
+    return any(is_generator(node) for node in own_nodes(tree, exp.Expr))
+
+
+def is_member(query: Any, condition: Any) -> bool:
+    return isinstance(condition, exp.In) and condition.args.get("query") is query
+
+
+def told_name(query: Any, condition: Any, apart: bool) -> str:
+    """A subquery of an expression, as a person calls it. `apart`: it has no column of the query around it."""
+    around = query.parent
+    if isinstance(around, exp.In) and not (is_member(query, condition) and not apart):
+        return "NOT IN (SELECT …)" if isinstance(around.parent, exp.Not) else "IN (SELECT …) inside another condition"
+    return "a subquery without an equation to the query around it"
