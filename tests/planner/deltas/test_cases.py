@@ -17,7 +17,7 @@ from tidegate.planner.deltas.rewrite import rewrite
 from tidegate.planner.deltas.values import DeltaQuery, InputTable, Refusal
 
 CASES = Path(__file__).parents[2] / "cases" / "deltas"
-TABLE = re.compile(r"(\w+)\((.*?)\)((?: changed| small)*)(?: keyed by (.*))?")
+TABLE = re.compile(r"(\w+)\((.*?)\)( changed)?(?: keyed by (.*))?")
 
 
 class Case(NamedTuple):
@@ -47,9 +47,8 @@ def read_cases(path: Path) -> Iterator[Case]:
                 inputs[TableName("shop", "silver", name)] = InputTable(
                     tuple(column.rstrip("*") for column in names),
                     (unique,) if unique else (),
-                    "changed" in marks,
+                    marks is not None,
                     frozenset(keyed_by.split(", ")) if keyed_by else None,
-                    "small" in marks,
                     {name.rstrip("*"): kind or "long" for name, kind in zip(names, types, strict=True)},
                 )
             else:

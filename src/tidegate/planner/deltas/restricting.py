@@ -119,7 +119,7 @@ class Restrictor:
                 if item.links_only and isinstance(item.relation, Block):
                     changed = self._core(item.relation, pairs, by)[0]
                 else:
-                    changed = not _is_small(item.relation) and self._item(item, i, pairs, by)[0]
+                    changed = self._item(item, i, pairs, by)[0]
             except Refused:
                 continue
             if changed and item.is_joined:
@@ -175,17 +175,6 @@ class Restrictor:
 def _has_key(base: Base, pairs: Sequence[tuple[Value, _Side, bool]]) -> bool:
     columns = {value.plain[1] for value, _, null_safe in pairs if value.plain is not None and null_safe}
     return any({name.lower() for name in key} <= columns for key in base.facts.unique)
-
-
-def _is_small(relation: Relation) -> bool:
-    match relation:
-        case Base():
-            return relation.facts.small
-        case Block():
-            return all(_is_small(item.relation) for item in relation.items)
-        case SetOperation():
-            return _is_small(relation.left) and _is_small(relation.right)
-    return True
 
 
 def _renamed(tree: Any, name: str, alias: str) -> Any:
