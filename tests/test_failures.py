@@ -238,6 +238,7 @@ def test_an_unknown_commit_is_not_tried_again_although_what_caused_it_is() -> No
         (Fact(("org.apache.spark.SparkException",), "ExecutorLostFailure (executor 1 exited)"), "Transient"),
         (Fact(("java.lang.IllegalStateException",), "Cannot call methods on a stopped SparkContext."), "Unknown"),
         (Fact(("java.sql.SQLException",), sqlstate="08006"), "ConnectionFailed"),
+        (Fact(("java.sql.SQLException",), sqlstate="42S01"), "QueryRejected"),  # it is there already
         (Fact(("org.sqlite.SQLiteException",), sqlite="SQLITE_BUSY"), "Transient"),
         (Fact(("com.microsoft.sqlserver.jdbc.SQLServerException",), sqlstate="S0001", sqlserver=1205), "Transient"),
         (Fact(("software.amazon.awssdk.services.s3.model.S3Exception",), status=403), "AuthFailed"),
@@ -313,6 +314,8 @@ def test_a_stack_trace_has_a_kind(text: str, kind: str) -> None:
         ("Sun, 15 Nov 2026 11:00:00 GMT", 0.0),
         ("soon", None),
         ("-5", None),
+        ("9" * 400, 604800.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 604800.0),
         ("", None),
         (None, None),
     ],

@@ -28,6 +28,9 @@ __all__ = [
     "status_told",
 ]
 
+_LONGEST_WAIT = 7 * 24 * 3600.0
+"""Seconds; a server that asks for more is not believed, and no clock could wait for some of what they ask."""
+
 _MOST = 30
 """Exceptions that are followed at most: a chain may be a ring."""
 
@@ -217,11 +220,12 @@ def _grpc(error: BaseException) -> str | None:
 
 
 def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float | None:
-    """What a header `Retry-After` says: seconds, or the moment from which on the server answers again."""
+    """What a header `Retry-After` says, which is seconds or the moment from which on the server answers again: in
+    seconds, and a week at most."""
     if not isinstance(retry_after, str):
         return None
     if retry_after.strip().isdecimal():
-        return float(retry_after)
+        return min(float(retry_after), _LONGEST_WAIT)
     from email.utils import parsedate_to_datetime
 
     try:
@@ -229,7 +233,7 @@ def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float |
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return min(max(0.0, (moment - (now or datetime.now(UTC))).total_seconds()), _LONGEST_WAIT)
 
 
 def facts_in_text(text: str) -> list[Fact]:

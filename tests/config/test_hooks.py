@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.config.test_settings import problems_of, settings_of
 from tidegate.config import BudgetSection, CommandHook, Secret, WebHook
 from tidegate.config.hooks import ABOUT_MODELS, ALL_EVENTS, WITH_STATUS
@@ -110,6 +112,12 @@ def test_a_secret_over_plain_http_is_refused_but_on_this_machine(tmp_path: Path)
 def test_hooks_that_are_no_list_of_tables_are_told(tmp_path: Path) -> None:
     wanted = ["tidegate.toml:1: hooks are written as [[hooks]], one title for each of them"]
     assert problems_of(tmp_path, '[hooks]\nevents = ["model_error"]\n') == wanted
+
+
+@pytest.mark.parametrize("path", ["two words", "h\u00f6k", "x?q=\u2028"])
+def test_an_address_that_http_cannot_carry_is_told(tmp_path: Path, path: str) -> None:
+    (problem,) = problems_of(tmp_path, f'[callback]\nurl = "https://example.com/{path}"\n')
+    assert problem.startswith("tidegate.toml:2: 'url' holds a space or a letter that an address cannot have")
 
 
 def test_a_variable_that_is_not_set_is_told_at_its_own_hook(tmp_path: Path) -> None:

@@ -33,8 +33,9 @@ def test_slack_gets_text_in_which_nothing_is_taken_for_a_link() -> None:
     assert [block["type"] for block in document["blocks"]] == ["section", "context"]
 
 
-def test_a_very_long_error_does_not_make_a_document_that_slack_refuses() -> None:
-    long = event("pipeline_error", status="failed", error="x" * 100_000)
+@pytest.mark.parametrize("letter", ["x", "<"])
+def test_a_very_long_error_does_not_make_a_document_that_slack_refuses(letter: str) -> None:
+    long = event("pipeline_error", status="failed", error=letter * 100_000)
     document = sent(webhook("http://x", preset="slack"), long)
     assert len(document["blocks"][0]["text"]["text"]) <= 3000
 
@@ -86,6 +87,11 @@ def test_values_in_a_body_of_ones_own_are_escaped_for_json() -> None:
     assert document["text"] == f"pipeline_error: {FAILED.data['error']}"
     assert document["data"]["status"] == "failed"
     assert document["none"] == ""
+
+
+def test_what_an_event_does_not_have_is_empty_to_a_filter_too() -> None:
+    body = '{"text": "{{ model | upper }}{{ error | truncate(20) }}{{ error | default("no error") }}"}'
+    assert sent(webhook("http://x", body=body), ENDED) == {"text": "no error"}
 
 
 def test_a_body_may_choose_by_what_the_event_has() -> None:

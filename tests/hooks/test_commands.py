@@ -64,6 +64,15 @@ def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     )
 
 
+def test_a_program_that_may_not_be_run_is_told(tmp_path: Path) -> None:
+    (tmp_path / "notify.sh").write_text("#!/bin/sh\n")
+    answer = Commands(tmp_path).run(command(("./notify.sh",)), PAYLOAD)
+    assert (answer.kind, answer.told) == (
+        FailureKind.AUTH_FAILED,
+        "./notify.sh cannot be started: Permission denied",
+    )
+
+
 def test_a_program_need_not_read_what_it_is_given(tmp_path: Path) -> None:
     large = {**PAYLOAD, "data": {"text": "x" * 5_000_000}}
     assert Commands(tmp_path).run(command("exit 0"), large).ok

@@ -50,6 +50,12 @@ def test_every_event_has_a_sample_that_is_like_the_real_one(name: str) -> None:
     assert payload["data"]["test"] is True
 
 
+def test_half_a_character_is_no_obstacle() -> None:
+    """As in the name of a landing file that is not UTF-8."""
+    payload = payload_of(event("model_error", "silver.a", error="caf\udce9.csv cannot be read"), "shop", "run")
+    assert json.loads(json_text(payload).encode())["error"] == "caf?.csv cannot be read"
+
+
 def test_what_is_no_json_becomes_text() -> None:
     payload = payload_of(
         event("model_error", "silver.a", kind=FailureKind.TIMEOUT, at=NOON, odd=float("nan")), "s", "run"

@@ -172,3 +172,19 @@ def test_a_hook_that_may_abort_fails_a_check_of_published_tables(tmp_path: Path)
     with pytest.raises(HookError, match="hook 'gate'"):
         check_one()
     assert said == ["[WARN] hook 'late' on after_checks of silver.a failed: exit code 2"]
+
+
+def test_what_comes_after_the_end_of_a_run_takes_none_of_its_time(tmp_path: Path) -> None:
+    run = Run(tmp_path, budget=BudgetSection(max_duration=timedelta(hours=78), on_breach="fail"))
+    (timer,) = (t for t in threading.enumerate() if isinstance(t, threading.Timer) and t.interval == 78 * 3600)
+    run.emit("pipeline_complete", None, {"status": "success"})
+    timer.join(30)
+    assert not timer.is_alive()
+    assert run.halted == []
+
+
+def test_a_run_that_failed_cannot_be_aborted_any_more(tmp_path: Path) -> None:
+    gate = command("exit 1", "pipeline_error", name="gate", on_failure="abort")
+    run = Run(tmp_path, hooks=(gate,))
+    run.emit("pipeline_error", None, {"status": "partial"})
+    assert (run.halted, run.warnings) == ([], ["hook 'gate' on pipeline_error failed: exit code 1"])

@@ -101,6 +101,8 @@ def test_where_the_system_does_not_say_nothing_is_known(tmp_path: Path) -> None:
         (5, 5, 1.0, 5, True),
         (4, 5, 1.0, 5, False),
         (1, 5, 0.01, 5, True),
+        (7, 100, 0.07, 5, True),
+        (14, 25, 0.56, 5, True),
     ],
 )
 def test_too_many_failures_abort_once_enough_models_ended(

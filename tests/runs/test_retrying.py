@@ -48,8 +48,9 @@ def retries(
     chance: Callable[[], float] = lambda: 0.5,
     wait: Callable[[float], bool] | None = None,
     deadline: Deadline | None = None,
+    over: Callable[[], bool] = lambda: False,
 ) -> Retries:
-    return Retries(policy, budget or RetryBudget(100), time, wait or time.wait, chance, deadline or Deadline())
+    return Retries(policy, budget or RetryBudget(100), time, wait or time.wait, chance, deadline or Deadline(), over)
 
 
 def tried(retry: Retries, time: Time, outcomes: list[Failed | None], seconds: float = 1.0) -> Tried[Failed | None]:
@@ -140,6 +141,17 @@ def test_a_pause_that_ends_after_the_deadline_is_not_begun() -> None:
     busy = Failed(FailureKind.QUOTA_EXCEEDED, "slow down", retry_after=19)
     done = tried(retries(time, RetryPolicy(3), budget, deadline=deadline), time, [busy])
     assert (len(done.attempts), time.pauses, budget.left) == (1, [], 5)
+
+
+@pytest.mark.parametrize(("gives_up_at", "pauses"), [(0, []), (3, [0.5])])
+def test_nothing_is_tried_again_once_the_run_has_given_up(gives_up_at: float, pauses: list[float]) -> None:
+    """`gives_up_at` 3: while the second try is waited for."""
+    time = Time()
+    policy = RetryPolicy(5, timedelta(seconds=1))
+    retry = retries(time, policy, over=lambda: time.seconds >= gives_up_at)
+    done = tried(retry, time, [DOWN, None], seconds=2.75)
+    assert (done.outcome, done.cancelled, len(done.attempts)) == (DOWN, False, 1)
+    assert time.pauses == pauses
 
 
 def test_those_who_watch_hear_of_each_retry_and_its_pause() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from tidegate.config import RunSection
-from tidegate.errors import CircuitOpenError, FailureKind
+from tidegate.errors import CircuitOpenError, FailureKind, ModelTimeoutError
+from tidegate.runs.limits import Deadline
 from tidegate.runs.pacing import Level
 from tidegate.runs.services import Services
 
@@ -38,6 +41,36 @@ def test_one_that_is_down_is_not_asked_and_others_are() -> None:
     with services.asking("shop"):
         pass
     assert (services.breaker("crm").state, services.breaker("shop").state) == ("open", "closed")
+
+
+def test_one_that_is_down_says_nothing_about_those_that_would_have_been_asked_with_it() -> None:
+    services = Services(replace(SETTINGS, cooldown_seconds=60))
+    for _ in range(2):
+        with services.asking("a"):
+            pass
+    with pytest.raises(ConnectionRefusedError), services.asking("a"):
+        raise ConnectionRefusedError
+    for _ in range(2):
+        with pytest.raises(ConnectionRefusedError), services.asking("b"):
+            raise ConnectionRefusedError
+    with pytest.raises(CircuitOpenError, match="b could not"), services.asking("a", "b"):
+        raise AssertionError("the service must not be asked")
+    assert (services.pace("a").level, services.pace("a").rest) == (3, 0)
+    assert services.pace("b").rest > 0
+    with pytest.raises(ConnectionRefusedError), services.asking("a"):
+        raise ConnectionRefusedError
+    assert services.breaker("a").state == "open"  # by two failures in a row, between which it was not asked
+
+
+def test_a_service_that_rests_is_not_waited_for_longer_than_the_model_may_take() -> None:
+    seconds = itertools.count()
+    services = Services(replace(SETTINGS, cooldown_seconds=3600), monotonic=lambda: float(next(seconds)))
+    with services.asking("crm") as asked:
+        asked.failed(FailureKind.QUOTA_EXCEEDED)
+    late = Deadline(next(seconds) + 5.0, timedelta(minutes=1))
+    with pytest.raises(ModelTimeoutError, match="it took longer than 1m"), services.asking("crm", deadline=late):
+        raise AssertionError("the service must not be asked")
+    assert services.pace("crm").running == 0
 
 
 def test_who_asks_several_does_not_wait_for_one_who_asks_the_same_in_another_order() -> None:

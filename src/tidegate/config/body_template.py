@@ -52,8 +52,8 @@ def mistake_in(source: str) -> str | None:
 
 
 def render_body(source: str, payload: Mapping[str, Any]) -> str:
-    """Raises ValueError. What the payload does not have is empty."""
+    """Raises ValueError. What the payload does not have is empty, also to a filter."""
     try:
-        return _template(source).render(dict(payload))
+        return _template(source).render({name: value for name, value in payload.items() if value is not None})
     except Exception as error:
         raise ValueError(f"the body cannot be filled in: {error}") from error

@@ -223,6 +223,8 @@ def _check_url(section: Section, url: str, sends_secrets: bool) -> None:
         wrong = True
     if wrong:
         section.report("url", "'url' must be an address such as https://example.com/hook")
+    elif not all("!" <= letter <= "~" for letter in parts.path + parts.query):
+        section.report("url", "'url' holds a space or a letter that an address cannot have; write it as in %20")
     elif parts.username or parts.password:
         section.report("url", "'url' must not hold a user or password; use 'headers' with a value such as ${VAR}")
     elif sends_secrets and parts.scheme == "http" and parts.hostname not in LOOPBACK:

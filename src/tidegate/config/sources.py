@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
+
+from blake3 import blake3
 
 from tidegate.config.secret import Secret
 from tidegate.datatypes import Relation
@@ -22,6 +24,7 @@ __all__ = [
     "FivetranSource",
     "ManualSource",
     "SourceSettings",
+    "source_digest",
 ]
 
 DISCOVER_TTL = timedelta(minutes=10)
@@ -95,3 +98,10 @@ class FivetranSource:
 
 
 SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource
+
+
+def source_digest(source: SourceSettings) -> str:
+    """Another one where the source may hold other rows; how it is logged in to and waited for does not count."""
+    values = {field.name: getattr(source, field.name) for field in fields(source)}
+    told = {name: value for name, value in values.items() if not isinstance(value, Secret | timedelta | None)}
+    return blake3(repr((source.kind, sorted(told.items()))).encode()).hexdigest()

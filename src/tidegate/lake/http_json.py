@@ -14,12 +14,19 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
+from tidegate.failures import seconds_to_wait
 
 __all__ = ["JsonServer", "UnansweredError", "tries_with_pauses"]
 
 _SECONDS = 20.0
 _ATTEMPTS = 3
 _LONGEST_PAUSE_SECONDS = 1.0
+_LONGEST_ASKED_SECONDS = 5.0
+"""A server that asks for a longer pause is not waited for here."""
+
+_BUSY = frozenset({429, 503})
+"""What is answered so was not done."""
+
 _FRESH_SECONDS = 5.0
 """A connection that was idle for longer may be closed already, and then nobody knows what became of a request."""
 
@@ -67,16 +74,26 @@ class JsonServer(ABC):
             except LakeUnavailableError as error:
                 if isinstance(error, UnansweredError):
                     error = LakeUnavailableError(str(error), where=error.where, remedy=error.remedy)
-                if attempt == _ATTEMPTS or error.kind is FailureKind.AUTH_FAILED:
+                if attempt == _ATTEMPTS or error.kind is FailureKind.AUTH_FAILED or error.retry_after is not None:
                     raise error from None
                 time.sleep(0.1 * 2**attempt * (0.5 + random.random()))
         raise AssertionError("unreachable")
 
     def _change(self, method: str, path: str, parameters: Mapping[str, str], body: Any) -> Any:
-        """Once: whoever asks for a change must know what became of it before it asks again."""
+        """Once: whoever asks for a change must know what became of it before it asks again. A server that is busy and
+        says for how long has done nothing, and is asked again then."""
         content = None if body is None else json.dumps(body).encode()
         headers = self._headers | ({"Content-Type": "application/json"} if content else {})
-        return self._send(method, path + (f"?{urlencode(parameters)}" if parameters else ""), content, headers)
+        target = path + (f"?{urlencode(parameters)}" if parameters else "")
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._send(method, target, content, headers)
+            except LakeError as error:
+                asked = error.retry_after
+                if asked is None or asked > _LONGEST_ASKED_SECONDS or attempt == _ATTEMPTS:
+                    raise
+                time.sleep(asked + random.random() / 10)
+        raise AssertionError("unreachable")
 
     def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Any:
         connection, sent = self._connection(), False
@@ -92,7 +109,9 @@ class JsonServer(ABC):
             self._forget()
             raise self._unreachable(error, sent) from error
         if status >= 300:
-            raise self._refused(status, answer)
+            refused = self._refused(status, answer)
+            refused.retry_after = seconds_to_wait(response.getheader("Retry-After")) if status in _BUSY else None
+            raise refused
         try:
             return json.loads(answer) if answer else None
         except ValueError as error:

@@ -89,13 +89,15 @@ class CircuitBreaker:
     @contextlib.contextmanager
     def guarding(self) -> Iterator[Guarded]:
         """Raises CircuitOpenError without having asked the service. A failure to connect counts; any other answer shows
-        that the service is there, and a cancelled call shows nothing."""
+        that the service is there. A cancelled call shows nothing, nor does one that another service's breaker kept from
+        being made."""
         probe = self._enter()
         call = Guarded()
         try:
             yield call
         except BaseException as error:
-            call.failed(read_failure(error).kind if isinstance(error, Exception) else FailureKind.CANCELLED)
+            asked = isinstance(error, Exception) and not isinstance(error, CircuitOpenError)
+            call.failed(read_failure(error).kind if asked else FailureKind.CANCELLED)
             raise
         finally:
             self._leave(call.kind, probe)

@@ -35,14 +35,16 @@ class Guard:
         cancellation: Cancellation,
         halt: Callable[[TidegateError], None],
         emit: Emit,
+        started: float | None = None,
     ) -> None:
+        """`started`: when the run began, by the clock; None: now."""
         self._settings = settings
         self._clock = clock
         self._cancellation = cancellation
         self._halt = halt
         self._emit = emit
         self._budget = RetryBudget(settings.retries)
-        self._deadline = Deadline.after(settings.timeout, clock.monotonic())
+        self._deadline = Deadline.after(settings.timeout, clock.monotonic() if started is None else started)
         self._ended: list[Materialization] = []
         self._lock = threading.Lock()
         self._memory_looked_at = clock.monotonic()
@@ -58,7 +60,8 @@ class Guard:
             model.max_retries, timedelta(seconds=model.retry_delay_seconds), self._settings.retry_max_delay
         )
         soonest = deadline.or_sooner(self._deadline)
-        return Retries(policy, self._budget, self._clock, self._cancellation.wait, deadline=soonest)
+        wait = self._cancellation.wait
+        return Retries(policy, self._budget, self._clock, wait, deadline=soonest, over=lambda: bool(self.why_stop()))
 
     def ended(self, result: Materialization) -> None:
         with self._lock:

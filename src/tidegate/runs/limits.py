@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -92,8 +92,8 @@ def _family(process: int, proc: Path) -> Iterator[int]:
             continue
         seen.add(at)
         yield at
-        for task in (proc / str(at) / "task").glob("*/children"):
-            waiting += map(int, _text(task).split())
+        for task in _names(proc / str(at) / "task"):
+            waiting += map(int, _text(proc / str(at) / "task" / task / "children").split())
 
 
 def _resident(folder: Path) -> int | None:
@@ -101,6 +101,14 @@ def _resident(folder: Path) -> int | None:
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
     return None
+
+
+def _names(folder: Path) -> Sequence[str]:
+    """None when the process has ended meanwhile."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return ()
 
 
 def _text(file: Path) -> str:
@@ -113,7 +121,8 @@ def _text(file: Path) -> str:
 
 def error_rate_exceeded(failed: int, ended: int, share: float | None, least: int) -> RunAbortedError | None:
     """`share` of the models that ended failed, or more; not judged before `least` of them ended."""
-    if share is None or not failed or ended < least or failed < share * ended:
+    # Divided, not multiplied: 0.07 * 100 is more than 7.
+    if share is None or not failed or ended < least or failed / ended < share:
         return None
     return RunAbortedError(
         f"{failed} of {ended} models failed, and error_rate_abort is {share:g}",

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tidegate.errors import FailureKind, RunCancelledError
+from tidegate.errors import CircuitOpenError, FailureKind, RunCancelledError
+from tidegate.runs.limits import Deadline
 from tidegate.spark.failures import read_failure
 
 __all__ = ["Level", "Pace", "Turn"]
@@ -80,27 +81,34 @@ class Pace:
             return self._rest()
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[Turn]:
-        """Waits until it is allowed; raises RunCancelledError if the run is cancelled meanwhile.
+    def turn(self, deadline: Deadline | None = None) -> Iterator[Turn]:
+        """Waits until it is allowed; raises RunCancelledError if the run is cancelled meanwhile, and ModelTimeoutError
+        after the deadline.
 
-        An exception of kind QuotaExceeded is a throttle; any other says nothing about how much the service can bear.
+        An exception of kind QuotaExceeded is a throttle; any other says nothing about how much the service can bear,
+        nor does another service that is left alone.
         """
-        turn = self._begin()
+        turn = self._begin(deadline or Deadline())
         try:
             yield turn
         except BaseException as error:
-            failure = read_failure(error)
-            turn.failed(failure.kind, failure.retry_after)
+            if isinstance(error, CircuitOpenError) and error.service != self.service:
+                turn.failed(FailureKind.CANCELLED)
+            else:
+                failure = read_failure(error)
+                turn.failed(failure.kind, failure.retry_after)
             raise
         finally:
             self._end(turn)
             self._tell()
 
-    def _begin(self) -> Turn:
+    def _begin(self, deadline: Deadline) -> Turn:
         with self._changed:
             while True:
                 if self._cancelled():
                     raise RunCancelledError("The run was cancelled")
+                if deadline.passed(self._monotonic()):
+                    raise deadline.model_error()
                 rest = self._rest()
                 if not rest and self._running < self._level:
                     self._running += 1

@@ -97,7 +97,8 @@ class Tried(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """`wait` pauses for so many seconds and gives True at once when the run is cancelled, as `threading.Event.wait`."""
+    """`wait` pauses for so many seconds and gives True at once when the run is cancelled, as `threading.Event.wait`.
+    `over`: the run has given up, and starts nothing more."""
 
     policy: RetryPolicy
     budget: RetryBudget
@@ -105,6 +106,7 @@ class Retries:
     wait: Callable[[float], bool]
     chance: Callable[[], float] = random.random
     deadline: Deadline = field(default_factory=Deadline)
+    over: Callable[[], bool] = lambda: False
 
     def until_done(
         self,
@@ -128,10 +130,12 @@ class Retries:
             told(attempts[-1], pause)
             if self.wait(pause):
                 return Tried(outcome, tuple(attempts), cancelled=True)
+            if self.over():
+                return Tried(outcome, tuple(attempts))
 
     def _pause(self, failed: Failed, retry: int) -> float | None:
         """None: not again."""
-        if not failed.kind.is_transient or retry > self.policy.most:
+        if not failed.kind.is_transient or retry > self.policy.most or self.over():
             return None
         pause = self.policy.pause(retry, self.chance(), failed.retry_after)
         left = self.deadline.left(self.clock.monotonic())

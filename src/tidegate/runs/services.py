@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from tidegate.config import RunSection
 from tidegate.errors import FailureKind
 from tidegate.runs.breaker import CircuitBreaker, Guarded
+from tidegate.runs.limits import Deadline
 from tidegate.runs.pacing import Level, Pace, Turn
 
 __all__ = ["Asked", "Services"]
@@ -47,14 +48,15 @@ class Services:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def asking(self, *names: str) -> Iterator[Asked]:
-        """Waits for a turn at each of them. Raises CircuitOpenError, or RunCancelledError when the run is cancelled."""
+    def asking(self, *names: str, deadline: Deadline | None = None) -> Iterator[Asked]:
+        """Waits for a turn at each of them. Raises CircuitOpenError, RunCancelledError when the run is cancelled, or
+        ModelTimeoutError after the deadline."""
         asked = Asked()
+        # In one order for all, so that no two wait for each other.
+        services = [self._of(name) for name in sorted(set(names))]
         with contextlib.ExitStack() as stack:
-            # In one order for all, so that no two wait for each other.
-            for pace, breaker in map(self._of, sorted(set(names))):
-                asked.turns.append(stack.enter_context(pace.turn()))
-                asked.calls.append(stack.enter_context(breaker.guarding()))
+            asked.turns += [stack.enter_context(pace.turn(deadline)) for pace, _ in services]
+            asked.calls += [stack.enter_context(breaker.guarding()) for _, breaker in services]
             yield asked
 
     def pace(self, name: str) -> Pace:

@@ -39,8 +39,8 @@ class InputTable:
     """A table that a query reads. `unique`: sets of its columns of which no two rows have the same values, then or now.
 
     `columns`: all names, in order. `changed`: some rows are not as they were. `keyed_by`: no row's values of these
-    columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER. `types`: of columns, by their
-    names in lower case, where they are known.
+    columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER. `types`: of columns, by
+    their names in lower case, where they are known.
     """
 
     columns: tuple[str, ...]

@@ -13,6 +13,9 @@ from tidegate.runs.events import Event
 
 __all__ = ["Breach", "Budget"]
 
+_ENDS = ("pipeline_complete", "pipeline_error")
+"""From there on a run only waits for those who are told of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Breach:
@@ -65,6 +68,8 @@ class Budget:
             self._timer.cancel()
 
     def __call__(self, event: Event) -> None:
+        if event.name in _ENDS:
+            self.close()
         if event.name != "after_materialize" or event.model is None:
             return
         rows = event.data.get("rows_written")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tidegate.config import CommandHook, format_duration
 from tidegate.errors import FailureKind
+from tidegate.failures import kind_of
 from tidegate.jsontext import json_text
 from tidegate.runs.hooks.answer import Answer, as_shown, one_line
 from tidegate.runs.hooks.payload import Payload
@@ -89,7 +90,7 @@ class Commands:
                 )
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
-                return f"{command[0]} cannot be started: {reason}", FailureKind.NOT_FOUND
+                return f"{command[0]} cannot be started: {reason}", kind_of(error)
         with process, self._watched(process, stop):
             output, in_time = _follow(process, hook.timeout.total_seconds())
         said = one_line(output.decode("utf-8", "replace"), last=True)

@@ -129,4 +129,4 @@ def _facts(payload: Payload) -> list[tuple[str, Any]]:
 
 
 def _for_slack(text: str) -> str:
-    return text[:_LONGEST_TEXT].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")[:_LONGEST_TEXT]

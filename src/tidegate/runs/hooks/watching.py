@@ -33,6 +33,9 @@ class Watching:
         try:
             self._hooks(event)
         except HookError as error:
+            if event.name == "pipeline_error":
+                self._warn(str(error))
+                return
             self._halt(error)
             if event.name in AT_ONCE:
                 raise
