@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
-from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, QualityRecord, RunRecord, open_state
+from tidegate.runs.options import RunOptions
+from tidegate.runs.result import CheckResult, Publish, RunResult
+from tidegate.state import (
+    AnomalyRecord,
+    EventRecord,
+    KeyRecord,
+    ModelRunRecord,
+    QualityRecord,
+    RunRecord,
+    open_state,
+)
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 CHECKS = """-- @constraint: not_null(email)
@@ -81,6 +91,28 @@ def test_values_are_hidden_by_the_tags_of_now(people: Path, tidegate: Call, comm
     assert (found["not_null(email)"]["value"], found["unique(email)"]["value"]) == (1, 2)
     assert (found["max(salary, <, 10)"]["value"], found["row_count(>, 5)"]["value"]) == ("***", 4)
     assert found["odd"]["samples"] == [{"who": "***", "id": 1}]
+
+
+@pytest.mark.parametrize("call", [("--idempotency-key", "k"), ("--resume", "run-2")], ids=["key", "resume"])
+def test_a_result_that_is_given_again_shows_no_more_than_the_history(
+    people: Path, tidegate: Call, call: tuple[str, ...]
+) -> None:
+    options = RunOptions(idempotency_key="k")
+    found = CheckResult(
+        "silver.people", "not_null(email)", "before_write", "error", "warned", 1, "", 1, ({"email": "clear", "id": 1},)
+    )
+    result = RunResult("run-2", "success", "run-2", Publish("run"), NOON, 1, {}, (), (found,))
+    with open_state(f"sqlite:///{people}/.tidegate/state.db") as store:
+        run = RunRecord("run-2", "shop", "run", "run-2", "run", NOON, options=options.to_dict())
+        store.start_run(run, KeyRecord("shop", "k", "run-2", options.digest, NOON))
+        store.finish_run("run-2", "success", finished_at=NOON, duration_ms=1, result=result.to_dict())
+    model(people, CHECKS + QUERY)
+    assert "clear" in tidegate("run", *call, "--json").out
+    model(people, TAGS + CHECKS + QUERY)
+    told = tidegate("run", *call, "--json")
+    assert (told.code, told.document["repeated"], told.document["run_id"]) == (0, True, "run-2")
+    assert told.document["check_results"][0]["samples"] == [{"email": "***", "id": 1}]
+    assert "clear" not in told.out + told.err
 
 
 def test_nothing_is_shown_of_a_project_that_cannot_be_read(people: Path, tidegate: Call) -> None:

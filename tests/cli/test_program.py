@@ -142,3 +142,18 @@ def test_a_reader_that_goes_away_makes_no_noise() -> None:
 
 def test_the_list_of_commands_is_the_programs_own() -> None:
     assert cli.list_commands(click.Context(cli)) == list(COMMANDS)
+
+
+_GIVEN_UP = """
+import sys, threading, types
+from tidegate.cli import main
+sys.modules["pyspark"] = types.ModuleType("pyspark")
+threading.Thread(target=threading.Event().wait, args=(600,)).start()
+main.run_cli = lambda args: 1
+main.main()
+"""
+
+
+def test_a_thread_that_was_given_up_does_not_keep_the_program_from_ending() -> None:
+    """As after a time-out of the run, where one waits for a source that does not answer."""
+    assert subprocess.run([sys.executable, "-c", _GIVEN_UP], timeout=60).returncode == 1

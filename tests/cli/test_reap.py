@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.cli.calling import Call
-from tidegate.lake import EmbeddedCatalog
+from tests.runs.test_reap import staged
+from tidegate.config import load_settings
+from tidegate.lake import EmbeddedCatalog, open_catalog
 from tidegate.state import RunRecord, open_state
 
 LONG_AGO = datetime(2024, 6, 1, 12, 0, 0, tzinfo=UTC)
@@ -40,6 +42,14 @@ def test_what_was_done_is_told_line_by_line(project: Path, tidegate: Call) -> No
     assert (document["status"], document["errors"], document["dry_run"]) == ("success", [], False)
     assert tidegate("reap").out == "Nothing to do.\n"
     assert "No sign of life since 2024-06-01 12:01:00 UTC from process 7 on elsewhere" in tidegate("logs", RUN).out
+
+
+def test_a_table_that_a_killed_run_left_on_main_is_told(project: Path, tidegate: Call) -> None:
+    begin(project)
+    staged(open_catalog(load_settings(project)), project / "left", RUN)
+    line = "table shop.silver.left__staging dropped: a run that wrote main itself was killed while it made it"
+    assert line in tidegate("reap").out.splitlines()
+    assert tidegate("reap").out == "Nothing to do.\n"
 
 
 def test_what_could_not_be_done_is_told_and_makes_the_exit_code_2(project: Path, tidegate: Call) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tidegate.lake import open_catalog
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.options import RunOptions
 from tidegate.runs.register import Begun, begin
-from tidegate.state import open_state
+from tidegate.state import ModelRunRecord, ProgressEntry, QualityRecord, open_state
 
 
 @pytest.fixture
@@ -100,3 +101,28 @@ def test_the_same_key_gives_the_same_result_again(idle: Path, tidegate: Call) ->
     assert other.code == 1
     assert f"belongs to another request, that of run {first['run_id']} (not the same: select)" in other.err
     assert len(tidegate("history", "--json").document["runs"]) == 1
+
+
+def test_a_secret_variable_may_be_given_again_and_no_other(idle: Path, tidegate: Call) -> None:
+    run_id = interrupt(idle, vars={"api_key": "t0ken-of-mine"})
+    told = tidegate("run", "--resume-latest")
+    assert told.code == 1
+    assert f"fix: Give it again: tidegate run --resume {run_id} --var api_key=…" in told.err
+    assert "leave out --var" in tidegate("run", "--resume-latest", "--var", "x=1", "--var", "api_key=1").err
+    assert tidegate("run", "--resume-latest", "--var", "api_key=t0ken-of-mine").code == 0
+    assert "t0ken-of-mine" not in tidegate("history", "--json").out + tidegate("logs", "--json").out
+
+
+def test_what_an_earlier_try_built_is_in_the_result_as_it_was_built(idle: Path, tidegate: Call) -> None:
+    run_id, at = interrupt(idle, branch=False), datetime(2026, 11, 15, tzinfo=UTC)
+    with open_state(load_settings(idle).state.url) as store:
+        built = ModelRunRecord(run_id, "silver.a", "completed", "full_refresh", "backfill", "first run", at, 7)
+        store.add_model_run(built)
+        store.add_check(QualityRecord(run_id, "silver.a", "row_count", "audit", "error", "passed", 7, "> 0", 5, at))
+        store.add_progress(ProgressEntry(run_id, "shop.silver.a", at))
+    document = tidegate("run", "--resume-latest", "--json").document
+    first, second = document["materializations"]
+    assert (first["status"], first["run_type"], first["rows_written"]) == ("completed", "backfill", 7)
+    assert (second["model"], second["status"], second["rows_written"]) == ("silver.b", "skipped", 0)
+    assert [(check["model"], check["value"]) for check in document["check_results"]] == [("silver.a", 7)]
+    assert document["rows_written"] == 7

@@ -141,6 +141,11 @@ def test_decision_and_its_reason(compiled: CompiledModel, now: Inputs, expected:
 def test_first_run_and_full_refresh_are_backfills() -> None:
     assert words(decide(model(), None, None, inputs())) == "backfill: first run"
     assert words(decide(model(), OWN, None, inputs())) == "backfill: first run"
+
+
+def test_a_table_that_no_run_made_is_replaced_not_added_to() -> None:
+    assert decide(model(), OWN, None, inputs(), Asked(full_refresh=True)).rebuild
+    assert not decide(model(), None, None, inputs(), Asked(full_refresh=True)).rebuild
     forced = decided(model(Strategy.APPEND_ONLY), inputs(), full_refresh=True)
     assert words(forced) == "backfill: --full-refresh"
     assert forced.rebuild

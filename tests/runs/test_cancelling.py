@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -104,6 +106,20 @@ def test_a_run_whose_process_is_gone_is_ended_and_its_branch_dropped_at_once(
     assert catalog.list_branches() == ()
 
 
+def test_hooks_are_told_of_a_run_that_is_ended_in_the_place_of_its_process(tmp_path: Path) -> None:
+    told = '[[hooks]]\nname = "told"\nevents = "*"\ncommand = "echo $TIDEGATE_EVENT $TIDEGATE_STATUS >> told; exit 1"\n'
+    (tmp_path / "tidegate.toml").write_text(f'[project]\nname = "shop"\n{told}')
+    settings = load_settings(tmp_path)
+    with open_state(settings.state.url) as store:
+        begin(store, gone())
+    done = cancel_run(settings, RUN, patience=0.5)
+    assert (tmp_path / "told").read_text() == "pipeline_error cancelled\nstate_synced cancelled\n"
+    assert done.warnings == tuple(
+        f"hook 'told' on {event} failed: exit code 1" for event in ("pipeline_error", "state_synced")
+    )
+    assert cancel_run(settings, RUN).warnings == ()
+
+
 def test_a_branch_that_cannot_be_dropped_is_told(settings: Settings, store: StateStore) -> None:
     begin(store, gone())
     settings.lake.catalog_path.write_text("not a database at all, however long one looks at it\n" * 100)
@@ -150,6 +166,27 @@ def test_the_heart_beats_in_the_state_and_in_the_lake(settings: Settings, store:
         assert eventually(lambda: (store.reader().run(RUN) or run).heartbeat_at > NOW)  # type: ignore[operator]
     heart.stop()
     assert not heart.lost
+
+
+def test_a_run_hears_and_gives_signs_of_life_while_the_lake_does_not_answer(
+    settings: Settings, store: StateStore
+) -> None:
+    run = begin(store)
+    catalog = open_catalog(settings)
+    catalog.create_branch(RUN)
+    asked: list[RunRecord] = []
+    heart = Heart(run, store, FakeClock("2030-01-01T00:00:00"), asked.append, unwanted, beat_seconds=0)
+    with (
+        closing(sqlite3.connect(settings.lake.catalog_path, isolation_level=None)) as other,
+        heart.minding(catalog, RUN),
+    ):
+        other.execute("BEGIN EXCLUSIVE")
+        heart.start()
+        assert eventually(lambda: (store.reader().run(RUN) or run).heartbeat_at > NOW)  # type: ignore[operator]
+        store.request_cancel(RUN, NOW)
+        assert eventually(lambda: bool(asked), 5)
+        other.execute("ROLLBACK")
+    heart.stop()
 
 
 def test_a_run_that_others_ended_is_lost_and_said_so_once(settings: Settings, store: StateStore) -> None:

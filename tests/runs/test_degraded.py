@@ -14,6 +14,7 @@ from tests.services.refusing import Refusal, refusing
 from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.port import MAIN
 from tidegate.names import TableName
+from tidegate.spark.session import child_session
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark
@@ -85,6 +86,21 @@ def test_direct_works_on_nessie_too(shop: ProjectFolder, refusal: Refusal, nessi
     healed = shop.run()
     assert (healed.status, healed.branch, healed.warnings) == ("success", healed.run_id, ())
     assert shop.rows("silver.new") == [(7,)]
+
+
+def test_rows_that_a_killed_run_wrote_to_main_itself_are_not_there_twice(shop: ProjectFolder) -> None:
+    """It came as far as the write, and not to telling the table of what it was made."""
+    shop.model("bronze.log", "SELECT * FROM {{ landing_zone('log') }}", merge_strategy="append_only")
+    shop.file("landing/log/1.csv", "id\n1\n")
+    assert shop.run().status == "success"
+    shop.file("landing/log/2.csv", "id\n2\n")
+    marks = {"tidegate.run-id": "run-killed", "tidegate.model": "shop.bronze.log"}
+    conf = {f"spark.sql.iceberg.snapshot-property.{name}": value for name, value in marks.items()}
+    session = child_session(shop.spark, {**shop.catalog.spark_conf(MAIN), **conf}, MAIN)
+    session.sql("INSERT INTO shop.bronze.log SELECT id + 1 FROM shop.bronze.log")
+    result = shop.run()
+    assert (result.status, shop.rows("bronze.log")) == ("success", [(1,), (2,)])
+    assert [warning for warning in result.warnings if "before it was killed are taken back" in warning]
 
 
 @pytest.mark.parametrize(

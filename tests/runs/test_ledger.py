@@ -39,6 +39,7 @@ class World:
         self.record = RunRecord(RUN, "shop", "run", RUN, "run", NOON)
         self.catalog = catalog
         self.snapshot = 10
+        self.outside: tuple[TableName, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -46,12 +47,12 @@ class World:
 
     @property
     def compiled(self) -> Compiled:
-        return compile_project(load_project(self.settings), self.settings, (), {})
+        return compile_project(load_project(self.settings), self.settings, self.outside, {})
 
     @property
     def resumed(self) -> Ledger:
         record = RunRecord(RUN, "shop", "run", RUN, "run", NOON, resumes=1)
-        return Ledger.of(self.store, record, SystemClock())
+        return Ledger.of(self.store, record, SystemClock(), self.settings.sources)
 
     def model(self, name: str, sql: str) -> None:
         layer, table = name.split(".")
@@ -91,7 +92,8 @@ class World:
         for name in names:
             self.write(name)
             model = self.compiled.models[TableName.parse(name, "shop")]
-            Ledger(self.store, self.record, SystemClock()).put(model, self.compiled, BranchView(self.catalog, RUN))
+            ledger = Ledger.of(self.store, self.record, SystemClock(), self.settings.sources)
+            ledger.put(model, self.compiled, BranchView(self.catalog, RUN))
 
     def publish(self, *names: str, branch: str = RUN) -> None:
         self.catalog.publish(branch, [TableName.parse(name, "shop") for name in names])
@@ -199,6 +201,48 @@ def test_a_model_that_is_never_skipped_is_kept_as_well(world: World, sql: str) -
     world.build("silver.a")
     world.take_up()
     assert world.settle("silver.a") == KEPT
+
+
+def test_what_was_read_from_a_source_that_is_another_one_now_is_read_anew(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which rows a source holds it does not say; that it is not the same place can be seen."""
+
+    def source(lines: str) -> None:
+        text = f'[project]\nname = "shop"\n[sources.crm]\nkind = "database"\nuser = "app"\n{lines}\n'
+        (world.root / "tidegate.toml").write_text(text)
+
+    monkeypatch.setenv("SECRET", "one")
+    source('url = "postgresql://test.example/crm"\npassword = "${SECRET}"')
+    world.outside = (TableName("crm", "public", "orders"),)
+    world.model("silver.a", "SELECT amount FROM crm.public.orders\n")
+    world.build("silver.a")
+    world.take_up()
+    monkeypatch.setenv("SECRET", "two")
+    source('url = "postgresql://test.example/crm"\npassword = "${SECRET}"\ntimeout = "5s"')
+    assert world.settle("silver.a") == KEPT
+    source('url = "postgresql://prod.example/crm"')
+    assert world.settle("silver.a").note == "built before the run was interrupted, but the settings of crm changed"
+    assert world.at("silver.a") is None
+
+
+def test_rows_whose_checks_looked_at_another_state_of_a_table_are_built_and_checked_again(world: World) -> None:
+    """Not where that table is made from these rows: then they saw what was published before."""
+    world.model("silver.b", "-- @constraint: references(amount, silver.a, amount)\nSELECT 1 AS amount\n")
+    world.build("silver.a")
+    world.write("silver.b")
+    lake, model = BranchView(world.catalog, RUN), world.compiled.models[TableName.parse("silver.b", "shop")]
+    looked_at = lake.metadata(TableName.parse("silver.a", "shop"))
+    assert looked_at is not None
+    checked = dict.fromkeys(("shop.silver.a", "shop.gold.c"), looked_at.table_input())
+    Ledger.of(world.store, world.record, SystemClock()).put(model, world.compiled, lake, checked=checked)
+    world.build("gold.c")
+    world.take_up()
+    assert world.settle("silver.b") == KEPT
+    world.write("silver.a")
+    note = "built before the run was interrupted, but silver.a, which its checks look at, changed"
+    assert world.settle("silver.b") == Settled(note=note)
+    assert world.at("silver.b") is None
 
 
 def test_an_input_that_moved_on_main_meanwhile_is_read_anew(world: World) -> None:

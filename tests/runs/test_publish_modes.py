@@ -30,10 +30,21 @@ def test_mode_wave_holds_back_a_wave_with_a_failure_and_what_reads_it(waves: Pro
     assert result.publish.tables == ()
     assert statuses(result)["b.reads_good"] == "blocked"
     waves.model("a.bad", "SELECT 1 AS x")
+    waves.model("b.shown", "SELECT x FROM a.good", materialized="view")
     result = waves.run(publish="wave")
     published = [event.data["tables"] for event in waves.events if event.name == "published"]
-    assert published == [["a.bad", "a.good"], ["b.reads_good"]]
+    assert published == [["a.bad", "a.good"], ["b.reads_good", "b.shown"]]
     assert result.exit_code == 0
+
+    # Also what sees it through a view that is not selected, or only in its checks.
+    waves.model("a.good", "SELECT 2 AS x")
+    waves.model("a.bad", "SELECT 1 / 0 AS x")
+    waves.model("c.through_view", "SELECT x FROM b.shown")
+    waves.model("c.refers", "SELECT 2 AS x", constraint="references(x, a.good, x)")
+    result = waves.run("a.*", "c.*", publish="wave")
+    told = {m.model: m.reason for m in result.materializations if m.status == "blocked"}
+    why = "blocked: upstream not published (a.good)"
+    assert (told, result.publish.tables) == ({"c.refers": why, "c.through_view": why}, ())
 
 
 def test_mode_model_publishes_each_as_soon_as_it_passed(waves: ProjectFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -12,10 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_plan import write_table
+from tests.hooks.receiver import receiving
 from tests.lake.places import Place
 from tests.runs.conftest import FakeClock
 from tidegate.config import Settings, load_settings
 from tidegate.lake import BranchCatalog, EmbeddedCatalog, open_catalog
+from tidegate.lake.progress import Progress
+from tidegate.names import TableName
 from tidegate.runs.closing import close_run
 from tidegate.runs.reap import ReapReport, reap
 from tidegate.state import RunRecord, StateStore, open_reader, open_state
@@ -208,10 +213,91 @@ def test_no_branch_is_dropped_where_the_state_cannot_tell_who_lives(settings: Se
     assert [error.split(": ")[0] for error in report.errors] == ["stuck runs", "orphan branches"]
 
 
+HOOKS = """
+[[hooks]]
+name = "told"
+events = "*"
+command = "cat >> told.json; echo >> told.json"
+
+[[hooks]]
+name = "broken"
+events = ["pipeline_error"]
+command = "exit 3"
+on_failure = "abort"
+"""
+
+
+def test_hooks_and_callback_are_told_once_of_a_run_that_is_failed(tmp_path: Path) -> None:
+    with receiving() as receiver:
+        settings = project(tmp_path, f'{HOOKS}\n[callback]\nurl = "{receiver.url}/{{run_id}}"\n')
+        with open_state(settings.state.url) as store:
+            begin(store)
+        assert after(settings, dry_run=True, minutes=31).errors == ()
+        assert not (tmp_path / "told.json").exists()
+        report = after(settings, minutes=31)
+        assert names(after(settings, minutes=32)) == ([], [])
+    assert [run.name for run in report.failed_runs] == [RUN]
+    assert report.errors == (f"run {RUN}: hook 'broken' on pipeline_error failed: exit code 3",)
+    told = [json.loads(line) for line in (tmp_path / "told.json").read_text().splitlines()]
+    assert [(each["event"], each["run_id"], each["command"], each["status"]) for each in told] == [
+        ("pipeline_error", RUN, "reap", "failed"),
+        ("state_synced", RUN, "reap", "failed"),
+    ]
+    assert told[0]["error"].endswith("from process 1 on elsewhere")
+    (came,) = receiver.posts
+    assert (came.path, came.document["status"], came.document["run_id"]) == (f"/{RUN}", "failed", RUN)
+
+
+def staged(catalog: BranchCatalog, folder: Path, run_id: str | None = RUN, mark: str = "tidegate.staging") -> TableName:
+    """A table of main as a run that writes main itself leaves it when it is killed."""
+    pointer = write_table(folder, (1,), Progress("", "", "full", "full_refresh"))
+    file = Path(pointer.location.removeprefix("file:"))
+    data = json.loads(file.read_text())
+    (snapshot,) = data["snapshots"]
+    snapshot["timestamp-ms"] = int(NOW.timestamp() * 1000)
+    snapshot["summary"] |= {"tidegate.run-id": run_id} if run_id else {}
+    file.write_text(json.dumps({**data, "properties": {mark: "true"}}))
+    table = TableName("shop", "silver", f"{folder.name}__staging")
+    catalog.create_namespace("main", table)
+    catalog.restore("main", table, pointer)
+    return table
+
+
+def test_tables_that_were_to_live_for_one_write_are_dropped_from_main_when_their_run_is_over(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = lake_on(place, monkeypatch)
+    catalog, root = open_catalog(settings), place.folder
+    with open_state(settings.state.url) as store:
+        begin(store)
+    left, nobodys = staged(catalog, root / "left"), staged(catalog, root / "nobodys", None)
+    users = staged(catalog, root / "users", mark="mine")
+    assert after(settings, minutes=29).dropped_tables == ()
+    told = after(settings, dry_run=True, minutes=31)
+    assert (told.dropped_tables, set(catalog.head())) == ((), {left, nobodys, users})
+    report = after(settings, minutes=31)
+    assert ([table.name for table in report.dropped_tables], report.errors) == ([str(left)], ())
+    assert catalog.head().keys() == {nobodys, users}
+    assert [table.name for table in after(settings, hours=7).dropped_tables] == [str(nobodys)]
+    assert catalog.head().keys() == {users}
+
+
+def test_a_table_in_the_making_goes_at_once_where_its_process_is_known_to_be_gone(
+    settings: Settings, store: StateStore
+) -> None:
+    catalog = open_catalog(settings)
+    begin(store, pid=gone(), host=socket.gethostname())
+    left = staged(catalog, settings.root / "left")
+    told = after(settings, dry_run=True)
+    assert ([table.name for table in told.dropped_tables], set(catalog.head())) == ([str(left)], {left})
+    assert after(settings).dropped_tables == told.dropped_tables
+    assert catalog.head() == {}
+
+
 def test_a_run_that_has_moved_on_since_it_was_seen_is_not_closed(store: StateStore) -> None:
     seen = begin(store)
     store.finish_run(RUN, "success", finished_at=NOW, duration_ms=1)
-    assert not close_run(store, seen, "failed", "too late", NOW)
+    assert close_run(store, seen, "failed", "too late", NOW) is None
     run = store.reader().run(RUN)
     assert run is not None
     assert (run.status, run.error) == ("success", None)

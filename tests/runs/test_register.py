@@ -150,6 +150,36 @@ def test_a_run_on_another_host_lives_while_its_heart_beats(store: StateStore, se
     assert begun(store, settings, clock, resume=run.run_id).resumes == 1
 
 
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_another_process_of_the_same_number_is_not_taken_for_the_run(
+    store: StateStore, settings: Settings, where: str
+) -> None:
+    """After a restart, and in containers, numbers come again soon; in another container they say nothing."""
+    run = begun(store, settings)
+    assert run.process is not None
+    place, _, began = run.process.rpartition(" ")
+    mark = f"{place} {int(began) - 1}" if where == "here" else f"{place}0 {began}"
+    assert store.take_over(run, replace(run, process=mark))
+    clock = Noon()
+    if where == "elsewhere":
+        with pytest.raises(RunInFlightError):
+            begin(store, settings, RunOptions(resume=run.run_id), clock)
+        clock.moment = NOON + timedelta(seconds=91)
+    again = begun(store, settings, clock, resume=run.run_id)
+    assert (again.resumes, again.process) == (1, run.process)
+
+
+def test_a_process_that_has_ended_and_was_not_waited_for_is_dead(store: StateStore, settings: Settings) -> None:
+    run = begun(store, settings)
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        assert store.take_over(run, replace(run, pid=process.pid, process=None))
+        assert begun(store, settings, resume=run.run_id).resumes == 1
+    finally:
+        process.wait()
+
+
 def test_a_run_that_is_not_there_or_another_projects_is_told_with_the_nearest(
     store: StateStore, settings: Settings
 ) -> None:
@@ -228,7 +258,7 @@ def test_a_key_with_another_request_is_an_error_that_names_the_difference(
     run = begun(store, settings, idempotency_key="k", vars={"x": "1"})
     ended(store, run, "success")
     with pytest.raises(KeyTakenError) as caught:
-        begin(store, settings, RunOptions(idempotency_key="k", vars={"x": "2"}, from_=NOON), Noon())
+        begin(store, settings, RunOptions(idempotency_key="k", vars={"x": "2"}, from_=NOON, concurrency=4), Noon())
     assert str(caught.value).endswith(f"another request, that of run {run.run_id} (not the same: from, vars)")
     other = replace(settings, project=replace(settings.project, name="other"))
     assert begun(store, other, idempotency_key="k").project == "other"
@@ -255,28 +285,33 @@ from tidegate.state import open_state
 settings = load_settings(Path(sys.argv[1]))
 settings = replace(settings, state=replace(settings.state, url=sys.argv[2]))
 open_state(settings.state.url).close()
-ready, go = os.pipe(), os.pipe()
+ready, go, answered, over = (os.pipe() for _ in range(4))
 
 def call():
     process = os.fork()
     if process:
         return process
     os.close(go[1])
+    os.close(over[1])
     os.write(ready[1], b".")
     os.read(go[0], 1)
     try:
         with open_state(settings.state.url) as store:
             begun = begin(store, settings, RunOptions(idempotency_key="k"), SystemClock())
-        os._exit(10 if isinstance(begun, Begun) else 11)
+        code = 10 if isinstance(begun, Begun) else 11
     except RunInFlightError:
-        os._exit(12)
+        code = 12
+    os.write(answered[1], b".")
+    os.read(over[0], 1)  # none of them is dead before all have an answer
+    os._exit(code)
 
 processes = [call() for _ in range(4)]
 for _ in processes:
     os.read(ready[0], 1)
 os.close(go[1])
-for process in processes:  # all end before any is forgotten: none of them is known to be dead meanwhile
-    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+for _ in processes:
+    os.read(answered[0], 1)
+os.close(over[1])
 print(*sorted(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes))
 """
 
@@ -286,3 +321,33 @@ def test_of_four_processes_with_one_new_key_at_one_moment_one_runs(store: StateS
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("10 12 12 12\n", "")
     assert len(store.reader().runs()) == 1
+
+
+def test_a_secret_variable_is_not_put_down_and_is_given_again_to_resume(store: StateStore, settings: Settings) -> None:
+    run = interrupted(store, settings, vars={"day": "monday", "api_token": "t0ken-of-mine"})
+    kept = store.reader().run(run.run_id)
+    assert kept is not None
+    assert kept.options["vars"]["day"] == "monday"
+    assert "t0ken-of-mine" not in str(kept)
+
+    with pytest.raises(TidegateError, match="was begun with --var api_token: by the name that is a secret") as missing:
+        begin(store, settings, RunOptions(resume=run.run_id), Noon())
+    assert str(missing.value.remedy).endswith(f"tidegate run --resume {run.run_id} --var api_token=…")
+    with pytest.raises(TidegateError, match="begun with another value of --var api_token"):
+        begin(store, settings, RunOptions(resume=run.run_id, vars={"api_token": "another"}), Noon())
+    assert store.reader().run(run.run_id) == kept
+
+    given = {"api_token": "t0ken-of-mine", "day": "tuesday"}
+    again = begin(store, settings, RunOptions(resume=run.run_id, vars=given), Noon())
+    assert isinstance(again, Begun)
+    assert again.options.vars == {"day": "monday", "api_token": "t0ken-of-mine"}
+    assert "t0ken-of-mine" not in str(store.reader().run(run.run_id))
+
+
+def test_another_secret_is_another_request(store: StateStore, settings: Settings) -> None:
+    run = begun(store, settings, idempotency_key="k", vars={"password": "one", "x": "1"})
+    result = ended(store, run, "success")
+    same = RunOptions(idempotency_key="k", vars={"x": "1", "password": "one"})
+    assert begin(store, settings, same, Noon()) == replace(result, repeated=True)
+    with pytest.raises(KeyTakenError, match=r"\(not the same: vars\)"):
+        begin(store, settings, replace(same, vars={"password": "two", "x": "1"}), Noon())

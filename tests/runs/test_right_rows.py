@@ -130,12 +130,12 @@ def test_a_table_that_no_model_made_is_not_touched(shop: ProjectFolder) -> None:
     session = child_session(shop.spark, shop.catalog.spark_conf("main"), "main")
     session.sql("CREATE NAMESPACE IF NOT EXISTS shop.silver")
     session.sql("CREATE TABLE shop.silver.mine USING iceberg AS SELECT 7 AS x")
-    shop.model("silver.mine", "SELECT 1 AS x")
+    shop.model("silver.mine", "SELECT 1 AS x", merge_strategy="append_only")
     result = shop.run()
     assert result.exit_code == 1
     assert "no model made it" in (result.materializations[0].error or "")
     assert shop.rows("silver.mine") == [(7,)]
-    assert shop.run(full_refresh=True).exit_code == 0
+    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
     assert shop.rows("silver.mine") == [(1,)]
 
 

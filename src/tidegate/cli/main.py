@@ -6,6 +6,7 @@ import gc
 import os
 import select
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NamedTuple
@@ -154,13 +155,18 @@ def _report(invocation: Invocation, error: Exception, code: int) -> int:
     return code
 
 
+def _somebody_works() -> bool:
+    return any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate())
+
+
 def main() -> None:
     # Loading modules makes many objects that stay, and looking among them for garbage takes a tenth of a short command.
     gc.set_threshold(50_000, 20, 20)
     code = run_cli(sys.argv[1:])
-    if code == RunCancelledError.exit_code or "pyspark" not in sys.modules:
-        # After a cancellation a thread may still wait for Spark, and an ordinary exit would wait for it. Where there is
-        # no JVM to stop, it would only free piece by piece the memory that the process gives back whole.
+    if code == RunCancelledError.exit_code or _somebody_works() or "pyspark" not in sys.modules:
+        # After a cancellation or a time-out a thread may still wait for Spark or a webhook, and an ordinary exit would
+        # wait for it. Where there is no JVM to stop, it would only free piece by piece the memory that the process
+        # gives back whole.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

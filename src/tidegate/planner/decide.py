@@ -102,7 +102,8 @@ def _decide(
     settings = model.model.settings
     complete, intervals = result_is_complete(model), asked.intervals
     if not exists or progress is None:
-        return Decision(RunType.BACKFILL, "first run", complete=complete, all_files=True, intervals=intervals)
+        # A table that does not remember a run is not this model's work: it is replaced, not added to.
+        return Decision(RunType.BACKFILL, "first run", exists, complete, all_files=True, intervals=intervals)
     if asked.full_refresh:
         return Decision(RunType.BACKFILL, "--full-refresh", True, complete, all_files=True, intervals=intervals)
     if settings.materialized is Materialized.VIEW:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidegate.errors import KeyTakenError, RunInFlightError, StateError
-from tidegate.runs.options import RunOptions
+from tidegate.runs.options import OF_THE_CALL, RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.state import KeyRecord, RunRecord, StateReader
 from tidegate.state.alive import has_ended, last_sign, process_lives
@@ -49,8 +49,9 @@ def repeated(run: RunRecord) -> RunResult:
 
 def _of_another(seen: KeyRecord, run: RunRecord | None, options: RunOptions) -> KeyTakenError:
     before = RunOptions.from_dict(run.options).to_dict() if run else {}
-    now = options.to_dict()
-    other = sorted(name.rstrip("_") for name in now.keys() & before.keys() if now[name] != before[name])
+    now = options.to_record()
+    counted = now.keys() & before.keys() - set(OF_THE_CALL)
+    other = sorted(name.rstrip("_") for name in counted if now[name] != before[name])
     what = f" (not the same: {', '.join(other)})" if other else ""
     return KeyTakenError(
         f"The idempotency key '{seen.key}' belongs to another request, that of run {seen.run_id}{what}",

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection
 from dataclasses import replace
 
-from tidegate.errors import LakeError, LakeUnavailableError, RunCancelledError, TidegateError
+from tidegate.errors import FailureKind, LakeError, LakeUnavailableError, RunCancelledError, TidegateError
 from tidegate.names import TableName
 from tidegate.runs.checks import check_published
 from tidegate.runs.context import Phases, RunContext
@@ -18,6 +18,8 @@ from tidegate.spark.session import local_cores
 __all__ = ["Building"]
 
 _NOT_TWICE = "What main has already is found there, and not built a second time."
+_REFUSED = (FailureKind.AUTH_FAILED, FailureKind.QUOTA_EXCEEDED)
+"""Then the lake has answered, and main is where it was."""
 
 
 class Building:
@@ -59,13 +61,11 @@ class Building:
                 published = publish_tables(self.run, outcomes, self._rebuild, whole)
         except RunCancelledError:
             return ()
-        except LakeUnavailableError as error:
-            # Its answer may be what was lost, and then nobody knows whether main has moved.
-            self.tally.in_doubt = True
-            error.remedy = f"{error.remedy or 'Run again'}. {_NOT_TWICE}"
-            self.tally.error = self.tally.error or error
-            return ()
         except TidegateError as error:
+            if isinstance(error, LakeUnavailableError) and error.kind not in _REFUSED:
+                # Its answer may be what was lost, and then nobody knows whether main has moved.
+                self.tally.in_doubt = True
+                error.remedy = f"{error.remedy or 'Run again'}. {_NOT_TWICE}"
             self.tally.error = self.tally.error or error
             return ()
         self.tally.conflicts += published.conflicts

@@ -8,7 +8,7 @@ from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake import MAIN, open_catalog
 from tidegate.runs.clock import Clock, SystemClock
-from tidegate.runs.closing import close_run, whereabouts
+from tidegate.runs.closing import close_run, tell_of_closed, whereabouts
 from tidegate.state import RunRecord, StateStore, open_reader, open_state
 from tidegate.state.alive import has_ended, process_lives
 from tidegate.state.finding import find_run
@@ -20,11 +20,13 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cancelling:
-    """The run as it is now. `asked` False: it had ended before. `left`: why its branch could not be dropped."""
+    """The run as it is now. `asked` False: it had ended before. Where its process was gone, `left`: why its branch
+    could not be dropped, and `warnings`: who could not be told."""
 
     run: RunRecord
     asked: bool = True
     left: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -44,24 +46,25 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
     with open_state(settings.state.url) as store:
         store.request_cancel(run.run_id, clock.now())
         deadline = clock.monotonic() + patience
-        left = None
         while True:
             run = store.reader().run(run.run_id) or run
             if has_ended(run) or clock.monotonic() >= deadline:
-                return Cancelling(run, left=left)
-            if process_lives(run) is False:
-                left = _end_dead(settings, store, run, clock)
-            else:
+                return Cancelling(run)
+            if process_lives(run) is not False:
                 clock.sleep(_LOOK_SECONDS)
+            elif (ended := _end_dead(settings, store, run, clock)) is not None:
+                return ended
 
 
-def _end_dead(settings: Settings, store: StateStore, run: RunRecord, clock: Clock) -> str | None:
-    """Why its branch is still there, if it is."""
-    if not close_run(store, run, "cancelled", f"Cancelled when {whereabouts(run)} was gone", clock.now()):
+def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> Cancelling | None:
+    """None where it has ended, or was taken up again, at this moment."""
+    run = close_run(store, seen, "cancelled", f"Cancelled when {whereabouts(seen)} was gone", clock.now())
+    if run is None:
         return None
+    left = None
     try:
         if run.branch != MAIN:
             open_catalog(settings).drop_branch(run.branch)
     except TidegateError as error:
-        return str(error)
-    return None
+        left = str(error)
+    return Cancelling(run, left=left, warnings=tell_of_closed(settings, "cancel", run, clock.now()))

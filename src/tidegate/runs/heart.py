@@ -94,15 +94,20 @@ class Heart:
 
     def _go(self) -> None:
         beaten = time.monotonic()
+        beating: threading.Thread | None = None
         while not self._over.wait(_LOOK_SECONDS):
             self.look()
-            if time.monotonic() - beaten >= self._beat_seconds and not self.lost:
-                beaten = time.monotonic()
-                self._beat()
+            if time.monotonic() - beaten < self._beat_seconds or self.lost:
+                continue
+            beaten = time.monotonic()
+            with contextlib.suppress(TidegateError):
+                self._store.heartbeat(self._run_id, self._clock.now(), self._resumes)
+            if beating is None or not beating.is_alive():
+                # Apart: while the lake lets us wait, the run must hear, and others see in the state that it lives.
+                beating = threading.Thread(target=self._beat_in_lake, name="heart-in-lake", daemon=True)
+                beating.start()
 
-    def _beat(self) -> None:
-        with contextlib.suppress(TidegateError):
-            self._store.heartbeat(self._run_id, self._clock.now(), self._resumes)
+    def _beat_in_lake(self) -> None:
         try:
             with self._minding:
                 if self._catalog is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tidegate.checks.values import Stage
 from tidegate.compiler import compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
-from tidegate.errors import BranchMissingError, TidegateError
+from tidegate.errors import BranchMissingError, RunInFlightError, TidegateError
+from tidegate.failures import kind_of
 from tidegate.faults import fault
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
@@ -33,7 +35,8 @@ from tidegate.runs.publishing import compacted_only
 from tidegate.runs.reads import recorded_reads, still_on_main
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Publish, RunResult
-from tidegate.state import StateStore, open_state
+from tidegate.state import RunRecord, StateStore, open_state
+from tidegate.state.alive import lives
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,8 +61,26 @@ def publish_run(
             f"There is no branch {run_id} waiting to be published",
             remedy="`tidegate branches` lists them; `tidegate run --no-publish` keeps one.",
         )
+    clock = clock or SystemClock()
     with open_state(settings.state.url) as store:
-        return _Publishing(settings, run_id, listeners, clock or SystemClock(), store, catalog).go(root)
+        _require_checked(store.reader().run(run_id), clock.now())
+        return _Publishing(settings, run_id, listeners, clock, store, catalog).go(root)
+
+
+def _require_checked(run: RunRecord | None, now: datetime) -> None:
+    """A run that is taken up again writes to the branch that it kept: it is to be published when the run has ended."""
+    if run is None or (run.result or {}).get("branch_kept_for") == "publish":
+        return
+    if lives(run, now):
+        raise RunInFlightError(
+            f"Run {run.run_id} is at work on its branch: process {run.pid} on {run.host}; nothing was published",
+            remedy="Publish it when it has ended.",
+        )
+    raise TidegateError(
+        f"Run {run.run_id} was interrupted while it worked on its branch, so what is there is not checked; nothing was"
+        " published",
+        remedy=f"Let it end first: tidegate run --resume {run.run_id}",
+    )
 
 
 class _Publishing:
@@ -96,9 +117,9 @@ class _Publishing:
                 self._warn(f"the history does not know of this: {self.recorder.lost}")
         except BaseException as error:
             with suppress(Exception):
-                self._end("cancelled" if isinstance(error, KeyboardInterrupt) else "failed", str(error))
+                self._end(error)
             raise
-        self._end("success", None)
+        self._end()
         stopped = self.error
         return RunResult(
             run_id=self.run_id,
@@ -131,11 +152,24 @@ class _Publishing:
     def _halt(self, error: TidegateError) -> None:
         self.error = self.error or error
 
-    def _end(self, status: str, error: str | None) -> None:
+    def _end(self, failure: BaseException | None = None) -> None:
+        """`failure`: why nothing was published."""
+        ending = self._ending(failure)
+        done = "pipeline_complete" if ending.status == "success" else "pipeline_error"
+        error = failure or self.error
+        facts = {"status": ending.status, "error": ending.error, "failure_kind": str(kind_of(error)) if error else None}
+        self._tell(done, {**facts, "duration_ms": ending.duration_ms})
+        # Who was told may have failed it.
+        self.watch.close(self._ending(failure))
+
+    def _ending(self, failure: BaseException | None) -> Ending:
+        error = failure or self.error
+        status = "partial" if error else "success"
+        if failure is not None:
+            status = "cancelled" if isinstance(failure, KeyboardInterrupt) else "failed"
+        told = (str(error) or type(error).__name__) if error else None
         took = round((self.clock.monotonic() - self.started) * 1000)
-        done = "pipeline_complete" if status == "success" else "pipeline_error"
-        self._tell(done, {"status": status, "error": error, "duration_ms": took})
-        self.watch.close(Ending(self.run_id, status, 0, took, self.phases.ms, error))
+        return Ending(self.run_id, status, 0, took, self.phases.ms, told)
 
     def _short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
@@ -148,6 +182,8 @@ class _Publishing:
         unmoved = still_on_main(
             self.catalog, self.run_id, recorded_reads(branch, there) if self.settings.run.serializable else {}
         )
+        if self.error is not None:
+            raise self.error
         fault("before_publish")
         published = [change.table for change in self.catalog.publish(self.run_id, wanted, accepted, unmoved)]
         fault("after_publish")

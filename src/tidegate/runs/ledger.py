@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
+from tidegate.config.sources import SourceSettings, source_digest
 from tidegate.faults import fault
 from tidegate.lake.consumed import read_consumed
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.inputs import read_inputs
@@ -35,23 +38,39 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """`earlier`: the entries of the tries before this one, by model. May be shared by threads."""
+    """`earlier`: the entries of the tries before this one, by model. `sources`: those of the project, by name. May be
+    shared by threads."""
 
     store: StateStore
     record: RunRecord
     clock: Clock
     earlier: Mapping[str, ProgressEntry] = field(default_factory=dict)
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, store: StateStore, record: RunRecord, clock: Clock) -> Ledger:
+    def of(
+        cls, store: StateStore, record: RunRecord, clock: Clock, sources: Mapping[str, SourceSettings] | None = None
+    ) -> Ledger:
         entries = store.reader().progress_entries(record.run_id) if record.resumes else ()
-        return cls(store, record, clock, {entry.model: entry for entry in entries if not entry.file})
+        earlier = {entry.model: entry for entry in entries if not entry.file}
+        return cls(store, record, clock, earlier, sources or {})
 
-    def put(self, model: CompiledModel, compiled: Compiled, lake: BranchView, profile: Profile | None = None) -> None:
-        """The model's tables on the branch are built and checked: what the run will publish."""
+    def put(
+        self,
+        model: CompiledModel,
+        compiled: Compiled,
+        lake: BranchView,
+        profile: Profile | None = None,
+        checked: Mapping[str, TableInput] | None = None,
+    ) -> None:
+        """The model's tables on the branch are built and checked: what the run will publish. `checked`: other tables
+        that its checks looked at."""
         table = model.model.table
         pointers = _pointers(table, compiled, lake)
-        entry = ProgressEntry(self.record.run_id, str(table), self.clock.now(), pointers=pointers)
+        later = _built_later(table, compiled) if checked else ()
+        looked_at = {name: _word(state) for name, state in (checked or {}).items() if name not in later}
+        read = {**self._sources_of(model), **looked_at}
+        entry = ProgressEntry(self.record.run_id, str(table), self.clock.now(), pointers=pointers, read=read)
         files = _new_files(model, lake, self.record.run_id)
         if profile is not None:
             name, at = table.short(compiled.namespace), self.record.started_at
@@ -65,7 +84,7 @@ class Ledger:
         table = model.model.table
         if not self._stands(table, compiled, lake):
             return Settled()
-        why = _changed_since(model, compiled, lake, settings)
+        why = self._read_otherwise(model, compiled, lake) or _changed_since(model, compiled, lake, settings)
         if not why:
             found = self.store.reader().profile(self.record.run_id, table.short(compiled.namespace))
             return Settled(kept=True, profile=profile_of_record(found) if found else None)
@@ -99,10 +118,39 @@ class Ledger:
         mine = progress is not None and progress.run_id == self.record.run_id
         return mine and table not in {change.table for change in lake.catalog.changed_tables(lake.branch)}
 
+    def _sources_of(self, model: CompiledModel) -> dict[str, str]:
+        names = {table.namespace for table in model.sources} & self.sources.keys()
+        return {name: source_digest(self.sources[name]) for name in sorted(names)}
+
+    def _read_otherwise(self, model: CompiledModel, compiled: Compiled, lake: BranchView) -> str:
+        """Empty where its sources are configured as they were, what these hold they do not tell, and its checks would
+        look at the same tables."""
+        before, sources = self.earlier[str(model.model.table)].read, self._sources_of(model)
+        tables = {name: word for name, word in before.items() if "." in name}
+        known = {name: word for name, word in before.items() if name not in tables}
+        if other := sorted(name for name in known.keys() | sources.keys() if known.get(name) != sources.get(name)):
+            return f"the settings of {', '.join(other)} changed"
+        for name, word in sorted(tables.items()):
+            table = TableName.parse(name, "")
+            found = lake.metadata(table)
+            if found is None or _word(found.table_input()) != word:
+                return f"{table.short(compiled.namespace)}, which its checks look at, changed"
+        return ""
+
 
 def _pointers(table: TableName, compiled: Compiled, lake: BranchView) -> dict[str, str | None]:
     found = {owned: lake.pointer(owned) for owned in sorted(tables_of(compiled, [table]))}
     return {str(owned): pointer.location if pointer else None for owned, pointer in found.items()}
+
+
+def _built_later(table: TableName, compiled: Compiled) -> set[str]:
+    """Of a table that is made from this one, a check sees the last published state, whatever becomes of it."""
+    earlier = takewhile(lambda wave: table not in wave, compiled.waves)
+    return {str(model) for model in compiled.models} - {str(other) for wave in earlier for other in wave}
+
+
+def _word(table: TableInput) -> str:
+    return f"{table.uuid} {table.snapshot_id} {table.columns}"
 
 
 def _changed_since(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:

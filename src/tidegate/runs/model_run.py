@@ -21,6 +21,7 @@ from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
+from tidegate.lake.unfinished import before_unfinished_write
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.plan import Facts, plan_model
@@ -33,7 +34,7 @@ from tidegate.runs.limits import Deadline
 from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.owned_tables import tables_of
 from tidegate.runs.quarantine import left_out
-from tidegate.runs.reads import checked_inputs
+from tidegate.runs.reads import checked_inputs, checked_tables
 from tidegate.runs.result import KEPT, CheckResult, Materialization
 from tidegate.runs.retrying import Attempt, Failed
 from tidegate.runs.table_build import TableBuild, bound_query, set_progress
@@ -138,7 +139,7 @@ class _Attempt:
                 return self._result("skipped")
             else:
                 before |= {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
-            with run.guard.services.asking(*services):
+            with run.guard.services.asking(*services, deadline=self.deadline):
                 return self.build()
         except Exception as error:
             try:
@@ -173,6 +174,7 @@ class _Attempt:
         with self.phases.timed("config_loading"):
             self._require_upstreams()
             self._require_own_table()
+            self._take_back_unfinished()
             bound = partial(bound_query, run, self.model)
             facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish, bound)
             self.decision = facts.decision
@@ -198,7 +200,8 @@ class _Attempt:
     def _put_down(self) -> None:
         run = self.run
         if run.ledger is not None:
-            run.ledger.put(self.model, run.compiled, run.lake, self.profile)
+            checked = checked_tables(run, self.model, self.values)
+            run.ledger.put(self.model, run.compiled, run.lake, self.profile, checked)
 
     def _looked_at(self, facts: Facts) -> dict[str, TableInput]:
         own = self.run.lake.metadata(self.table)
@@ -229,6 +232,13 @@ class _Attempt:
         if metadata is None or self.run.options.full_refresh or self.settings.materialized is Materialized.VIEW:
             return
         progress = metadata.progress
+        made = metadata.current.summary if metadata.current else {}
+        if progress is None and made.get("tidegate.model") == str(self.table):
+            raise StrategyError(
+                f"{made.get('tidegate.run-id')}, which wrote main itself, was killed before {self.table} was finished",
+                where=str(self.model.model.path),
+                remedy=f"Make the table anew from its inputs: tidegate run {self.name} --full-refresh",
+            )
         if progress is None:
             raise StrategyError(
                 f"the table {self.table} is there already, and no model made it",
@@ -242,6 +252,15 @@ class _Attempt:
                 where=str(self.model.model.path),
                 remedy="Give the model another name, or make its table anew from its inputs with --full-refresh.",
             )
+
+    def _take_back_unfinished(self) -> None:
+        """Else what was written without being remembered would be written twice."""
+        metadata = self.run.lake.table(self.table)
+        pointer = before_unfinished_write(self.table, metadata) if metadata is not None else None
+        if pointer is not None:
+            message = f"{self.name}: rows that a run wrote to main itself before it was killed are taken back"
+            self.run.emit("warning", self.name, {"message": message})
+            self.run.lake.restore(self.table, pointer)
 
     def _build_view(self, session: SparkSession, facts: Facts) -> WriteOutcome:
         run = self.run
@@ -308,7 +327,8 @@ class _Attempt:
 
     def _check_again(self) -> Materialization:
         """The table stays as it is; its checks are others than it was published with."""
-        with self.run.session(self.table) as session:
+        run = self.run
+        with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
             use_pool(session, self.name)
             # Those that refuse rows are about what comes: others would have made the table anew.
             self.settled = left_out(self.run, self.model)

@@ -10,13 +10,14 @@ from typing import Any
 from blake3 import blake3
 
 from tidegate.jsontext import json_text
+from tidegate.runs.variables import given_again, put_down
 
-__all__ = ["LATEST", "RunOptions"]
+__all__ = ["LATEST", "OF_THE_CALL", "RunOptions"]
 
 LATEST = "latest"
 """Instead of a run's id."""
 
-_OF_THE_CALL = ("concurrency", "confirmed", "fail_fast", "idempotency_key", "resume")
+OF_THE_CALL = ("concurrency", "confirmed", "fail_fast", "idempotency_key", "resume")
 """Two calls that differ in nothing else ask for the same tables."""
 
 
@@ -47,12 +48,16 @@ class RunOptions:
     @property
     def digest(self) -> str:
         """Of what is asked for, whoever asks and however it is done."""
-        asked = {name: value for name, value in asdict(self).items() if name not in _OF_THE_CALL}
-        asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(self.vars.items()))}
+        asked = {name: value for name, value in asdict(self).items() if name not in OF_THE_CALL}
+        asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
         return blake3(json_text(dict(sorted(asked.items()))).encode()).hexdigest()
 
+    def to_record(self) -> dict[str, Any]:
+        """For the history of runs: as `to_dict`, without the values of secret variables."""
+        return {**self.to_dict(), "vars": put_down(self.vars)}
+
     def to_dict(self) -> dict[str, Any]:
-        """For the history of runs; `from_dict` reads it."""
+        """For another process; `from_dict` reads it."""
         values = {name: value for name, value in asdict(self).items() if name != "resume"}
         return {**values, "select": list(self.select), "from_": _text(self.from_), "to": _text(self.to)}
 
@@ -63,10 +68,12 @@ class RunOptions:
         known["select"] = tuple(known.get("select", ()))
         return cls(**known | {"from_": _moment(known.get("from_")), "to": _moment(known.get("to"))})
 
-    def taken_up(self, now: RunOptions) -> RunOptions:
-        """These, for another try; `now` may say that more is allowed, or how it is done."""
+    def taken_up(self, now: RunOptions, run_id: str) -> RunOptions:
+        """These, as they were put down, for another try; `now` may say that more is allowed, or how it is done, and has
+        to repeat what is secret."""
         return replace(
             self,
+            vars=given_again(self.vars, now.vars, run_id),
             concurrency=now.concurrency or self.concurrency,
             fail_fast=now.fail_fast,
             allow_deletes=now.allow_deletes or self.allow_deletes,

@@ -25,10 +25,12 @@ __all__ = [
     "Compared",
     "Reads",
     "checked_inputs",
+    "checked_tables",
     "compared_with_main",
     "reads_of",
     "recorded_reads",
     "still_on_main",
+    "tables_of_checks",
 ]
 
 Reads = Mapping[TableName, Mapping[str, TableInput]]
@@ -92,18 +94,24 @@ def _state(table: TableInput) -> tuple[str, int | None, str]:
 
 
 def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
+    """What of `checked_tables` the publish is to compare."""
+    return checked_tables(run, model, values) if run.settings.run.serializable else {}
+
+
+def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
     """What else those checks read that decide whether the model's table may go out, as the branch has it."""
-    if not run.settings.run.serializable:
-        return {}
-    checks = [check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH]
-    named = {table for check in checks for table in _tables_of(run, model, check, values)}
     found = {}
-    for table in tables_behind(named, run.compiled):
+    for table in tables_behind(tables_of_checks(run, model, values), run.compiled):
         if table != model.model.table and not is_elsewhere(run.settings, table):
             metadata = run.lake.metadata(table)
             if metadata is not None:
                 found[str(table)] = metadata.table_input()
     return found
+
+
+def tables_of_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:
+    checks = (check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH)
+    return {table for check in checks for table in _tables_of(run, model, check, values)}
 
 
 def _tables_of(run: RunContext, model: CompiledModel, check: Check, values: RunValues) -> set[TableName]:

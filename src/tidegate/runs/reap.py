@@ -1,4 +1,5 @@
-"""Clearing up after processes that are gone: runs that only seem to go on, and branches that nobody works on.
+"""Clearing up after processes that are gone: runs that only seem to go on, branches that nobody works on, and tables
+that were to live for one write.
 
 Each task fails alone; what went wrong is a line of the report.
 """
@@ -10,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidegate.config import ReaperSection, Settings
-from tidegate.lake import BranchCatalog, BranchInfo, is_begun, open_catalog
+from tidegate.lake import MAIN, BranchCatalog, BranchInfo, BranchView, is_begun, open_catalog
+from tidegate.lake.staged import staged_tables
 from tidegate.runs.clock import Clock, SystemClock
-from tidegate.runs.closing import close_run, whereabouts
+from tidegate.runs.closing import close_run, tell_of_closed, whereabouts
 from tidegate.runs.noting import noting
 from tidegate.state import RunRecord, open_reader, open_state
 from tidegate.state.alive import has_ended, last_sign, process_lives
@@ -26,7 +28,7 @@ _OWN_NUMBER = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """A run or a branch."""
+    """A run, a branch or a table."""
 
     name: str
     last_sign_of_life: datetime
@@ -34,10 +36,12 @@ class Reaped:
 
 @dataclass(frozen=True, slots=True)
 class ReapReport:
-    """`dry_run`: nothing was done, this is what would be. `errors`: what could not be done, one line each."""
+    """`dropped_tables`: left of runs that wrote main itself. `dry_run`: nothing was done, this is what would be.
+    `errors`: what could not be done, one line each."""
 
     failed_runs: tuple[Reaped, ...] = ()
     dropped_branches: tuple[Reaped, ...] = ()
+    dropped_tables: tuple[Reaped, ...] = ()
     errors: tuple[str, ...] = ()
     dry_run: bool = False
 
@@ -47,13 +51,16 @@ class ReapReport:
 
 def reap(settings: Settings, clock: Clock | None = None, dry_run: bool = False) -> ReapReport:
     now, errors = (clock or SystemClock()).now(), list[str]()
-    failed, dropped = list[Reaped](), list[Reaped]()
+    failed, dropped, tables = list[Reaped](), list[Reaped](), list[Reaped]()
     with noting("stuck runs", errors):
         failed += _fail_stuck(settings, now, errors, dry_run)
     with noting("orphan branches", errors):
         if is_begun(settings):
-            dropped += drop_orphans(settings, open_catalog(settings), now, errors, dry_run)
-    return ReapReport(tuple(failed), tuple(dropped), tuple(errors), dry_run)
+            catalog = open_catalog(settings)
+            dropped += drop_orphans(settings, catalog, now, errors, dry_run)
+            with noting("unfinished tables", errors):
+                tables += _drop_unfinished(settings, catalog, now, errors, dry_run)
+    return ReapReport(tuple(failed), tuple(dropped), tuple(tables), tuple(errors), dry_run)
 
 
 def drop_orphans(
@@ -92,6 +99,30 @@ def _in_use(run: RunRecord | None, limit: datetime, now: datetime) -> bool:
     return run is not None and (last_sign(run) >= limit or (not has_ended(run) and _is_there(run, now)))
 
 
+def _drop_unfinished(
+    settings: Settings, catalog: BranchCatalog, now: datetime, errors: list[str], dry_run: bool
+) -> list[Reaped]:
+    """Tables of main that were to live for one write of a run which is over. On a branch they go with it."""
+    main, dropped = BranchView(catalog, MAIN), list[Reaped]()
+    if staged := tuple(staged_tables(main)):
+        limit = now - timedelta(hours=settings.reaper.orphan_branch_max_age_hours)
+        with open_reader(settings.state.url) as state:
+            runs = {left.run_id: state.run(left.run_id) for left in staged if left.run_id}
+        for left in staged:
+            run = runs.get(left.run_id or "")
+            if left.made_at >= limit if run is None else not _is_over(run):
+                continue
+            with noting(f"table {left.table}", errors):
+                if not dry_run:
+                    main.restore(left.table, None)
+                dropped.append(Reaped(str(left.table), left.made_at))
+    return dropped
+
+
+def _is_over(run: RunRecord) -> bool:
+    return has_ended(run) or process_lives(run) is False
+
+
 def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: bool) -> list[Reaped]:
     with open_reader(settings.state.url) as state:
         unfinished = state.unfinished_runs(settings.project.name)
@@ -103,8 +134,11 @@ def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: b
         for run in stuck:
             with noting(f"run {run.run_id}", errors):
                 why = f"No sign of life since {last_sign(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
-                if close_run(store, run, "failed", why, now):
+                closed = close_run(store, run, "failed", why, now)
+                if closed is not None:
                     failed.append(Reaped(run.run_id, last_sign(run)))
+                    told = tell_of_closed(settings, "reap", closed, now)
+                    errors += [f"run {run.run_id}: {line}" for line in told]
     return failed
 
 

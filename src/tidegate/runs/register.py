@@ -14,7 +14,7 @@ from tidegate.runs.clock import Clock
 from tidegate.runs.options import RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.state import KeyRecord, RunRecord, StateStore
-from tidegate.state.alive import last_sign, lives
+from tidegate.state.alive import last_sign, lives, process_mark
 from tidegate.state.finding import find_run
 
 __all__ = ["Begun", "begin"]
@@ -65,7 +65,8 @@ def _register(
             heartbeat_at=started_at,
             pid=os.getpid(),
             host=socket.gethostname(),
-            options=options.to_dict(),
+            process=process_mark(os.getpid()),
+            options=options.to_record(),
         )
         key = None
         if options.idempotency_key is not None:
@@ -84,7 +85,7 @@ def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: da
         return repeated(seen)
     if lives(seen, now):
         raise _in_flight(seen)
-    asked = RunOptions.from_dict(seen.options).taken_up(options)
+    asked = RunOptions.from_dict(seen.options).taken_up(options, seen.run_id)
     taken = replace(
         seen,
         status="running",
@@ -97,7 +98,8 @@ def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: da
         heartbeat_at=now,
         pid=os.getpid(),
         host=socket.gethostname(),
-        options=asked.to_dict(),
+        process=process_mark(os.getpid()),
+        options=asked.to_record(),
         resumes=seen.resumes + 1,
         cancel_requested_at=None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from tidegate.errors import (
     StateError,
     TidegateError,
 )
+from tidegate.failures import kind_of
 from tidegate.faults import fault
 from tidegate.lake import open_catalog
 from tidegate.lake.branch_or_main import BranchOrMain
@@ -33,6 +34,7 @@ from tidegate.quality.anomalies import Seen
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.earlier import Earlier
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.guard import Guard
@@ -93,15 +95,16 @@ class _Run:
         self.started = clock.monotonic()
         self.phases = Phases(clock)
         self.tally = Tally()
-        self.ledger = Ledger.of(store, begun.record, clock)
+        self.ledger = Ledger.of(store, begun.record, clock, settings.sources)
+        self.earlier = Earlier.of(store, begun.record)
         self.cancellation = Cancellation()
         self._emitting = threading.Lock()
         self._told_lost = False
 
     def go(self) -> RunResult:
         fault("after_register")
-        self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
         self.heart = Heart(self.record, self.store, self.clock, self._asked_to_end, self._halt)
+        self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
         self.branch = RunBranch(
             self.record, self.options, self.ledger, self.tally, self.cancellation, self.heart, self.emit
         )
@@ -157,15 +160,16 @@ class _Run:
             self._halt(lost)
         if name == "warning":
             self.tally.warnings.append(str(data["message"]))
-        self.watch(event)
+        if not self.heart.lost:  # else it is somebody else's run, and theirs to tell
+            self.watch(event)
 
     def _halt(self, error: TidegateError) -> None:
-        """From outside: nothing more is started or published, and this is the run's error. One that is ending already
-        only warns."""
-        if self.cancellation.requested:
+        """From outside: nothing more is started or published, and this is the run's error. One that has an error, or is
+        ending already, only warns."""
+        if self.cancellation.requested or self.tally.error is not None:
             self.emit("warning", None, {"message": str(error)})
-            return
-        self.tally.error = self.tally.error or error
+        else:
+            self.tally.error = error
         self.cancellation.request(f"The run was stopped: {error}")
 
     def _asked_to_end(self, record: RunRecord) -> None:
@@ -231,6 +235,8 @@ class _Run:
         for step in plan.steps:
             strategy = compiled.models[step.table].model.settings.written_as
             name = step.table.short(compiled.namespace)
+            # Only for those outside: it says nothing to the history that what follows does not.
+            self.watch(Event("before_model_run", self.run_id, self.clock.now(), name, {}))
             result = Materialization(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
             kept = str(step.table) in self.ledger.earlier
             self.tally.outcomes[step.table] = ModelOutcome(result, kept=kept)
@@ -279,7 +285,7 @@ class _Run:
             source_conf=source_conf,
             readers=readers_of(compiled),
             functions=OwnFunctions(self.settings.root),
-            guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit),
+            guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit, self.started),
             look=self.heart.look,
             ledger=self.ledger,
         )
@@ -340,8 +346,9 @@ class _Run:
     def _stopped(self, error: BaseException) -> None:
         """Something ended the run before it could give a result: the history must not say that it still runs."""
         status = "cancelled" if isinstance(error, RunCancelledError | KeyboardInterrupt) else "failed"
-        with contextlib.suppress(Exception):
-            data = {"status": status, "error": str(error) or type(error).__name__, "duration_ms": self._elapsed()}
+        told, kind = str(error) or type(error).__name__, str(kind_of(error))
+        with contextlib.suppress(Exception), self._telling_others():
+            data = {"status": status, "error": told, "failure_kind": kind, "duration_ms": self._elapsed()}
             self.emit("pipeline_error", None, data)
         with contextlib.suppress(Exception):
             if not self.heart.lost:
@@ -351,31 +358,49 @@ class _Run:
                     finished_at=self.clock.now(),
                     duration_ms=self._elapsed(),
                     phase_profiles=self.phases.ms,
-                    error=str(error) or type(error).__name__,
+                    error=told,
                     resumes=self.record.resumes,
                 )
                 self.emit("state_synced", None, {"status": status})
         with contextlib.suppress(Exception):
-            ending = Ending(self.run_id, status, 0, self._elapsed(), self.phases.ms, str(error) or type(error).__name__)
-            self.watch.close(ending)
+            self._close_watch(Ending(self.run_id, status, 0, self._elapsed(), self.phases.ms, told))
 
     def _elapsed(self) -> int:
         return round((self.clock.monotonic() - self.started) * 1000)
 
     def _finish(self) -> RunResult:
-        result = self._result()
-        done = "pipeline_complete" if result.exit_code == 0 else "pipeline_error"
-        facts = ("status", "error", "duration_ms", "rows_written")
-        self.emit(done, None, {name: getattr(result, name) for name in facts})
-        self.watch.drain()
+        facts = ("status", "error", "failure_kind", "duration_ms", "rows_written")
+        with self._telling_others():
+            self.heart.look()
+            result = self._result()
+            done = "pipeline_complete" if result.exit_code == 0 else "pipeline_error"
+            self.emit(done, None, {name: getattr(result, name) for name in facts})
+            self.watch.drain()
         self.heart.stop()
         result = self._store_result()
-        said = (self.tally.error, len(self.tally.warnings))
-        if self.recorder.lost is None:
-            self.emit("state_synced", None, {"status": result.status})
-        self.watch.close(ending_of(result))
-        # Who was told last may have failed the run, or had something to warn of.
-        return result if said == (self.tally.error, len(self.tally.warnings)) else self._store_result()
+        said = self._said()
+        with self._telling_others():
+            if self.recorder.lost is None:
+                self.emit("state_synced", None, {"status": result.status})
+            # Who was told last may have failed the run, or had something to warn of.
+            self._close_watch(ending_of(result if said == self._said() else self._result()))
+        return result if said == self._said() else self._store_result()
+
+    def _said(self) -> tuple[TidegateError | None, int]:
+        return self.tally.error, len(self.tally.warnings)
+
+    @contextlib.contextmanager
+    def _telling_others(self) -> Iterator[None]:
+        """The run itself is over: a signal only ends the waiting for those outside."""
+        try:
+            with cancelled_by_signals(self.cancellation):
+                yield
+        except KeyboardInterrupt:
+            message = "interrupted while those outside were told how the run ended; not all of them may know"
+            self.emit("warning", None, {"message": message})
+
+    def _close_watch(self, ending: Ending) -> None:
+        self.watch.close(None if self.heart.lost else ending)
 
     def _store_result(self) -> RunResult:
         result = self._result()
@@ -391,12 +416,13 @@ class _Run:
 
     def _result(self) -> RunResult:
         outcomes = [self.tally.outcomes[table] for table in sorted(self.tally.outcomes)]
-        checks: list[CheckResult] = [check for outcome in outcomes for check in outcome.checks]
-        checks += self.tally.after_publish
         phases = dict(self.phases.ms)
         for outcome in outcomes:
             for name, ms in outcome.materialization.phases.items():
                 phases[name] = phases.get(name, 0) + ms
+        outcomes = [self.earlier.told(outcome) for outcome in outcomes]
+        checks: list[CheckResult] = [check for outcome in outcomes for check in outcome.checks]
+        checks += self.tally.after_publish
         error = self.tally.error
         return RunResult(
             run_id=self.run_id,

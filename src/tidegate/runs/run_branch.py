@@ -59,6 +59,8 @@ class RunBranch:
             with phases.timed("branch_creation"):
                 fault("before_branch")
                 if not stands or not self._took_up(run, tables):
+                    if self._resumes:
+                        self._clear_away(catalog)
                     catalog.create_branch(self.run_id)
                 if isinstance(catalog, BranchOrMain) and catalog.failure is not None:
                     run = self._on_main(run, catalog.failure)
@@ -86,9 +88,13 @@ class RunBranch:
         try:
             self._ledger.take_up_branch(run.catalog, self.run_id, run.compiled, tables)
         except BranchMissingError:
-            run.catalog.drop_branch(self.run_id)
             return False
         return True
+
+    def _clear_away(self, catalog: BranchCatalog) -> None:
+        """What is there under its name is no branch: one half made, or what was written to it after it was dropped."""
+        with contextlib.suppress(LakeError):
+            catalog.drop_branch(self.run_id)
 
     def _on_main(self, run: RunContext, failure: LakeError) -> RunContext:
         """The run without a branch: each model is published, in that it is written."""
@@ -111,6 +117,7 @@ class RunBranch:
 
     def _leave(self, catalog: BranchCatalog) -> None:
         """A lake that does not answer any more must not take the run's result with it."""
+        self._heart.look()
         if self._heart.lost:
             return
         if self._is_resumable():

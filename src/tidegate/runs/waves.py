@@ -6,9 +6,12 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from tidegate.compiler.values import RunValues
 from tidegate.names import TableName
+from tidegate.planner.inputs import tables_behind
 from tidegate.runs.context import RunContext
 from tidegate.runs.model_run import run_model
+from tidegate.runs.reads import tables_of_checks
 from tidegate.runs.result import Materialization
 from tidegate.runs.tally import ModelOutcome, Outcomes
 
@@ -87,13 +90,13 @@ def _run_wave(
 
 
 def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[TableName]) -> str | None:
-    upstreams = run.compiled.models[table].depends_on
+    upstreams = tables_behind(run.compiled.models[table].depends_on, run.compiled)
     failed = [name for name in upstreams if name in outcomes and not outcomes[name].usable]
     if run.cancellation.requested:
         return "cancelled"
     if failed:
         return f"blocked: upstream failed ({', '.join(run.short(name) for name in failed)})"
-    waiting = [name for name in upstreams if name in held]
+    waiting = [name for name in _looked_at(run, table) if name in held] if held else []
     if waiting:
         return f"blocked: upstream not published ({', '.join(run.short(name) for name in waiting)})"
     if _fails_fast(run) and any(outcome.materialization.status == "failed" for outcome in outcomes.values()):
@@ -114,8 +117,15 @@ def _not_run(run: RunContext, table: TableName, reason: str) -> ModelOutcome:
 
 
 def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collection[TableName]) -> set[TableName]:
-    """`tables` and everything in `among` that reads them, however far down."""
+    """`tables` and everything in `among` that reads them, or whose checks do, however far down."""
     found = set(tables)
     for wave in run.compiled.waves:
-        found |= {t for t in wave if t in among and found & set(run.compiled.models[t].depends_on)}
+        found |= {t for t in wave if t in among and not found.isdisjoint(_looked_at(run, t))}
     return found
+
+
+def _looked_at(run: RunContext, table: TableName) -> tuple[TableName, ...]:
+    """By its query and its checks; also those behind views, which may not be selected themselves."""
+    model = run.compiled.models[table]
+    checks = tables_of_checks(run, model, RunValues(run.started_at.isoformat(), vars=run.vars))
+    return tables_behind({*model.depends_on, *checks} - {table}, run.compiled)

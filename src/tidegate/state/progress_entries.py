@@ -19,6 +19,7 @@ run_progress_entries = Table(
     Column("file", String(1024), primary_key=True),
     Column("at", UtcTime, nullable=False),
     Column("pointers", JSON, nullable=False),
+    Column("read", JSON, nullable=False),
 )
 
 
@@ -28,8 +29,9 @@ def put_entries(connection: Connection, entry: ProgressEntry, files: Sequence[st
     same = (table.c.run_id == entry.run_id) & (table.c.model == entry.model)
     connection.execute(delete(table).where(same))
     row = {"run_id": entry.run_id, "model": entry.model, "at": entry.at}
-    own = {**row, "file": "", "pointers": dict(entry.pointers)}
-    connection.execute(insert(table), [own, *({**row, "file": file, "pointers": {}} for file in files)])
+    own = {**row, "file": "", "pointers": dict(entry.pointers), "read": dict(entry.read)}
+    taken = ({**row, "file": file, "pointers": {}, "read": {}} for file in files)
+    connection.execute(insert(table), [own, *taken])
 
 
 def entries_of_run(connection: Connection, run_id: str) -> tuple[ProgressEntry, ...]:

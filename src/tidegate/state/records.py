@@ -21,7 +21,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """`status`: pending, running, success, partial, failed, cancelled or skipped. `pid` on `host` does the work.
+    """`status`: pending, running, success, partial, failed, cancelled or skipped. `pid` on `host` does the work;
+    `process` tells it from others that had or have the same number there.
 
     `options`: what the caller asked for. `resumes`: how often it was taken up again; who took it up last owns it.
     """
@@ -45,6 +46,7 @@ class RunRecord:
     options: Mapping[str, Any] = field(default_factory=dict)
     resumes: int = 0
     cancel_requested_at: datetime | None = None
+    process: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class ModelRunRecord:
 class ProgressEntry:
     """A model that a run built and checked on its branch; or, where `file` is not empty, a landing file that it read.
 
-    `pointers`: where the metadata of each table that the model owns stands; None: that table is not there.
+    `pointers`: where the metadata of each table that the model owns stands; None: that table is not there. `read`:
+    what else it goes back to, in one word each: the settings of sources, and tables that its checks looked at.
     """
 
     run_id: str
@@ -84,6 +87,7 @@ class ProgressEntry:
     at: datetime
     file: str = ""
     pointers: Mapping[str, str | None] = field(default_factory=dict)
+    read: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

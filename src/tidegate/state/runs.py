@@ -46,6 +46,7 @@ runs = Table(
     Column("options", JSON, nullable=False),
     Column("resumes", Integer, nullable=False),
     Column("cancel_requested_at", UtcTime),
+    Column("process", String(128)),
     Index("runs_by_start", "started_at", "run_id"),
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidegate.errors import StrategyError
+from tidegate.lake.staged import STAGED
 from tidegate.names import TableName
 from tidegate.write.columns import Columns
 from tidegate.write.learning import batch_scope, learn, watch
@@ -16,8 +17,6 @@ __all__ = ["RESULT", "held", "result_view"]
 
 RESULT = "__tidegate_result"
 """The model's result, as a temporary view of its own session."""
-
-_MARK = "tidegate.staging"
 
 
 @contextmanager
@@ -45,7 +44,7 @@ def held(
     rows = watched.sql(query) if watched else query
     try:
         request.session.sql(
-            f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{_MARK}' = 'true') AS {rows}"
+            f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{STAGED}' = 'true') AS {rows}"
         )
         if watched is not None and learns is not None:
             staged = request.lake.table(table)
@@ -60,7 +59,7 @@ def held(
 def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> None:
     """A process that was killed may have left its own staging behind; anything else of that name is a user's."""
     found = request.lake.metadata(table)
-    if found is not None and found.properties.get(_MARK) != "true":
+    if found is not None and found.properties.get(STAGED) != "true":
         raise StrategyError(
             f"the table {table} stands where the result of {request.table} must be staged",
             where=str(table),

@@ -44,6 +44,7 @@ def cancel(invocation: Invocation, run_id: str, wait: float) -> int:
         "finished_at": run.finished_at,
         "error": run.error,
         "branch_left": done.left,
+        "warnings": list(done.warnings),
     }
     invocation.output().show(document, lambda: _lines(done, settings.reaper))
     return 0 if run.status == "cancelled" else 1
@@ -66,6 +67,8 @@ def _lines(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
         yield f"What it had published before stays: {', '.join(published)}"
     if done.left:
         yield f"[WARN] its branch is still there: {done.left}; `tidegate reap` drops it later"
+    for warning in done.warnings:
+        yield f"[WARN] {warning}"
 
 
 def _still_there(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:

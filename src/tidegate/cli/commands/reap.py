@@ -23,6 +23,7 @@ __all__ = ["reap"]
 def reap(invocation: Invocation, dry_run: bool) -> int:
     """Fail runs whose process is gone, and drop branches that nobody works on.
 
+    The hooks and the callback of the project are told of each run that is failed.
     [reaper] in tidegate.toml says after how long without a sign of life. Kept branches are never dropped.
 
     \b
@@ -43,7 +44,9 @@ def _lines(report: ReapReport) -> Iterator[str]:
         yield f"run {run.name} {would}failed: no sign of life since {timestamp(run.last_sign_of_life)} UTC"
     for branch in report.dropped_branches:
         yield f"branch {branch.name} {would}dropped: no sign of life since {timestamp(branch.last_sign_of_life)} UTC"
+    for table in report.dropped_tables:
+        yield f"table {table.name} {would}dropped: a run that wrote main itself was killed while it made it"
     for error in report.errors:
         yield f"[WARN] {error}"
-    if not report.failed_runs and not report.dropped_branches and not report.errors:
+    if not (report.failed_runs or report.dropped_branches or report.dropped_tables or report.errors):
         yield "Nothing to do."

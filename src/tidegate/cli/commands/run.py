@@ -14,6 +14,7 @@ from tidegate.cli.options import Moment, check_times, variables_option
 from tidegate.runs import RunOptions, publish_run, run_project
 from tidegate.runs.options import LATEST
 from tidegate.runs.result import RunResult
+from tidegate.runs.variables import is_secret
 
 __all__ = ["publish", "run"]
 
@@ -71,7 +72,7 @@ def run(
             "--publish": mode,
             "--from": from_,
             "--to": to,
-            "--var": variables,
+            "--var": [name for name in variables if not is_secret(name)],
             "--no-publish": no_publish,
             "--idempotency-key": idempotency_key,
             "--resume-latest": resume and resume_latest,
@@ -96,7 +97,7 @@ def run(
     )
     with _console(invocation) as console:
         result = run_project(workspace.settings, options, [console])
-        return _end(invocation, console, result)
+        return _end(invocation, console, result, workspace if result.repeated else None)
 
 
 @click.command()
@@ -126,10 +127,16 @@ def _check_resumed(given: Sequence[str]) -> None:
         )
 
 
-def _end(invocation: Invocation, console: RunConsole, result: RunResult) -> int:
+def _end(invocation: Invocation, console: RunConsole, result: RunResult, of_history: Workspace | None = None) -> int:
+    """`of_history`: whose history the result comes from, put down by an earlier run."""
     console.show(result)
     if invocation.json:
-        invocation.output().show({**result.to_dict(), "command": invocation.command}, lambda: ())
+        document = result.to_dict()
+        if of_history is not None:
+            from tidegate.cli.hiding import Hiding
+
+            document = dict(Hiding(of_history).result(document) or {})
+        invocation.output().show({**document, "command": invocation.command}, lambda: ())
     return result.exit_code
 
 

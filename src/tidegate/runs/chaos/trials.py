@@ -192,7 +192,8 @@ class _Chaos:
 
     def _go_on(self, kill: Kill, measure: _Measure, scratch: Scratch) -> Iterator[str]:
         """The same run again, or the killed one taken up; then whatever it left is cleared away."""
-        options = RunOptions(resume=LATEST) if kill.way == RESUME else self.options
+        resumed = RunOptions(resume=LATEST, vars=self.options.vars)
+        options = resumed if kill.way == RESUME else self.options
         try:
             result = self._run(scratch, options)
         except RunCancelledError:

@@ -9,7 +9,13 @@ from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, fun
 
 from tidegate.errors import StateError
 from tidegate.state.columns import UtcTime
-from tidegate.state.migrations import m0001_runs, m0002_check_values, m0003_profiles, m0004_resume
+from tidegate.state.migrations import (
+    m0001_runs,
+    m0002_check_values,
+    m0003_profiles,
+    m0004_resume,
+    m0005_whereabouts,
+)
 
 __all__ = ["MIGRATIONS", "current_version", "latest_version", "migrate"]
 
@@ -18,6 +24,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0002_check_values.upgrade,
     m0003_profiles.upgrade,
     m0004_resume.upgrade,
+    m0005_whereabouts.upgrade,
 )
 
 # Apart from the room's tables: it describes them, and no migration makes it.
