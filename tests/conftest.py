@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.lake.places import Place
 from tidegate.config import SparkSection
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Tests work on a few rows: a JVM that optimises little starts and warms up in half the time."""
+
+# A machine that is busy is no fault of what is tested.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 _KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for kind in ("nessie", "rest"))]
 _numbers = count(1)

@@ -285,7 +285,7 @@ _EDITS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_EDITS, min_size=1, max_size=4))
 def test_whatever_is_edited_the_answer_is_that_of_a_fresh_start(
     tmp_path_factory: pytest.TempPathFactory, rounds: list[list[tuple[str, str | None]]]

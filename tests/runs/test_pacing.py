@@ -108,7 +108,7 @@ def test_the_level_is_never_below_one_nor_above_the_most(most: int, fates: list[
     assert (heard[-1].level if heard else 1) == pace.level
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(1, 6), st.lists(st.lists(st.booleans(), max_size=12), min_size=1, max_size=8))
 def test_threads_never_exceed_the_level_and_all_come_to_their_turn(most: int, work: list[list[bool]]) -> None:
     """Of each thread: whether each of its pieces of work goes well or is throttled."""

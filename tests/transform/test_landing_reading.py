@@ -110,7 +110,7 @@ def test_large_files_are_read_in_parallel_pieces(spark: SparkSession, tmp_path: 
 VALUES = st.sampled_from(["", "1", "-20", "2.5", "007", "true", "2024-01-31", "2024-01-31 10:00", "x", '""', '"a\nb"'])
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@settings(max_examples=4, derandomize=True)
 @given(data=st.data(), table=st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=2, max_size=8))
 def test_how_rows_are_split_over_files_does_not_matter(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, table: list[tuple[str, ...]]

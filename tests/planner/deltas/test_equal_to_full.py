@@ -33,7 +33,6 @@ from tidegate.planner.deltas.values import DeltaQuery
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 EXAMPLES = 6000 if PROVE else 150
 QUIETLY: dict[str, Any] = {
-    "deadline": None,
     "database": None,
     "derandomize": not PROVE,
     "suppress_health_check": list(HealthCheck),
