@@ -29,6 +29,11 @@ class TableInput:
     columns: str
     used: Mapping[str, str] | None = None
 
+    @property
+    def state(self) -> str:
+        """Another one where a reader may see other rows or columns; compaction changes nothing."""
+        return f"{self.uuid} {self.snapshot_id} {self.columns}"
+
 
 @dataclass(frozen=True, slots=True)
 class ZoneInput:

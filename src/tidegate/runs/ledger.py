@@ -68,7 +68,7 @@ class Ledger:
         table = model.model.table
         pointers = _pointers(table, compiled, lake)
         later = _built_later(table, compiled) if checked else ()
-        looked_at = {name: _word(state) for name, state in (checked or {}).items() if name not in later}
+        looked_at = {name: seen.state for name, seen in (checked or {}).items() if name not in later}
         read = {**self._sources_of(model), **looked_at}
         entry = ProgressEntry(self.record.run_id, str(table), self.clock.now(), pointers=pointers, read=read)
         files = _new_files(model, lake, self.record.run_id)
@@ -133,7 +133,7 @@ class Ledger:
         for name, word in sorted(tables.items()):
             table = TableName.parse(name, "")
             found = lake.metadata(table)
-            if found is None or _word(found.table_input()) != word:
+            if found is None or found.table_input().state != word:
                 return f"{table.short(compiled.namespace)}, which its checks look at, changed"
         return ""
 
@@ -147,10 +147,6 @@ def _built_later(table: TableName, compiled: Compiled) -> set[str]:
     """Of a table that is made from this one, a check sees the last published state, whatever becomes of it."""
     earlier = takewhile(lambda wave: table not in wave, compiled.waves)
     return {str(model) for model in compiled.models} - {str(other) for wave in earlier for other in wave}
-
-
-def _word(table: TableInput) -> str:
-    return f"{table.uuid} {table.snapshot_id} {table.columns}"
 
 
 def _changed_since(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:

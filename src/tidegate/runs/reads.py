@@ -85,12 +85,8 @@ def still_on_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Mapping[
 def _is_still(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
     if pointer is None:
         return False
-    now = _state(read_metadata(pointer).table_input())
-    return all(_state(state) == now for state in states)
-
-
-def _state(table: TableInput) -> tuple[str, int | None, str]:
-    return table.uuid, table.snapshot_id, table.columns
+    now = read_metadata(pointer).table_input().state
+    return all(table.state == now for table in states)
 
 
 def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:

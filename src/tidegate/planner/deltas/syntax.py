@@ -49,7 +49,7 @@ def unknown_clause(node: Any) -> str | None:
 
 
 def modifiers(subquery: Any) -> list[str]:
-    known = ("this", "alias", "order", "sort", "distribute", "cluster")
+    known = ("this", "alias", *ORDERS)
     return [key for key, value in subquery.args.items() if value and key not in known]
 
 
@@ -114,11 +114,7 @@ def own_nodes(tree: Any, kind: Any) -> Iterator[Any]:
 
 def subqueries_of(tree: Any) -> Iterator[Any]:
     """The outermost queries of an expression."""
-    if tree is None:
-        return
-    for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)):
-        if isinstance(node, exp.Query):
-            yield node
+    return own_nodes(tree, exp.Query)
 
 
 def aggregates(tree: Any) -> bool:
