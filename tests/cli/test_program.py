@@ -77,6 +77,17 @@ def test_common_options_work_before_and_after_the_command(tidegate: Call, tmp_pa
     assert before.document["command"] == "history"
 
 
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("hooks",)])
+def test_config_is_short_for_c_on_every_command(command: str, tidegate: Call) -> None:
+    assert "-c, --config FILE" in tidegate(command, "--help").out
+
+
+def test_the_file_of_c_is_the_one_that_counts(tidegate: Call, project: Path) -> None:
+    (project / "other.toml").write_text('[project]\nname = "other"\n[run]\npublsh = 1\n')
+    for call in (("run", "-c", "other.toml"), ("-c", "other.toml", "run"), ("run", "-cother.toml")):
+        assert "other.toml:4" in tidegate(*call).err
+
+
 def test_version_is_told(tidegate: Call) -> None:
     assert tidegate("--version").out.startswith("tidegate 0.")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.project.directives import read_directives
+from tidegate.project.directives import read_directives, without_templates
 from tidegate.project.lists import split_list, unquote
 from tidegate.project.problems import Place
 
@@ -27,6 +27,15 @@ def test_the_header_goes_on_through_blank_lines_and_block_comments() -> None:
     found, problems = read_directives(text, "f.sql", KEYS)
     assert [(d.key, d.value, d.place.line) for d in found] == [("owner", "data", 7), ("description", "a: b", 8)]
     assert not problems
+
+
+@given(st.text(alphabet="{}%#x ", max_size=12), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_a_directive_is_read_before_templates(value: str, line_end: str) -> None:
+    body = f"select {{{{ 1 }}}}{line_end}-- @owner: {{{{ below the header }}}}"
+    text = without_templates(f"-- @description: {value}{line_end}-- {{{{ 2 }}}}{line_end}{body}")
+    header, _, rest = text.partition(line_end)
+    assert header == f"-- @description: {value.replace('{', ' ')}"
+    assert rest == f"-- {{{{ 2 }}}}{line_end}{body}"
 
 
 @given(

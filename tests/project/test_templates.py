@@ -100,3 +100,27 @@ def test_names_are_seen_through_macros() -> None:
     templates = Templates([first, second])
     assert "is_incremental" in templates.names_used("{{ recent() }}")
     assert "is_incremental" not in templates.names_used("{# is_incremental() #} 'is_incremental' {{ this }}")
+
+
+def test_names_in_directives_are_text() -> None:
+    source = "-- @description: newer than {{ watermark_value }}\nselect {{ this }}"
+    assert Templates().names_used(source) == {"this"}
+    assert render(source).splitlines()[1] == "select silver.orders"
+
+
+@pytest.mark.parametrize(
+    ("source", "way"),
+    [
+        ("{{ config(materialized='view') }}", "-- @materialized: view"),
+        ("{{ source('raw', 'orders') }}", "[sources.NAME]"),
+        ("{{ target.name }}", "var()"),
+        ("{% if execute %}{% endif %}{{ execute }}", "leave the condition out"),
+        ("{{ dbt_utils.star(ref('a.b')) }}", "macros/"),
+        ("{% snapshot orders %}{% endsnapshot %}", "scd2"),
+        ("{% test positive(model) %}{% endtest %}", "tests/quality"),
+    ],
+)
+def test_words_of_dbt_come_with_the_way_it_is_written_here(source: str, way: str) -> None:
+    result = Templates().render(source, "f.sql", CONTEXT)
+    assert isinstance(result, Fault)
+    assert way in (result.suggestion or "")

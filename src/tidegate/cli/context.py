@@ -78,6 +78,7 @@ _COMMON: tuple[Callable[..., Any], ...] = (
         callback=_remember,
     ),
     click.option(
+        "-c",
         "--config",
         type=click.Path(path_type=Path),
         metavar="FILE",

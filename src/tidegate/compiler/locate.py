@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tidegate.project.directives import without_templates
 from tidegate.project.problems import Place
 from tidegate.project.template_names import TemplateContext
 from tidegate.project.templates import Rendered, Templates
@@ -16,7 +17,7 @@ _DIGITS = {ord(digit): 0xE010 + int(digit) for digit in "0123456789"}
 
 def locate(templates: Templates, source: str, file: str, context: TemplateContext, rendered: str, offset: int) -> Place:
     """Exact wherever the text was written plainly; what an expression produced is placed at that expression."""
-    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    source = without_templates(source.replace("\r\n", "\n").replace("\r", "\n"))
     if source[: offset + 1] == rendered[: offset + 1]:
         return _place(source, file, offset)
     marks = _trace(templates, source, file, context, rendered)

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from tidegate.names import nearest
 from tidegate.project.problems import Place, Problem, did_you_mean
 
-__all__ = ["Directive", "read_directives"]
+__all__ = ["Directive", "read_directives", "without_templates"]
 
 _DIRECTIVE = re.compile(r"\s*--\s*(?P<at>@(?P<key>[A-Za-z_][\w-]*))\s*(?P<colon>:?)[ \t]*(?P<value>.*?)\s*$")
 _BLOCKS = (("/*", "*/"), ("{#", "#}"))
+_LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,19 @@ def read_directives(
         else:
             found.append(Directive(key, match["value"], place))
     return tuple(found), tuple(problems)
+
+
+def without_templates(source: str) -> str:
+    """The text, as long as before, in which no directive of the header opens a template: its value is plain text."""
+    if "@" not in source or "{" not in source:
+        return source
+    parts = _LINE_END.split(source)
+    for number, text, in_header in _lines(source):
+        if not in_header:
+            break
+        if "{" in text and (match := _DIRECTIVE.match(text)) and match["colon"]:
+            parts[2 * (number - 1)] = text.replace("{", " ")
+    return "".join(parts)
 
 
 def _lines(source: str) -> Iterator[tuple[int, str, bool]]:

@@ -11,6 +11,7 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from tidegate.names import nearest
+from tidegate.project.dbt_words import hint_for_name, hint_for_tag
 from tidegate.project.problems import Place, Problem, did_you_mean
 from tidegate.project.rendered import Fault, MacroFile, Rendered
 from tidegate.project.template_names import TemplateNames
@@ -35,7 +36,8 @@ class JinjaTemplates:
             template = self._compile(source, file)
             text = template.render(variables | self._bind_macros(variables, self.names_used(source)))
         except TemplateSyntaxError as error:
-            return Fault(error.message or str(error), Place(error.filename or file, error.lineno))
+            message = error.message or str(error)
+            return Fault(message, Place(error.filename or file, error.lineno), hint_for_tag(message))
         except Exception as error:
             return self._explain(error, file, variables)
         return Rendered(text, tuple(names.landings), tuple(sorted(names.asked.items())))
@@ -102,7 +104,8 @@ class JinjaTemplates:
                 tree = self._environment.parse(macro_file.source)
                 template = self._compile(macro_file.source, macro_file.path)
             except TemplateSyntaxError as error:
-                yield Problem("TemplateError", error.message or str(error), Place(macro_file.path, error.lineno))
+                message, place = error.message or str(error), Place(macro_file.path, error.lineno)
+                yield Problem("TemplateError", message, place, suggestion=hint_for_tag(message))
                 continue
             at_top = {name.name for node in tree.body if not isinstance(node, nodes.Macro) for name in _names(node)}
             own = frozenset(node.name for node in tree.body if isinstance(node, nodes.Macro))
@@ -129,7 +132,8 @@ class JinjaTemplates:
             message = "templates cannot import or include files; every macro of macros/ is known by its name"
         suggestion = None
         if undefined := re.match(r"'(\w+)' is undefined", message):
-            suggestion = did_you_mean(nearest(undefined[1], [*variables, *self._names_in_macros]))
+            name = undefined[1]
+            suggestion = hint_for_name(name) or did_you_mean(nearest(name, [*variables, *self._names_in_macros]))
         return Fault(message or type(error).__name__, place, suggestion)
 
     def _files(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tidegate.project.directives import without_templates
 from tidegate.project.problems import Problem
 from tidegate.project.rendered import Fault, MacroFile, Rendered
 from tidegate.project.template_names import TemplateContext, TemplateNames
@@ -38,6 +39,8 @@ class Templates:
         return self._jinja.problems if self._macros else ()
 
     def render(self, source: str, file: str, context: TemplateContext) -> Rendered | Fault:
+        if _JINJA.search(source):
+            source = without_templates(source)
         if not _JINJA.search(source):
             return Rendered(source.replace("\r\n", "\n").replace("\r", "\n"))
         names = TemplateNames(context)
@@ -47,13 +50,14 @@ class Templates:
 
     def names_used(self, source: str) -> frozenset[str]:
         """Every name that the template, or a macro it calls, may look up."""
+        source = without_templates(source)
         if _JINJA.search(_PLAIN_CALL.sub("", source)):
             return self._jinja.names_used(source)
         return frozenset(match[1] for match in _PLAIN_CALL.finditer(source))
 
     def segments(self, source: str) -> Iterator[tuple[int, str]]:
         """The plain text between Jinja's signs, each piece with its offset in `source` (whose line ends are \\n)."""
-        return self._jinja.segments(source)
+        return self._jinja.segments(without_templates(source))
 
 
 def _fill_in(source: str, names: TemplateNames) -> str | None:
