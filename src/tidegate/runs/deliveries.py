@@ -9,7 +9,7 @@ from tidegate.errors import FailureKind, LandingError
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.progress import ZoneInput
 from tidegate.planner.decide import Decision
-from tidegate.planner.inputs import Inputs
+from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing import ZoneFile, verify_unchanged
 from tidegate.transform import ZoneBatch
 
@@ -23,12 +23,24 @@ def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, Zo
     return {
         zone: ZoneBatch(
             folder=root / zone,
-            fresh=state.files if decision.all_files else state.fresh.all,
+            fresh=_as_they_arrived(state) if decision.all_files else state.fresh.all,
             files=state.files,
             known_columns=state.consumed.columns if state.consumed else None,
         )
         for zone, state in inputs.zones.items()
     }
+
+
+def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
+    """By the run that first consumed each file, whose id grows with time; what is new comes last; then by path."""
+    consumed = state.consumed.files if state.consumed else ()
+    runs = {(mark.path, mark.size, mark.mtime_ns): mark.run_id for mark in consumed}
+
+    def arrival(file: ZoneFile) -> tuple[bool, str, str]:
+        run_id = runs.get((file.path, file.size, file.mtime_ns))
+        return run_id is None, run_id or "", file.path
+
+    return tuple(sorted(state.files, key=arrival))
 
 
 def require_unchanged(files: Files, root: Path) -> None:

@@ -256,7 +256,7 @@ class TableBuild:
         self.query = bind(run.compiled, run.settings, run.project, self.table, self.values(interval))
         self.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
-        sources = Sources(self.table, run.lake, forget, batches, self.decision.inserted_since)
+        sources = Sources(self.table, run.lake, forget, batches, self.decision.inserted_since, self._keeps_order)
         built = build_frame(self.session, self.query, sources)
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
@@ -289,7 +289,13 @@ class TableBuild:
             hidden=hidden_columns(run.compiled, self.table),
             profiled=run.settings.run.profiles,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
+            in_order=self._keeps_order,
         )
+
+    @property
+    def _keeps_order(self) -> bool:
+        """Rows of a landing zone are appended as they arrive, so that a reader can tell which one came last."""
+        return self.settings.strategy is Strategy.APPEND_ONLY and bool(self.model.zones)
 
     def _write(self, request: WriteRequest) -> WriteOutcome:
         with self.phases.timed("iceberg_write"):

@@ -27,7 +27,8 @@ __all__ = ["Sources", "ZoneBatch", "build_frame", "explain", "source_line"]
 
 @dataclass(frozen=True, slots=True)
 class ZoneBatch:
-    """The files of a zone that are new to the model, all of them, and the columns (DDL) that earlier ones had."""
+    """The files of a zone that are new to the model, in order of arrival, all of them, and the columns (DDL) that
+    earlier ones had."""
 
     folder: Path
     fresh: tuple[ZoneFile, ...]
@@ -40,7 +41,7 @@ class Sources:
     """What stands behind the names in a query.
 
     `inserted_since`: tables of which an append takes only new rows. `forget`: the table is to be made anew, so the
-    model reads its own table as if it did not exist.
+    model reads its own table as if it did not exist. `in_order`: the rows of a driving zone come as they arrived.
     """
 
     table: TableName
@@ -48,6 +49,7 @@ class Sources:
     forget: bool = False
     zones: Mapping[str, ZoneBatch] = field(default_factory=dict)
     inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
             continue
         batch = sources.zones[read.landing.zone]
         chosen = batch.fresh if read.driving else batch.files
-        zone = read_zone(session, batch.folder, chosen, read.landing.settings, batch.known_columns)
+        in_order = sources.in_order and read.driving
+        zone = read_zone(session, batch.folder, chosen, read.landing.settings, batch.known_columns, in_order)
         files[read.landing.zone] = tuple(dict.fromkeys([*files.get(read.landing.zone, ()), *chosen]))
         views[read.start] = f"__landing_{number}"
         zone.frame.createOrReplaceTempView(views[read.start])

@@ -7,7 +7,7 @@ from tidegate.write.commits import commit_since, standing
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.learning import learn_added, watch_added
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.staging import RESULT, held
+from tidegate.write.staging import RESULT, held, in_written_order
 from tidegate.write.tables import replace_table, starts_anew
 
 __all__ = ["write_append_only"]
@@ -24,7 +24,7 @@ def write_append_only(request: WriteRequest, columns: Columns) -> WriteOutcome:
     # Spark refuses to run a result that reads this very table once the table was altered: compute it before.
     with held(request, f"SELECT * FROM {RESULT}") as staging:
         apply_drift(request, drift)
-        return _append(request, drift, columns, staging.quoted)
+        return _append(request, drift, columns, in_written_order(staging) if request.in_order else staging.quoted)
 
 
 def _append(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:

@@ -28,7 +28,7 @@ from tidegate.write.drift import aligned
 from tidegate.write.kept import FEW_ROWS, kept
 from tidegate.write.keys import key_columns
 from tidegate.write.sql import null_safe_join
-from tidegate.write.staging import held
+from tidegate.write.staging import held, in_written_order
 from tidegate.write.tables import refuse_untyped, starts_anew
 from tidegate.write.time_interval import interval_condition
 from tidegate.write.types import join_types
@@ -123,7 +123,7 @@ def _computed_once(request: WriteRequest, frame: DataFrame, staged: bool) -> Ite
     frame.createOrReplaceTempView(_MARKED)
     try:
         with held(request, f"SELECT * FROM {_MARKED}", "marked") as table:
-            yield table.quoted
+            yield in_written_order(table) if request.in_order else table.quoted
     finally:
         with contextlib.suppress(Exception):  # the session may be gone; the view goes with it
             request.session.catalog.dropTempView(_MARKED)

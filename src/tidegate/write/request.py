@@ -48,7 +48,7 @@ class WriteRequest:
     `row_key` is what tells rows apart then, if the settings have no unique_key. `hidden`: columns, in lower case, whose
     values no message shows. `profiled`: what the rows look like is put down in `learnt`;
     `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
-    what the rows look like.
+    what the rows look like. `in_order`: the rows are to be appended in the order in which the result has them.
     """
 
     session: SparkSession
@@ -70,6 +70,7 @@ class WriteRequest:
     hidden: frozenset[str] = frozenset()
     expected_rows: int = 0
     profiled: bool = False
+    in_order: bool = False
     learnt: Learnt = field(default_factory=Learnt, compare=False)
 
 

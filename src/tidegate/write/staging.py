@@ -13,7 +13,7 @@ from tidegate.write.columns import Columns
 from tidegate.write.learning import batch_scope, learn, watch
 from tidegate.write.request import WriteRequest
 
-__all__ = ["RESULT", "held", "result_view"]
+__all__ = ["RESULT", "held", "in_written_order", "result_view"]
 
 RESULT = "__tidegate_result"
 """The model's result, as a temporary view of its own session."""
@@ -54,6 +54,14 @@ def held(
     finally:
         # Through the catalog, not Spark: it works in an interrupted session too, and never touches a file.
         request.lake.restore(table, None)
+
+
+def in_written_order(staging: TableName) -> str:
+    """A relation of the rows in the order in which they were staged.
+
+    A data file's name begins with the number of the task that wrote it and ends with its own among the task's files.
+    """
+    return f"(SELECT * FROM {staging.quoted} ORDER BY element_at(split(_file, '/'), -1), _pos)"
 
 
 def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from tidegate.transform.landing.csv_files import CsvShape, inspect, usual_delimi
 from tidegate.transform.landing.csv_types import fitting_types, resolve, typed
 from tidegate.transform.landing.failures import MISFIT_MARK, MISFIT_SEPARATOR, local_path, malformed_csv
 from tidegate.transform.landing.schemas import align, by_name, column
-from tidegate.transform.landing.source import Source, literal
+from tidegate.transform.landing.source import NO_MARKS, Source, literal
 
 __all__ = ["CsvSource"]
 
@@ -58,7 +58,7 @@ class CsvSource(Source):
             self.schema = self._infer(names, before)
             self.notes = ()
 
-    def load(self, target: StructType) -> list[DataFrame]:
+    def load(self, target: StructType, marks: Mapping[str, Column] = NO_MARKS) -> list[DataFrame]:
         kinds = by_name(target)
         frames = []
         for group in self._groups:
@@ -67,7 +67,8 @@ class CsvSource(Source):
             for name in group.names:
                 if field := kinds.get(name.casefold()):
                     chosen.append(typed(column(name), field.dataType, _misfit(name, field.dataType)).alias(field.name))
-            frames.append(align(frame.select(*chosen), target))
+            known = (value.alias(name) for name, value in marks.items())
+            frames.append(align(frame.select(*chosen, *known), target, marks))
         return frames
 
     def _infer(self, names: tuple[str, ...], before: StructType | None) -> StructType:

@@ -15,6 +15,7 @@ from tidegate.errors import LandingError
 from tidegate.names import quote
 from tidegate.project.landing import ZoneFile, files_by_format
 from tidegate.transform.landing.csv_read import CsvSource
+from tidegate.transform.landing.file_order import rows_in_order
 from tidegate.transform.landing.json_read import JsonSource
 from tidegate.transform.landing.parquet_read import ParquetSource
 from tidegate.transform.landing.schemas import align, combine, ddl, known, nullable, settle
@@ -25,7 +26,12 @@ _SOURCES = {"csv": CsvSource, "json": JsonSource, "parquet": ParquetSource}
 
 
 def read_delivery(
-    session: SparkSession, folder: Path, files: Sequence[ZoneFile], settings: ZoneSettings, known_columns: str | None
+    session: SparkSession,
+    folder: Path,
+    files: Sequence[ZoneFile],
+    settings: ZoneSettings,
+    known_columns: str | None,
+    in_order: bool = False,
 ) -> tuple[DataFrame, str, tuple[str, ...]]:
     """The frame, its columns as DDL, and notes."""
     declared = _declared(folder, settings)
@@ -38,7 +44,10 @@ def read_delivery(
     target = declared if declared is not None else settle(combine(([before] if before else []) + found))
     if not target.fields:
         raise _no_columns(folder, files)
-    frames = [frame for source in sources for frame in source.load(target)]
+    if in_order:
+        frames = rows_in_order(session, sources, target, folder, files)
+    else:
+        frames = [frame for source in sources for frame in source.load(target)]
     frame = reduce(DataFrame.union, frames) if frames else align(session.range(0).drop("id"), target)
     return frame, ddl(target), tuple(note for source in sources for note in source.notes)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructField, StructType
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.transform.landing.json_files import find_broken, inspect
 from tidegate.transform.landing.schemas import align, by_name, combine, nullable, respell
-from tidegate.transform.landing.source import Source, literal, looks_like_pattern
+from tidegate.transform.landing.source import NO_MARKS, Source, literal, looks_like_pattern, mark
 
 __all__ = ["JsonSource"]
 
@@ -42,12 +42,13 @@ class JsonSource(Source):
         self._found: dict[bool, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
 
-    def load(self, target: StructType) -> list[DataFrame]:
+    def load(self, target: StructType, marks: Mapping[str, Column] = NO_MARKS) -> list[DataFrame]:
         frames = []
         for document, paths in sorted(self._groups.items()):
             # keys are told apart by case, columns are not
             schema = respell(target, self._found.get(document, target))
-            frames.append(align(self._reader(document).schema(schema).json([literal(path) for path in paths]), target))
+            frame = self._reader(document).schema(schema).json([literal(path) for path in paths])
+            frames.append(align(mark(frame, marks), target, marks))
         return frames
 
     def _infer(self, before: StructType | None) -> StructType:

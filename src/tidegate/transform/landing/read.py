@@ -34,8 +34,9 @@ def read_zone(
     files: Sequence[ZoneFile],
     settings: ZoneSettings,
     known_columns: str | None = None,
+    in_order: bool = False,
 ) -> ZoneFrame:
-    """The rows of exactly these files.
+    """The rows of exactly these files; `in_order`: by file, as they are given, and by line.
 
     Declared columns win: those and no others are read, as those types. Otherwise columns and types come from all of
     the files, joined with the columns known from earlier deliveries (DDL), which keep their place and, while the new
@@ -44,7 +45,7 @@ def read_zone(
     from tidegate.transform.landing.delivery import read_delivery
 
     try:
-        return ZoneFrame(*read_delivery(session, folder, files, settings, known_columns))
+        return ZoneFrame(*read_delivery(session, folder, files, settings, known_columns, in_order))
     except LandingError:
         raise
     except Exception as error:

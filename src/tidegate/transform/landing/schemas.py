@@ -113,8 +113,8 @@ def column(name: str) -> Column:
     return F.col(quote(name))
 
 
-def align(frame: DataFrame, target: StructType) -> DataFrame:
-    """The columns of `target`, in its order, as its types; NULL where the frame has none."""
+def align(frame: DataFrame, target: StructType, more: Iterable[str] = ()) -> DataFrame:
+    """The columns of `target`, in its order, as its types; NULL where the frame has none. Then `more`, as they are."""
     there = by_name(frame.schema)
     chosen = []
     for field in target.fields:
@@ -128,7 +128,7 @@ def align(frame: DataFrame, target: StructType) -> DataFrame:
         else:
             value = column(found.name).cast(field.dataType)
         chosen.append(value.alias(field.name))
-    return frame.select(*chosen)
+    return frame.select(*chosen, *map(column, more))
 
 
 def respell(kind: DataType, found: DataType) -> DataType:

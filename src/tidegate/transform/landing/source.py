@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-__all__ = ["Source", "literal", "looks_like_pattern"]
+__all__ = ["NO_MARKS", "Source", "literal", "looks_like_pattern", "mark"]
+
+NO_MARKS: Mapping[str, Column] = MappingProxyType({})
 
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
 
@@ -19,9 +23,14 @@ class Source:
     schema: StructType
     notes: tuple[str, ...] = ()
 
-    def load(self, target: StructType) -> list[DataFrame]:
-        """The rows, in frames that have exactly the columns of `target`."""
+    def load(self, target: StructType, marks: Mapping[str, Column] = NO_MARKS) -> list[DataFrame]:
+        """The rows, in frames that have the columns of `target`, then `marks`: what the reader knows of each row."""
         raise NotImplementedError
+
+
+def mark(frame: DataFrame, marks: Mapping[str, Column]) -> DataFrame:
+    """A frame as it was read, with marks beside its columns."""
+    return frame.select("*", *(value.alias(name) for name, value in marks.items()))
 
 
 def literal(path: Path) -> str:

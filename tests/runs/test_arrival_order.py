@@ -1,0 +1,103 @@
+"""An append from a landing zone numbers its rows as they arrived: by file, as files were consumed, and by line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.runs.conftest import ProjectFolder
+from tidegate.lake.arrival import arrival_order
+from tidegate.names import TableName
+from tidegate.runs import context
+from tidegate.spark.session import child_session
+from tidegate.transform.landing import file_order
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+LOG = TableName("shop", "bronze", "log")
+
+
+def lines(file: str, count: int, more: str = "") -> str:
+    header = "file,line" + (",more" if more else "")
+    return "".join([f"{header}\n", *(f"{file},{number}{more}\n" for number in range(count))])
+
+
+@pytest.fixture
+def shop_of_pieces(shop: ProjectFolder, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
+    """Spark reads files in pieces of 4 KiB; more than 8 KiB are written by several tasks."""
+    pieces = {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "4096"}
+
+    def child(root: SparkSession, conf: Mapping[str, str], catalog: str) -> SparkSession:
+        return child_session(root, {**conf, **pieces}, catalog)
+
+    monkeypatch.setattr(context, "child_session", child)
+    monkeypatch.setattr(file_order, "BYTES_OF_A_TASK", 8192)
+    shop.model("bronze.log", "SELECT * FROM {{ landing_zone('log') }}", merge_strategy="append_only")
+    return shop
+
+
+def arrived(shop: ProjectFolder) -> list[tuple[str, int]]:
+    metadata = shop.main.table(LOG)
+    assert metadata is not None
+    order = arrival_order(metadata)
+    rows = shop.rows(f"SELECT struct({order} AS at, file, line) AS row FROM bronze.log")
+    return [(row["file"], row["line"]) for (row,) in sorted(rows, key=lambda found: found[0]["at"])]
+
+
+def expected(*files: tuple[str, int]) -> list[tuple[str, int]]:
+    return [(name, number) for name, count in files for number in range(count)]
+
+
+def test_rows_are_numbered_by_file_and_line_whatever_the_sizes_of_the_files(shop_of_pieces: ProjectFolder) -> None:
+    shop = shop_of_pieces
+    for name, count in (("a", 3), ("b", 5000), ("c d%ä", 700)):
+        shop.file(f"landing/log/{name}.csv", lines(name, count))
+    assert shop.run().exit_code == 0
+    metadata = shop.main.table(LOG)
+    assert metadata is not None
+    assert metadata.current is not None
+    assert metadata.current.count("added-data-files") > 2
+    assert arrived(shop) == expected(("a", 3), ("b", 5000), ("c d%ä", 700))
+
+
+def test_one_file_that_is_split_over_tasks_keeps_its_lines_in_order(shop_of_pieces: ProjectFolder) -> None:
+    shop = shop_of_pieces
+    shop.file("landing/log/a.csv", lines("a", 5000))
+    assert shop.run().exit_code == 0
+    assert arrived(shop) == expected(("a", 5000))
+
+
+def test_a_full_refresh_numbers_rows_as_their_files_were_consumed(shop: ProjectFolder) -> None:
+    shop.model("bronze.log", "SELECT * FROM {{ landing_zone('log') }} WHERE line < 2000", merge_strategy="append_only")
+    shop.file("landing/log/y.csv", lines("y", 3))
+    shop.file("landing/log/z.json", '{"file": "z", "line": 0}\n{"file": "z", "line": 1}\n')
+    assert shop.run().exit_code == 0
+    shop.file("landing/log/b.csv", lines("b", 2, ",new"))
+    shop.file("landing/log/a.csv", lines("a", 2000))
+    assert shop.run().exit_code == 0
+    order = expected(("y", 3), ("z", 2), ("a", 2000), ("b", 2))
+    assert arrived(shop) == order
+    shop.file("landing/log/0.csv", lines("0", 1))
+    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
+    assert arrived(shop) == [*order, ("0", 0)]
+    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
+    assert arrived(shop) == [*order, ("0", 0)]
+
+
+def test_no_order_is_claimed_for_a_table_that_is_written_by_its_values(shop: ProjectFolder) -> None:
+    shop.model(
+        "bronze.log",
+        "SELECT * FROM {{ landing_zone('log') }}",
+        merge_strategy="append_only",
+        partitioned_by="file",
+    )
+    shop.file("landing/log/a.csv", lines("a", 2))
+    assert shop.run().exit_code == 0
+    metadata = shop.main.table(LOG)
+    assert metadata is not None
+    assert arrival_order(metadata) is None
