@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.compiler import bind_adhoc
+from tidegate.compiler.as_of import AsOf
 from tidegate.config import Settings, load_settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName
@@ -45,3 +46,35 @@ def test_a_table_as_it_was_beside_its_namesake_needs_a_name_of_its_own(settings:
 def test_anything_but_one_query_over_known_tables_is_refused(settings: Settings, sql: str, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         bind_adhoc(sql, settings, TABLES)
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "VERSION AS OF 7",
+        "FOR VERSION AS OF 7",
+        "VERSION AS OF '7'",
+        "TIMESTAMP AS OF '2026-01-01'",
+        "FOR SYSTEM_TIME AS OF '2026-01-01'",
+        "TIMESTAMP AS OF TIMESTAMP '2026-01-01 00:00:00'",
+        "timestamp as of current_timestamp() - INTERVAL 1 DAY",
+        "TIMESTAMP AS OF date_sub(current_date(), 1)",
+        "TIMESTAMP AS OF (current_timestamp() - INTERVAL 1 DAY)",
+        "TIMESTAMP AS OF current_timestamp",
+    ],
+)
+@pytest.mark.parametrize("rest", ["", " AS o WHERE o.id > 1", " o JOIN gold.orders TIMESTAMP AS OF '2025-01-01' g"])
+def test_another_snapshot_takes_the_place_of_the_clause(settings: Settings, clause: str, rest: str) -> None:
+    asked: list[str] = []
+
+    def settled(table: TableName, found: AsOf) -> int | None:
+        asked.append(f"{table.layer} {found.kind} {found.value}")
+        return 42 if table.layer == "silver" else None
+
+    bound = bind_adhoc(f"SELECT 1 FROM silver.orders {clause}{rest}", settings, TABLES, settled)
+    later = rest.replace("gold.orders", TABLES[1].quoted)
+    assert bound.sql == f"SELECT 1 FROM {TABLES[0].quoted} VERSION AS OF 42{later}"
+    assert asked[0].partition(" ")[2].lower() in clause.lower().replace(" as of", "").replace(
+        "system_time", "timestamp"
+    )
+    assert asked[1:] == (["gold TIMESTAMP '2025-01-01'"] if "gold" in rest else [])

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
 from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.partial import PARTIAL, intermediate_snapshots
+from tidegate.names import TableName
 
 pytestmark = pytest.mark.spark
 
@@ -73,6 +79,36 @@ def write_models(shop: ProjectFolder) -> None:
     shop.model("gold.best", "SELECT max(amount) AS best FROM silver.large AS l")
 
 
+TABLES = ("whole", "upsert", "appended", "replaced", "history", "daily", "tracked", "by_day")
+
+
+def states(shop: ProjectFolder) -> dict[str, list[tuple[Any, ...]]]:
+    return {name: shop.rows(f"silver.{name}") for name in TABLES}
+
+
+def table(shop: ProjectFolder, name: str) -> TableMetadata:
+    found = shop.main.table(TableName("shop", "silver", name))
+    assert found is not None
+    return found
+
+
+def commits(shop: ProjectFolder, name: str, run_id: str) -> int:
+    return Counter(s.summary["tidegate.run-id"] for s in table(shop, name).snapshots.values())[run_id]
+
+
+def check_snapshots(shop: ProjectFolder, meant: list[dict[str, list[tuple[Any, ...]]]]) -> None:
+    """Every snapshot is a state that some run left, or it is marked, and its run went on."""
+    for name in TABLES:
+        metadata = table(shop, name)
+        middle = intermediate_snapshots(metadata)
+        for snapshot in metadata.snapshots.values():
+            if snapshot.id in middle:
+                assert snapshot.summary[PARTIAL] == "true"
+            else:
+                rows = shop.rows(f"SELECT * FROM silver.{name} VERSION AS OF {snapshot.id}")
+                assert rows in [state[name] for state in meant], (name, snapshot)
+
+
 def test_three_deliveries_then_a_run_that_changes_nothing(shop: ProjectFolder) -> None:
     write_models(shop)
     shop.file("landing/orders/a.csv", MONDAY)
@@ -82,6 +118,7 @@ def test_three_deliveries_then_a_run_that_changes_nothing(shop: ProjectFolder) -
     assert set(run_types(first).values()) == {"backfill"}
     assert shop.rows("SELECT id, amount FROM silver.upsert") == [(1, 10), (2, 20), (3, 30)]
     assert shop.rows("SELECT id, amount FROM silver.by_day") == [(1, 10), (2, 20), (3, 30)]
+    meant = [states(shop)]
 
     shop.file("landing/orders/b.csv", TUESDAY)
     shop.clock.set("2024-01-03T06:00:00")
@@ -91,6 +128,7 @@ def test_three_deliveries_then_a_run_that_changes_nothing(shop: ProjectFolder) -
     assert statuses(second)["gold.large"] == "skipped"
     assert shop.rows("SELECT id, amount FROM silver.upsert") == [(1, 10), (2, 25), (3, 30), (4, 40)]
     assert shop.rows("gold.best") == [(40,)]
+    meant.append(states(shop))
 
     shop.file("landing/orders/c.csv", WEDNESDAY)
     shop.clock.set("2024-01-04T01:00:00")
@@ -136,6 +174,10 @@ def test_three_deliveries_then_a_run_that_changes_nothing(shop: ProjectFolder) -
     }
     found = {sql: shop.rows(sql) for sql in expected}
     assert found == expected
+    meant.append(states(shop))
+    check_snapshots(shop, meant)
+    made = {name: [commits(shop, name, each.run_id) for each in (first, second, third)] for name in TABLES}
+    assert made == {name: [1, 1, 1] for name in TABLES} | {"by_day": [2, 0, 2]}
 
     heads = shop.catalog.head()
     fourth = shop.run()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from tidegate.compiler.as_of import AsOf, as_of
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.edits import Edit, apply_edits
 from tidegate.compiler.qualifiers import shorten_columns
@@ -16,10 +17,16 @@ from tidegate.names import TableName, quote
 __all__ = ["bind_adhoc"]
 
 
-def bind_adhoc(sql: str, settings: Settings, tables: Collection[TableName]) -> BoundQuery:
+def bind_adhoc(
+    sql: str,
+    settings: Settings,
+    tables: Collection[TableName],
+    settled: Callable[[TableName, AsOf], int | None] = lambda table, clause: None,
+) -> BoundQuery:
     """Names in full, everything else as typed. Raises QueryError for anything but one query over `tables`.
 
     Unlike a model, which reads its branch, a person may look at a table as it was: VERSION AS OF, TIMESTAMP AS OF.
+    `settled`: the snapshot that is read instead of the one that such a clause asks for, if another one is.
     """
     query = _readable(sql)
     index = TableIndex((), tables, settings.project.namespace)
@@ -47,6 +54,10 @@ def bind_adhoc(sql: str, settings: Settings, tables: Collection[TableName]) -> B
         text = table.quoted + (f" AS {quote(alias)}" if alias else "")
         read = TableRead(0, len(table.quoted), reference.alias or alias, reference.driving, table=table)
         edits.append(Edit(reference.start, reference.end, text, (read,)))
+        clause = as_of(query, reference)
+        snapshot = settled(table, clause) if clause else None
+        if clause and snapshot is not None:
+            edits.append(Edit(clause.start, clause.end, f"VERSION AS OF {snapshot}"))
     text, reads = apply_edits(query.text, edits, query.start, query.end)
     return BoundQuery(text, reads)
 

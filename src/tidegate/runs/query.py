@@ -11,11 +11,13 @@ from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
 from tidegate.config import Settings
-from tidegate.errors import QueryError
+from tidegate.errors import QueryError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import BranchCatalog
+from tidegate.lake.view import BranchView
 from tidegate.quality import plain
 from tidegate.runs.opening import open_spark
+from tidegate.runs.time_travel import settled_state
 from tidegate.spark.failures import read_failure
 from tidegate.spark.session import child_session
 
@@ -51,16 +53,20 @@ def pinned_heads(catalog: BranchCatalog) -> Iterator[str]:
 def query(settings: Settings, sql: str, limit: int | None = 1000, root: SparkSession | None = None) -> QueryResult:
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
     catalog = open_catalog(settings)
-    bound = bind_adhoc(sql, settings, catalog.head())
+    bind_adhoc(sql, settings, catalog.head())
     session = open_spark(settings, root=root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)
+        lake = BranchView(catalog, branch)
         try:
+            bound = bind_adhoc(sql, settings, lake.heads(), settled_state(lake, child))
             frame = child.sql(bound.sql)
             names = _distinct([field.name for field in frame.schema.fields])
             types = [field.dataType.simpleString() for field in frame.schema.fields]
             rows = (frame if limit is None else frame.limit(limit + 1)).collect()
+        except TidegateError:
+            raise
         except Exception as error:
             failure = read_failure(error)
             raise QueryError(failure.message, remedy=failure.remedy) from error

@@ -15,6 +15,7 @@ from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.decide import keeps_history
@@ -39,6 +40,7 @@ from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.kept import for_few_rows
+from tidegate.write.promises import partly_written
 from tidegate.write.quarantine import write_sieved
 from tidegate.write.regions import write_region
 from tidegate.write.sql import literal
@@ -155,7 +157,8 @@ class TableBuild:
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
                 built = self._frame(interval, anew)
             fault("after_build", self.table)
-            outcomes.append(self._write(self._request(built.frame, interval, dropped, anew)))
+            with partly_written(self.session, if_any=number + 1 < len(intervals)):
+                outcomes.append(self._write(self._request(built.frame, interval, dropped, anew)))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
             require_unchanged(built.zone_files, root)
@@ -203,6 +206,7 @@ class TableBuild:
                 return None
             self.sql = result_sql(decision.delta, touched.nulls)
             fault("after_build", self.table)
+            before = run.lake.pointer(self.table)
             dropped = dict(self.former.dropped_columns) if self.former else {}
             request = self._request(self.session.sql(self.sql), dropped=dropped)
             if not decision.complete:
@@ -214,7 +218,7 @@ class TableBuild:
             if outcome is None:
                 self._turn_to_all_rows("it cannot be written in parts")
                 return None
-        return self._verified(outcome)
+        return self._verified(outcome, before)
 
     def _turn_to_all_rows(self, why: str) -> None:
         self.decision = self.decision.from_all_rows(why, self.model)
@@ -232,8 +236,8 @@ class TableBuild:
     def _always(self) -> bool:
         return self.run.wish.deltas == "always" or self.settings.deltas == "always"
 
-    def _verified(self, outcome: WriteOutcome) -> WriteOutcome:
-        """The full build's rows, where the table differs from them."""
+    def _verified(self, outcome: WriteOutcome, former: Pointer | None) -> WriteOutcome:
+        """The full build's rows, where the table differs from them: written to the table as `former` has it."""
         every = self.run.settings.run.verify_every
         count = (self.former.deltas if self.former else 0) + 1
         if not can_be_verified(self.model) or not verification_due(self.run.options.verify, every, count):
@@ -249,7 +253,9 @@ class TableBuild:
             return outcome
         self._turn_to_all_rows("verification failed")
         self.notes.append(found.message)
-        return self._write(self._request(built.frame, dropped=outcome.dropped_columns))
+        self.run.lake.restore(self.table, former)
+        dropped = dict(self.former.dropped_columns) if self.former else {}
+        return self._write(self._request(built.frame, dropped=dropped))
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         run = self.run

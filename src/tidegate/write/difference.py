@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 from tidegate.write.columns import Columns
 from tidegate.write.content import HASHES, hash_columns
-from tidegate.write.promises import promised
+from tidegate.write.promises import partly_written, promised
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import held
 from tidegate.write.types import holds_type
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Difference", "write_difference"]
 
@@ -114,10 +110,11 @@ def _merge(
         clauses.append(f"WHEN MATCHED THEN UPDATE SET {assignments}")
     source = f"(SELECT * FROM {rows.quoted} WHERE {_OP} IN ('update', 'delete'))"
     if matched:
-        request.session.sql(
-            f"MERGE INTO {request.table.quoted} __t USING {source} __s"
-            f" ON {null_safe_join('__t', '__s', keys.names)} {' '.join(clauses)}"
-        )
+        with partly_written(request.session, if_any=inserted > 0):
+            request.session.sql(
+                f"MERGE INTO {request.table.quoted} __t USING {source} __s"
+                f" ON {null_safe_join('__t', '__s', keys.names)} {' '.join(clauses)}"
+            )
     if inserted:
         request.session.sql(
             f"INSERT INTO {request.table.quoted} ({columns.sql()})"

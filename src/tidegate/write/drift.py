@@ -10,6 +10,7 @@ from tidegate.errors import DriftRefusedError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.project.model import Strategy
 from tidegate.write.columns import Column, Columns, columns_of
+from tidegate.write.promises import partly_written
 from tidegate.write.request import DriftChange, WriteRequest
 from tidegate.write.sql import quote
 from tidegate.write.tables import PartitionField, refuse_untyped, replace_table
@@ -100,7 +101,8 @@ def apply_drift(request: WriteRequest, drift: Drift, default_partitions: tuple[P
         f"{conversion(old.quoted, old.type, new.type)} AS {new.quoted}" for old, new in zip(columns, after, strict=True)
     )
     query = f"SELECT {', '.join(values)} FROM {request.table.quoted}"
-    replace_table(request, query, after, default_partitions)
+    with partly_written(request.session):
+        replace_table(request, query, after, default_partitions)
 
 
 def aligned(table: Columns, batch: Columns) -> str:

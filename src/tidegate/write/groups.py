@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tidegate.faults import fault
 from tidegate.project.model import Strategy
@@ -15,7 +15,7 @@ from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, r
 from tidegate.write.kept import kept, pinned
 from tidegate.write.keys import check_keys, key_columns
 from tidegate.write.learning import learn_added, watch_added
-from tidegate.write.promises import promised
+from tidegate.write.promises import partly_written, promised
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import RESULT, held
@@ -24,7 +24,7 @@ from tidegate.write.tables import replace_table, starts_anew
 __all__ = ["replace_groups", "write_groups"]
 
 _CHANGES = "__tidegate_changes"
-_SIDE, _NEW, _OLD = (f"__tidegate_{name}" for name in ("side", "new", "old"))
+_SIDE, _NEW, _OLD, _GOES = (f"__tidegate_{name}" for name in ("side", "new", "old", "goes"))
 _H1, _H2 = HASHES
 
 
@@ -47,9 +47,10 @@ def write_groups(request: WriteRequest, columns: Columns) -> WriteOutcome:
 def replace_groups(
     request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, source: str, within: str | None = None
 ) -> WriteOutcome:
-    """Deletes come before inserts, so which groups differ is settled first.
+    """Which groups differ is settled first; they are replaced in one commit.
 
-    `within`: a relation of the only keys that count; those of them that are not in the source are gone.
+    `within`: a relation of the only keys that count; those of them that are not in the source are gone. Of few
+    groups a DELETE and an INSERT are cheaper than one MERGE, which shuffles the table; the first of the two is marked.
     """
     batch = f"(SELECT {aligned(drift.columns, columns)} FROM {source})"
     compared = Columns(tuple(column for column in drift.columns if column.name in columns))
@@ -62,19 +63,58 @@ def replace_groups(
             return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
         if row["gone"] and not request.allow_deletes and request.settings.strategy is not Strategy.FULL_REFRESH:
             refuse_mass_delete(request, row["gone"], _group_count(request, keys))
-        concerned = f"EXISTS (SELECT 1 FROM {changes} __c WHERE {null_safe_join('__c', '__r', keys.names)})"
-        rows = f"SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
-        before, watched = standing(request), watch_added(request, drift.columns) if within else None
         with promised(request.session, keys.names):
-            if row["deleted"]:
-                request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
-                fault("between_commits", request.table)
-            if row["inserted"]:
-                rows = watched.sql(rows) if watched else rows
-                request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
-                if within:
-                    learn_added(request, watched, row["inserted"], drift.columns, before)
+            if within is None and row["deleted"] and row["inserted"]:
+                request.session.sql(_merge_sql(request, drift.columns, keys, batch, changes))
+            else:
+                _delete_and_insert(request, drift, keys, batch, changes, row.asDict(), learns=within is not None)
     return WriteOutcome(row["inserted"], row["deleted"], True, drift.changes, dropped_columns=drift.dropped_columns)
+
+
+def _merge_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: str, changes: str) -> str:
+    """Rows to insert match nothing, and a key to delete is there once, so no row of the table is matched twice."""
+    bare = (
+        f"CAST({column.quoted if column.name in keys else 'NULL'} AS {column.type_sql}) AS {column.quoted}"
+        for column in columns
+    )
+    source = (
+        f"SELECT {columns.sql()}, false AS {_GOES} FROM {batch} __r WHERE {_is_among(changes, keys)}"
+        f" UNION ALL SELECT {', '.join(bare)}, true AS {_GOES} FROM {changes} WHERE {_OLD} > 0"
+    )
+    return (
+        f"MERGE INTO {request.table.quoted} __t USING ({source}) __s"
+        f" ON __s.{_GOES} AND {null_safe_join('__t', '__s', keys.names)} WHEN MATCHED THEN DELETE"
+        f" WHEN NOT MATCHED AND NOT __s.{_GOES} THEN INSERT ({columns.sql()}) VALUES ({columns.sql('__s')})"
+    )
+
+
+def _delete_and_insert(
+    request: WriteRequest,
+    drift: Drift,
+    keys: Columns,
+    batch: str,
+    changes: str,
+    counts: Mapping[str, int],
+    *,
+    learns: bool,
+) -> None:
+    concerned = _is_among(changes, keys)
+    before, watched = standing(request), watch_added(request, drift.columns) if learns else None
+    if counts["deleted"]:
+        with partly_written(request.session, if_any=counts["inserted"] > 0):
+            request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
+    if counts["deleted"] and counts["inserted"]:
+        fault("between_commits", request.table)
+    if counts["inserted"]:
+        rows = f"SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
+        rows = watched.sql(rows) if watched else rows
+        request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
+        if learns:
+            learn_added(request, watched, counts["inserted"], drift.columns, before)
+
+
+def _is_among(changes: str, keys: Columns) -> str:
+    return f"EXISTS (SELECT 1 FROM {changes} __c WHERE {null_safe_join('__c', '__r', keys.names)})"
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from tidegate.write.drift import Drift, aligned, compare_columns
 from tidegate.write.groups import replace_groups
 from tidegate.write.kept import FEW_ROWS, for_few_rows, into_one_file, kept, pinned
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows
-from tidegate.write.promises import promised
+from tidegate.write.promises import partly_written, promised
 from tidegate.write.request import Touched, WriteOutcome, WriteRequest
 from tidegate.write.sql import any_of, literal, quote
 from tidegate.write.staging import RESULT, result_view
@@ -308,7 +308,8 @@ def _write_difference(region: _Region) -> WriteOutcome | None:
             again = f"SELECT 1 FROM {_FOUND} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
             rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
             gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_FOUND} WHERE {_GONE}"
-            _merge(region, f"{rows} UNION ALL {gone}" if found["gone"] else rows, changed)
+            with partly_written(request.session, if_any=inserted > 0):
+                _merge(region, f"{rows} UNION ALL {gone}" if found["gone"] else rows, changed)
             if inserted:
                 fault("between_commits", request.table)
         if inserted:
@@ -335,7 +336,9 @@ def _write_all(region: _Region) -> WriteOutcome | None:
     The rows that were updated are in the files that the MERGE added; the others are new.
     """
     request, before = region.request, standing(region.request)
-    updated, deleted = _merge(region, f"SELECT * FROM {_STAGED}")
+    # Whether rows remain to be inserted is only known afterwards.
+    with partly_written(request.session):
+        updated, deleted = _merge(region, f"SELECT * FROM {_STAGED}")
     if updated > region.staged.rows:
         return None
     _refuse_mass_delete(region, deleted, before.rows)

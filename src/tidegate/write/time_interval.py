@@ -10,6 +10,7 @@ from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.learning import learn_added, watch_added
+from tidegate.write.promises import partly_written
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.sql import timestamp
 from tidegate.write.staging import RESULT, held
@@ -53,7 +54,8 @@ def _replace(
         request.session.sql(f"INSERT INTO {target} REPLACE WHERE {inside} {rows}")
         commit = commit_since(request, before)
     else:
-        request.session.sql(f"DELETE FROM {target} WHERE {inside}")
+        with partly_written(request.session):
+            request.session.sql(f"DELETE FROM {target} WHERE {inside}")
         commit_since(request, before)
         fault("between_commits", request.table)
         emptied = standing(request)
