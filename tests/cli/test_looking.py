@@ -105,6 +105,29 @@ def test_logs_tell_the_events_of_a_run_in_order(project: Path, tidegate: Call) -
     assert document["check_results"][0]["name"] == "no_gaps"
 
 
+def test_logs_show_the_phases_added_up_and_by_the_wall_clock(project: Path, tidegate: Call) -> None:
+    with state_of(project) as store:
+        start(store, "run-1")
+        profiles, wall = {"build_result": 4000, "iceberg_write": 900}, {"build_result": 2100, "iceberg_write": 900}
+        store.finish_run(
+            "run-1",
+            "success",
+            finished_at=NOON,
+            duration_ms=3200,
+            phase_profiles=profiles,
+            result={"phase_wall_ms": wall},
+        )
+    assert tidegate("logs", "run-1").out.splitlines()[1:] == [
+        "",
+        "phase          all models  wall clock",
+        "-------------  ----------  ----------",
+        "build_result   4.0s        2.1s",
+        "iceberg_write  900ms       900ms",
+        "",
+        "0 models, 0 rows written, took 3.2s",
+    ]
+
+
 def test_logs_of_an_unknown_run_name_the_nearest(project: Path, tidegate: Call) -> None:
     with state_of(project) as store:
         start(store, "run-20261115-101112-123")

@@ -13,6 +13,7 @@ from tidegate.cli.console import PlainView, RunConsole
 from tidegate.cli.live import LiveView
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+from tidegate.spark.starting import STARTED, STARTING
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 RUN = "run-20261115-101112-123"
@@ -174,13 +175,53 @@ def test_a_warning_that_names_its_model_does_not_name_it_twice() -> None:
     assert [line for line in lines if "[WARN]" in line] == ["[WARN] raw.orders: 2 files changed"]
 
 
-def test_a_model_built_again_after_a_conflict_gets_a_second_line() -> None:
+def test_a_model_built_again_after_a_conflict_is_shown_as_rebuilt_and_counted() -> None:
+    again = replace(CUSTOMERS, rows_written=21)
+    unchanged = replace(ORDERS, model="raw.orders")
     events = [
-        event("after_model_run", "raw.customers", result=CUSTOMERS),
+        event("pipeline_start", models=["raw.customers", "raw.orders"]),
         event("before_model_run", "raw.customers"),
-        event("after_model_run", "raw.customers", result=replace(CUSTOMERS, rows_written=21)),
+        event("before_model_run", "raw.orders"),
+        event("after_model_run", "raw.customers", result=CUSTOMERS),
+        event("after_model_run", "raw.orders", result=replace(CUSTOMERS, model="raw.orders")),
+        event("before_model_run", "raw.customers"),
+        event("after_model_run", "raw.customers", result=again),
+        event("before_model_run", "raw.orders"),
+        event("after_model_run", "raw.orders", result=unchanged),
     ]
-    assert [line.split(", ")[2] for line in lines_of(events)] == ["20 rows", "21 rows"]
+    result = ended(again, unchanged, status="success", publish=Publish("run", ("raw.customers",), 1))
+    assert lines_of(events, result)[1:] == [
+        "[OK]   raw.customers  (full_refresh, backfill, 20 rows, 95ms)",
+        "[OK]   raw.orders     (full_refresh, backfill, 20 rows, 95ms)",
+        "[REBUILT] raw.customers  (full_refresh, backfill, 21 rows, 95ms, after a publish conflict)",
+        "[OK]   raw.orders     (full_refresh, skip: unchanged, after a publish conflict)",
+        "Published 1 table to main. 2 succeeded, 2 rebuilt after a publish conflict in 2.1s",
+    ]
+
+
+def test_changed_columns_stand_below_the_line_of_their_model() -> None:
+    added = {"column": "email", "action": "added", "before": None, "after": "string"}
+    wider = {"column": "n", "action": "widened", "before": "int", "after": "bigint"}
+    events = [
+        event("before_model_run", "raw.customers"),
+        event("drift_detected", "raw.customers", **added, reason="new in the query; NULL in earlier rows"),
+        event("drift_detected", "raw.customers", **wider, reason="every value fits the new type"),
+        event("after_model_run", "raw.customers", result=CUSTOMERS),
+    ]
+    assert lines_of(events) == [
+        "[OK]   raw.customers  (full_refresh, backfill, 20 rows, 95ms)",
+        "       column email (string) added: new in the query; NULL in earlier rows",
+        "       column n (int → bigint) widened: every value fits the new type",
+    ]
+
+
+def test_a_cancelled_model_says_for_how_long_it_ran() -> None:
+    begun = replace(CUSTOMERS, status="cancelled", duration_ms=2400, error="The run was cancelled")
+    waiting = replace(STAGING, status="cancelled", run_type=None, reason="cancelled", duration_ms=0)
+    assert lines_of([], ended(begun, waiting, status="cancelled"))[:2] == [
+        "[CANCELLED] raw.customers  (full_refresh, after 2.4s)",
+        "[CANCELLED] staging.orders  (incremental, not started)",
+    ]
 
 
 def test_the_last_line_says_what_became_of_main() -> None:
@@ -209,6 +250,28 @@ def test_the_last_line_says_what_became_of_main() -> None:
 
 def test_what_the_set_up_fetches_is_told() -> None:
     assert lines_of([event("phase", phase="setup", message="Fetching a jar (46 MB)")]) == ["Fetching a jar (46 MB)"]
+
+
+def test_that_spark_starts_is_one_line_in_a_pipe() -> None:
+    events = [event("phase", phase="setup", message=line) for line in (STARTING, "Fetching a jar (46 MB)", STARTED)]
+    assert lines_of(events) == ["Starting Spark", "Fetching a jar (46 MB)"]
+
+
+def test_that_spark_starts_is_shown_on_a_terminal_until_it_has() -> None:
+    now = [100.0]
+    stream = io.StringIO()
+    view = LiveView(stream, clock=lambda: now[0])
+    shown = []
+    with RunConsole(view) as console:
+        for message in (STARTING, STARTED):
+            console(event("phase", phase="setup", message=message))
+            now[0] += 3
+            screen = Console(file=io.StringIO(), width=100)
+            screen.print(view._render())
+            shown.append(screen.file.getvalue())  # type: ignore[attr-defined]
+    assert "Starting Spark" in shown[0]
+    assert "3.0s" in shown[0]
+    assert "Starting Spark" not in shown[1]
 
 
 def test_a_run_goes_on_when_nobody_reads_its_lines() -> None:

@@ -76,6 +76,7 @@ def test_a_ten_minute_query_is_cancelled_in_two_seconds_and_spark_has_no_job_lef
         assert result().status == "cancelled"
     assert (done.run.status, took < 2) == ("cancelled", True)
     assert set(statuses(result()).values()) == {"cancelled"}
+    assert all(one.duration_ms > 0 for one in result().materializations)
     assert (result().exit_code, shop.catalog.head(), shop.branches()) == (130, {}, [])
 
 

@@ -21,7 +21,7 @@ from tidegate.lake import BranchView, EmbeddedCatalog, TableMetadata
 from tidegate.lake.metadata import local_path
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
-from tidegate.runs.maintenance import maintain, maintain_after_run
+from tidegate.runs.maintenance import Compacted, MaintenanceReport, maintain, maintain_after_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -207,3 +207,10 @@ def test_after_a_run_only_what_is_worth_it_is_done(on_branch: OnBranch, catalog:
     main.sql(f"CREATE TABLE shop.silver.reader TBLPROPERTIES ('{PROGRESS_PROPERTY}' = '{text}') AS SELECT 1 AS id")
     assert maintain(settings(catalog), catalog, None, clock=later(2)).expired == {}
     assert maintain(settings(catalog), catalog, None, clock=later(100)).expired == {str(ORDERS): 1}
+
+
+def test_what_maintenance_did_fits_in_one_line() -> None:
+    compacted = (Compacted("shop.a.b", 12, 1), Compacted("shop.a.c", 8, 2))
+    report = MaintenanceReport(("run-1",), compacted, {"shop.a.b": 3, "shop.a.c": 4})
+    assert report.summary == "1 abandoned branch dropped, 2 tables compacted (20 files to 3), 7 snapshots expired"
+    assert MaintenanceReport().summary == ""

@@ -29,6 +29,8 @@ def test_mode_wave_holds_back_a_wave_with_a_failure_and_what_reads_it(waves: Pro
     result = waves.run(publish="wave")
     assert result.publish.tables == ()
     assert statuses(result)["b.reads_good"] == "blocked"
+    held = [event.data["message"] for event in waves.events if event.data.get("phase") == "publish"]
+    assert held == ["Not published: a.good. a.bad failed, and --publish wave holds back the rest of its wave."]
     waves.model("a.bad", "SELECT 1 AS x")
     waves.model("b.shown", "SELECT x FROM a.good", materialized="view")
     result = waves.run(publish="wave")
@@ -58,6 +60,8 @@ def test_mode_model_publishes_each_as_soon_as_it_passed(waves: ProjectFolder) ->
 def test_mode_all_publishes_only_if_everything_succeeded(waves: ProjectFolder) -> None:
     result = waves.run(publish="all")
     assert (result.publish.tables, waves.catalog.head()) == ((), {})
+    held = [event.data["message"] for event in waves.events if event.data.get("phase") == "publish"]
+    assert held == ["Not published: a.good, b.reads_good. a.bad failed, and --publish all holds back every table."]
     assert (result.branch_kept_for, waves.branches()) == ("resume", [result.run_id])
     waves.model("a.bad", "SELECT 2 AS x")
     assert set(waves.run(publish="all").publish.tables) == {"a.bad", "a.good", "b.reads_good"}

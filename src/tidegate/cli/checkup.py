@@ -145,10 +145,10 @@ def _compile(workspace: Workspace) -> Finding:
 
 
 def check_spark(workspace: Workspace, say: Callable[[str], None]) -> Finding:
-    from tidegate.spark.session import start_session
+    from tidegate.runs.opening import open_spark
 
     try:
-        session = start_session(workspace.settings.spark, workspace.settings.root / ".tidegate" / "logs", say)
+        session = open_spark(workspace.settings, say)
     except TidegateError as error:
         return _failed("spark", error)
     try:

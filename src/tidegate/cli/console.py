@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
-from tidegate.cli.lines import anomaly_line, check_lines, end_lines, head_line, model_lines, repeated_line
+from tidegate.cli.lines import (
+    anomaly_line,
+    check_lines,
+    drift_line,
+    end_lines,
+    head_line,
+    model_lines,
+    repeated_line,
+)
 from tidegate.cli.paint import is_terminal
 from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
+from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
 __all__ = ["PlainView", "RunConsole", "View", "open_view"]
 
@@ -22,6 +31,9 @@ class View(Protocol):
 
     def line(self, text: str) -> None: ...
     def total(self, models: int) -> None: ...
+    def busy(self, doing: str) -> None:
+        """What the run itself is at, until it is called again; empty: nothing worth a line."""
+
     def started(self, model: str) -> None: ...
     def doing(self, model: str, phase: str, rows: int | None) -> None: ...
     def ended(self, model: str, rows: int) -> None: ...
@@ -41,6 +53,10 @@ class PlainView:
         except (BrokenPipeError, ValueError):
             # Nobody reads any more. The run goes on: half a run is worse than an unread one.
             self._gone = True
+
+    def busy(self, doing: str) -> None:
+        if doing:
+            self.line(doing)
 
     def total(self, models: int) -> None: ...
     def started(self, model: str) -> None: ...
@@ -69,6 +85,8 @@ class RunConsole:
         self._told_checks: set[tuple[str, str, str]] = set()
         self._failed_checks: dict[str, list[CheckResult]] = {}
         self._told_warnings: set[str] = set()
+        self._drift: dict[str, list[Mapping[str, Any]]] = {}
+        self._rebuilt: set[str] = set()
 
     def __enter__(self) -> RunConsole:
         return self
@@ -96,7 +114,7 @@ class RunConsole:
                 self._lines(line for check in checks for line in check_lines(check))
             for warning in result.warnings:
                 self._tell_warning(warning)
-            self._lines(end_lines(result))
+            self._lines(end_lines(result, len(self._rebuilt)))
 
     def _hear(self, event: Event) -> None:
         result = event.data.get("result")
@@ -112,16 +130,27 @@ class RunConsole:
             self._tell_warning(str(event.data.get("message", "")), event.model)
         elif event.model is None:
             if event.name == "phase" and event.data.get("message"):
-                self._view.line(str(event.data["message"]))
+                self._phase(str(event.data["message"]))
+        elif event.name == "drift_detected":
+            self._drift.setdefault(event.model, []).append(event.data)
         elif event.name == "before_model_run":
             # A model that is built again after a conflict gets a second line.
-            self._told.discard(event.model)
+            if event.model in self._told:
+                self._told.discard(event.model)
+                self._rebuilt.add(event.model)
+            self._drift.pop(event.model, None)
             self._told_checks = {key for key in self._told_checks if key[0] != event.model}
             self._failed_checks.pop(event.model, None)
             self._view.started(event.model)
         else:
             phase, rows = event.data.get("phase"), event.data.get("rows_written")
             self._view.doing(event.model, str(phase or ""), rows if isinstance(rows, int) else None)
+
+    def _phase(self, message: str) -> None:
+        if message in (STARTING, STARTED, NOT_STARTED):
+            self._view.busy(message if message == STARTING else "")
+        else:
+            self._view.line(message)
 
     def _begin(self, event: Event) -> None:
         models = event.data.get("models", 0)
@@ -138,7 +167,9 @@ class RunConsole:
         self._told.add(result.model)
         self._view.ended(result.model, result.rows_written)
         checks = self._failed_checks.pop(result.model, []) if result.failure_kind == "QualityFailed" else []
-        self._lines(model_lines(result, max(self._width, len(result.model)), checks))
+        width = max(self._width, len(result.model))
+        self._lines(model_lines(result, width, checks, rebuilt=result.model in self._rebuilt))
+        self._lines(map(drift_line, self._drift.pop(result.model, ())))
 
     def _tell_check(self, check: CheckResult) -> None:
         key = (check.model, check.stage, check.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +12,7 @@ from tidegate.cli.hiding import Hiding
 from tidegate.compiler.values import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
+from tidegate.lake.types import type_text
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["ModelFacts", "TableFacts", "gather_facts"]
@@ -103,7 +103,7 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
 
 
 def _table_facts(metadata: TableMetadata | ViewMetadata) -> TableFacts:
-    columns = tuple((field.name, _type_text(field.type)) for field in metadata.fields)
+    columns = tuple((field.name, type_text(field.type)) for field in metadata.fields)
     if isinstance(metadata, ViewMetadata):
         return TableFacts(True, columns, metadata.table_location, progress=metadata.progress)
     current, change = metadata.current, metadata.last_change
@@ -118,17 +118,3 @@ def _table_facts(metadata: TableMetadata | ViewMetadata) -> TableFacts:
         changed_at=datetime.fromtimestamp(change.timestamp_ms / 1000, UTC) if change else None,
         progress=metadata.progress,
     )
-
-
-def _type_text(kind: Any) -> str:
-    """`list<long>` rather than Iceberg's JSON for it."""
-    if not isinstance(kind, dict):
-        return str(kind)
-    if kind.get("type") == "list":
-        return f"list<{_type_text(kind['element'])}>"
-    if kind.get("type") == "map":
-        return f"map<{_type_text(kind['key'])}, {_type_text(kind['value'])}>"
-    if kind.get("type") == "struct":
-        members = [f"{field['name']}: {_type_text(field['type'])}" for field in kind["fields"]]
-        return f"struct<{', '.join(members)}>"
-    return json.dumps(kind)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from tidegate.cli.table import clean, duration, plural
 from tidegate.jsontext import json_text
@@ -12,6 +13,7 @@ from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, R
 __all__ = [
     "anomaly_line",
     "check_lines",
+    "drift_line",
     "end_lines",
     "failed_check_lines",
     "head_line",
@@ -32,12 +34,17 @@ def repeated_line(result: RunResult) -> str:
     return f"{result.run_id} has succeeded already{under}: nothing was run."
 
 
-def model_lines(result: Materialization, width: int, checks: Sequence[CheckResult] = ()) -> Iterator[str]:
+def model_lines(
+    result: Materialization, width: int, checks: Sequence[CheckResult] = (), rebuilt: bool = False
+) -> Iterator[str]:
     """`width` is that of the longest model name, so that the brackets stand below each other. `checks`: those that
-    kept it from being published; its error tells of the first of them."""
-    name = f"{_TAGS.get(result.status, '[FAIL]'):<6} {result.model}"
-    error = "" if result.status == "blocked" else _first_line(result.error)
-    yield f"{name:<{len(_INDENT) + width}}  ({', '.join(_facts(result))}) {error}".rstrip()
+    kept it from being published; its error tells of the first of them. `rebuilt`: it had been built before in this
+    run, and another run published its table or one that it reads first."""
+    tag = "[REBUILT]" if rebuilt and result.status == "completed" else _TAGS.get(result.status, "[FAIL]")
+    name = f"{tag:<6} {result.model}"
+    error = "" if result.status in ("blocked", "cancelled") else _first_line(result.error)
+    facts = [*_facts(result), *(["after a publish conflict"] if rebuilt else [])]
+    yield f"{name:<{len(_INDENT) + width}}  ({', '.join(facts)}) {error}".rstrip()
     if result.status == "failed":
         yield from _rest(result.error)
         yield from failed_check_lines(checks)
@@ -52,6 +59,9 @@ def _facts(result: Materialization) -> Iterator[str]:
         return
     if result.status == "blocked":
         yield result.error or result.reason or "upstream failed"
+        return
+    if result.status == "cancelled":
+        yield f"after {duration(result.duration_ms)}" if result.duration_ms else "not started"
         return
     if result.run_type:
         yield result.run_type
@@ -79,6 +89,14 @@ def anomaly_line(model: str, message: str) -> str:
     return f"[WARN] {model}: unusual: {clean(message)}"
 
 
+def drift_line(change: Mapping[str, Any]) -> str:
+    """One column of a table that is no longer as it was."""
+    before, after = change.get("before"), change.get("after")
+    types = f"{before} → {after}" if before and after and before != after else after or before
+    reason = f": {change['reason']}" if change.get("reason") else ""
+    return f"{_INDENT}column {clean(str(change['column']))} ({types}) {change['action']}{clean(reason)}"
+
+
 def failed_check_lines(checks: Sequence[CheckResult]) -> Iterator[str]:
     """What kept a model from being published, below the model's own line, which names the first of them."""
     for number, check in enumerate(checks):
@@ -103,7 +121,8 @@ def _details(check: CheckResult) -> Iterator[str]:
     yield from _where_and_fix(None, check.remediation or None)
 
 
-def end_lines(result: RunResult) -> Iterator[str]:
+def end_lines(result: RunResult, rebuilt: int = 0) -> Iterator[str]:
+    """`rebuilt`: how many models were built again after a conflict."""
     if result.error:
         yield f"error: {_first_line(result.error)}"
         yield from _rest(result.error)
@@ -112,6 +131,7 @@ def end_lines(result: RunResult) -> Iterator[str]:
     succeeded = counts["completed"] + counts["skipped"]
     parts = [f"{succeeded} succeeded"]
     parts += [f"{counts[status]} {status}" for status in ("failed", "blocked", "cancelled") if counts[status]]
+    parts += [f"{rebuilt} rebuilt after a publish conflict"] if rebuilt else []
     did = ", ".join(parts) if result.materializations else "Done"
     yield f"{_published(result)} {did} in {_seconds(result.duration_ms)}"
     if result.branch_kept_for == "publish":

@@ -18,7 +18,14 @@ from tidegate.cli.table import duration, plural
 
 __all__ = ["LiveView"]
 
-_STYLES = {"[OK]": "green", "[FAIL]": "bold red", "[BLOCKED]": "yellow", "[WARN]": "yellow", "[CANCELLED]": "yellow"}
+_STYLES = {
+    "[OK]": "green",
+    "[REBUILT]": "green",
+    "[FAIL]": "bold red",
+    "[BLOCKED]": "yellow",
+    "[WARN]": "yellow",
+    "[CANCELLED]": "yellow",
+}
 _WORDS = {
     "config_loading": "reading inputs",
     "build_result": "building",
@@ -39,6 +46,7 @@ class LiveView:
         self._clock = clock
         self._began = clock()
         self._running: dict[str, _Running] = {}
+        self._busy: tuple[str, float] | None = None
         self._total = 0
         self._done = 0
         self._rows = 0
@@ -52,6 +60,9 @@ class LiveView:
 
     def total(self, models: int) -> None:
         self._total = models
+
+    def busy(self, doing: str) -> None:
+        self._busy = (doing, self._clock()) if doing else None
 
     def started(self, model: str) -> None:
         self._running[model] = _Running(self._clock())
@@ -75,6 +86,8 @@ class LiveView:
         running = list(self._running.items())
         now = self._clock()
         grid = Table.grid(padding=(0, 2))
+        if (busy := self._busy) is not None:
+            grid.add_row(self._spinner, busy[0], "", "", duration(_milliseconds(now - busy[1])))
         for model, state in running:
             rows = "" if state.rows is None else plural(state.rows, "row")
             grid.add_row(self._spinner, model, state.doing, rows, duration(_milliseconds(now - state.since)))

@@ -7,9 +7,24 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from tidegate import __version__
+from tidegate.cli.paint import is_terminal
 from tidegate.jsontext import json_text
+from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
-__all__ = ["HumanOutput", "JsonOutput", "Output"]
+__all__ = ["HumanOutput", "JsonOutput", "Output", "note"]
+
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def note(line: str) -> None:
+    """A line on stderr. That Spark starts is shown on a terminal only until it has."""
+    live = is_terminal(sys.stderr)
+    if line in (STARTED, NOT_STARTED):
+        print(_CLEAR_LINE if live else "", end="", file=sys.stderr, flush=True)
+    elif line == STARTING and live:
+        print(f"{line} …", end="", file=sys.stderr, flush=True)
+    else:
+        print(f"{_CLEAR_LINE if live else ''}{line}", file=sys.stderr, flush=True)
 
 
 class Output(Protocol):
@@ -26,7 +41,7 @@ class HumanOutput:
             print(line)
 
     def note(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        note(line)
 
 
 class JsonOutput:
@@ -38,4 +53,4 @@ class JsonOutput:
         print(json_text({"version": __version__, "command": self._command, **document}, indent=self._indent))
 
     def note(self, line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        note(line)

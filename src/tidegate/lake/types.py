@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.lake.metadata import Field
 
-__all__ = ["relation_of", "spark_type"]
+__all__ = ["relation_of", "spark_type", "type_text"]
 
 _NAMES = {
     "int": "integer",
@@ -25,6 +26,13 @@ _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 def relation_of(fields: Iterable[Field]) -> Relation:
     """That a column is optional is Iceberg's default and says nothing of its values."""
     return Relation(tuple(Column(f.name, from_json(spark_type(f.type)), False if f.required else None) for f in fields))
+
+
+def type_text(kind: Any) -> str:
+    """As people are told it: Spark's word (`bigint`, `array<string>`), whatever the format calls it; one that Spark
+    does not have, such as `time`, in Iceberg's own words."""
+    found = from_json(spark_type(kind))
+    return found.text if found.known else kind if isinstance(kind, str) else json.dumps(kind)
 
 
 def spark_type(kind: Any) -> Any:

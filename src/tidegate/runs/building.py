@@ -46,6 +46,8 @@ class Building:
         if self._publishes("run") or (self._publishes("all") and everything):
             self._check_published(self._publish(outcomes))
             self.tally.cancelled = self.run.cancellation.requested and not self.tally.published
+        elif self._publishes("all"):
+            self._held_back(outcomes, "every table")
 
     def _publishes(self, mode: str) -> bool:
         return self.run.publish_mode == mode and not self.run.options.no_publish
@@ -80,7 +82,7 @@ class Building:
         return moved
 
     def _check_published(self, tables: Collection[TableName]) -> None:
-        phases = Phases(self.run.clock)
+        phases = Phases(self.run.clock, self.run.spans)
         with phases.timed("quality_tests"):
             found = check_published(self.run, tables)
         with self.publishing:
@@ -104,7 +106,20 @@ class Building:
             self._check_published(self._publish(outcomes))
             for table in outcomes:
                 outcomes[table] = self._after_publish(table, outcomes[table])
+        else:
+            self._held_back(outcomes, "the rest of its wave")
         return [table for table in _built(outcomes) if table not in self.tally.published and not self._unchanged(table)]
+
+    def _held_back(self, outcomes: Outcomes, what: str) -> None:
+        """Say which tables stay on the branch, and because of which models."""
+        built = sorted(map(self.run.short, _built(outcomes)))
+        if not built or self.run.cancellation.requested:
+            return
+        ends = {self.run.short(table): outcome.materialization.status for table, outcome in sorted(outcomes.items())}
+        because = ", ".join(f"{name} {status}" for name, status in ends.items() if status in ("failed", "blocked"))
+        mode = self.run.publish_mode
+        message = f"Not published: {', '.join(built)}. {because}, and --publish {mode} holds back {what}."
+        self.run.emit("phase", None, {"phase": "publish", "message": message})
 
     def _unchanged(self, table: TableName) -> bool:
         try:

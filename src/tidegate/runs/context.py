@@ -29,14 +29,36 @@ if TYPE_CHECKING:
 
     from tidegate.runs.ledger import Ledger
 
-__all__ = ["Phases", "RunContext"]
+__all__ = ["PhaseSpans", "Phases", "RunContext"]
+
+
+class PhaseSpans:
+    """When each phase began and ended, of all models of a run; they come from several threads."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[str, float, float]] = []
+
+    def add(self, name: str, began: float, ended: float) -> None:
+        self._spans.append((name, began, ended))
+
+    def wall_ms(self) -> dict[str, int]:
+        """For how long at least one model was in the phase: those side by side count once."""
+        spans = sorted(self._spans.copy(), key=lambda span: span[1])
+        wall: dict[str, float] = {}
+        until: dict[str, float] = {}
+        for name, began, ended in spans:
+            covered = max(began, until.get(name, began))
+            wall[name] = wall.get(name, 0.0) + max(0.0, ended - covered)
+            until[name] = max(ended, until.get(name, ended))
+        return {name: round(seconds * 1000) for name, seconds in wall.items()}
 
 
 class Phases:
-    """Milliseconds by phase."""
+    """Milliseconds by phase. `spans`: where the times are gathered of all that runs side by side."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, spans: PhaseSpans | None = None) -> None:
         self._clock = clock
+        self._spans = spans
         self.ms: dict[str, int] = {}
 
     @contextlib.contextmanager
@@ -45,7 +67,10 @@ class Phases:
         try:
             yield
         finally:
-            self._add(name, round((self._clock.monotonic() - started) * 1000))
+            ended = self._clock.monotonic()
+            self._add(name, round((ended - started) * 1000))
+            if self._spans is not None:
+                self._spans.add(name, started, ended)
 
     def add(self, other: Phases) -> None:
         for name, ms in other.ms.items():
@@ -79,6 +104,7 @@ class RunContext:
     use: BranchUse = field(default_factory=BranchUse)
     look: Callable[[], None] = lambda: None
     ledger: Ledger | None = None
+    spans: PhaseSpans = field(default_factory=PhaseSpans)
 
     @property
     def branch(self) -> str:

@@ -67,6 +67,19 @@ class MaintenanceReport:
     gave_way: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
 
+    @property
+    def summary(self) -> str:
+        """What was done, in one line; empty where that is nothing."""
+        before, after = sum(c.files_before for c in self.compacted), sum(c.files_after for c in self.compacted)
+        parts = (
+            (len(self.dropped_branches), "abandoned branch", "es", "dropped"),
+            (len(self.compacted), "table", "s", f"compacted ({before} files to {after})"),
+            (sum(self.expired.values()), "snapshot", "s", "expired"),
+            (len(self.swept.files) if self.swept is not None else 0, "unused file", "s", "deleted"),
+        )
+        told = (f"{n} {noun}{'' if n == 1 else ending} {did}" for n, noun, ending, did in parts if n)
+        return ", ".join(told)
+
     def to_dict(self) -> dict[str, Any]:
         swept: dict[str, Any] | None = None
         if self.swept is not None:

@@ -106,7 +106,7 @@ class _Attempt:
         self.table = model.model.table
         self.settings = model.model.settings
         self.name = run.short(self.table)
-        self.phases = Phases(run.clock)
+        self.phases = Phases(run.clock, run.spans)
         self.checks: list[CheckResult] = []
         self.settled: tuple[CheckResult, ...] = ()
         self.drift: list[dict[str, Any]] = []

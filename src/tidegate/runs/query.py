@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -50,11 +50,17 @@ def pinned_heads(catalog: BranchCatalog) -> Iterator[str]:
         catalog.drop_branch(name)
 
 
-def query(settings: Settings, sql: str, limit: int | None = 1000, root: SparkSession | None = None) -> QueryResult:
+def query(
+    settings: Settings,
+    sql: str,
+    limit: int | None = 1000,
+    root: SparkSession | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> QueryResult:
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
     catalog = open_catalog(settings)
     bind_adhoc(sql, settings, catalog.head())
-    session = open_spark(settings, root=root)
+    session = open_spark(settings, say, root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)

@@ -98,7 +98,8 @@ class RunResult:
     """`status`: success, partial, failed, cancelled or skipped (nothing had to run).
 
     `resumes`: how often the run was taken up again. `branch_kept_for`: `publish` or `resume` where its branch stands.
-    `repeated`: this is what an earlier call came to, and nothing was run now.
+    `repeated`: this is what an earlier call came to, and nothing was run now. `phase_profiles` adds up the times of
+    all models; `phase_wall_ms` counts those that ran side by side once.
     """
 
     run_id: str
@@ -120,6 +121,7 @@ class RunResult:
     branch_kept_for: str | None = None
     repeated: bool = False
     idempotency_key: str | None = None
+    phase_wall_ms: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -142,6 +144,7 @@ class RunResult:
             "started_at": self.started_at.isoformat(),
             "duration_ms": self.duration_ms,
             "phase_profiles": dict(self.phase_profiles),
+            "phase_wall_ms": dict(self.phase_wall_ms),
             "tables_copied": len(self.publish.tables),
             "materializations": [asdict(m) for m in self.materializations],
             "check_results": [asdict(c) for c in self.check_results],

@@ -33,7 +33,7 @@ from tidegate.quality import OwnFunctions
 from tidegate.quality.anomalies import Seen
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals
 from tidegate.runs.clock import Clock, SystemClock
-from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.context import Phases, PhaseSpans, RunContext
 from tidegate.runs.earlier import Earlier
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
@@ -93,7 +93,8 @@ class _Run:
         self.run_id = begun.record.run_id
         self.started_at = begun.record.started_at
         self.started = clock.monotonic()
-        self.phases = Phases(clock)
+        self.spans = PhaseSpans()
+        self.phases = Phases(clock, self.spans)
         self.tally = Tally()
         self.ledger = Ledger.of(store, begun.record, clock, settings.sources)
         self.earlier = Earlier.of(store, begun.record)
@@ -288,6 +289,7 @@ class _Run:
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit, self.started),
             look=self.heart.look,
             ledger=self.ledger,
+            spans=self.spans,
         )
         self.cancellation.check()
         self.cancellation.orderly = True
@@ -326,10 +328,14 @@ class _Run:
     def _archive(self, compiled: Compiled, catalog: BranchCatalog) -> None:
         fault("before_archive")
         try:
-            _, notes = archive_consumed(compiled, self.settings, BranchView(catalog, MAIN))
+            moved, notes = archive_consumed(compiled, self.settings, BranchView(catalog, MAIN))
         except TidegateError as error:
-            notes = (f"landing files were not archived: {error}",)
+            moved, notes = 0, (f"landing files were not archived: {error}",)
         fault("after_archive")
+        if moved:
+            files = f"{moved} landing file{'' if moved == 1 else 's'}"
+            message = f"Archived {files} to _processed/ in their zones"
+            self.emit("phase", None, {"phase": "archive", "message": message})
         for note in notes:
             self.emit("warning", None, {"message": note})
 
@@ -340,6 +346,9 @@ class _Run:
         fault("before_maintenance")
         report = maintain_after_run(self.settings, run.catalog, session, tuple(self.tally.published), self.clock.now)
         fault("after_maintenance")
+        if report.summary:
+            message = f"Maintenance: {report.summary}"
+            self.emit("phase", None, {"phase": "maintenance", "message": message})
         for line in report.errors:
             self.emit("warning", None, {"message": f"maintenance: {line}"})
 
@@ -437,6 +446,7 @@ class _Run:
             started_at=self.started_at,
             duration_ms=self._elapsed(),
             phase_profiles=phases,
+            phase_wall_ms=self.spans.wall_ms(),
             materializations=tuple(outcome.materialization for outcome in outcomes),
             check_results=tuple(checks),
             drift=tuple(entry for outcome in outcomes for entry in outcome.drift),

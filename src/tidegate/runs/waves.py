@@ -60,7 +60,10 @@ def _run_wave(
 ) -> Outcomes:
     failed = threading.Event()
 
+    started: dict[TableName, float] = {}
+
     def work(table: TableName) -> ModelOutcome:
+        started[table] = run.clock.monotonic()
         if failed.is_set() and _fails_fast(run):
             return _not_run(run, table, _FAIL_FAST)
         if stop := run.guard.why_stop():
@@ -84,7 +87,7 @@ def _run_wave(
             run.cancellation.interrupt_all()
             patience -= _POLL_SECONDS
     return {
-        table: _not_run(run, table, "cancelled") if future in pending else future.result()
+        table: _not_run(run, table, "cancelled", started.get(table)) if future in pending else future.result()
         for future, table in futures.items()
     }
 
@@ -108,10 +111,12 @@ def _fails_fast(run: RunContext) -> bool:
     return run.options.fail_fast or run.settings.run.fail_fast
 
 
-def _not_run(run: RunContext, table: TableName, reason: str) -> ModelOutcome:
+def _not_run(run: RunContext, table: TableName, reason: str, since: float | None = None) -> ModelOutcome:
+    """`since`: when it was begun, if it was, by the run's clock."""
     strategy = run.compiled.models[table].model.settings.written_as
     status = "cancelled" if reason == "cancelled" else "blocked"
-    result = Materialization(run.short(table), status, strategy, None, reason)
+    duration = 0 if since is None else round((run.clock.monotonic() - since) * 1000)
+    result = Materialization(run.short(table), status, strategy, None, reason, duration_ms=duration)
     run.emit("after_model_run", run.short(table), {"result": result})
     return ModelOutcome(result)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tidegate.datatypes import from_json
 from tidegate.errors import StrategyError
 from tidegate.names import TableName, nearest
 from tidegate.write.sql import quote, unquote
@@ -31,6 +32,12 @@ class Column:
     @property
     def type_sql(self) -> str:
         return type_sql(self.type)
+
+    @property
+    def type_text(self) -> str:
+        """As people are told it, in the words of `tidegate compile`; `type_sql` is for statements."""
+        kind = from_json(self.type)
+        return kind.text if kind.known else self.type_sql
 
     def comparable(self, relation: str | None = None) -> str:
         return comparable(f"{relation}.{self.quoted}" if relation else self.quoted, self.type)
@@ -106,7 +113,7 @@ def result_columns(table: TableName, frame: DataFrame) -> Columns:
         seen.add(column.name.lower())
         if holds_type(column.type, "interval", "calendarinterval"):
             raise StrategyError(
-                f"column '{column.name}' is an interval ({column.type_sql}), which a table cannot hold",
+                f"column '{column.name}' is an interval ({column.type_text}), which a table cannot hold",
                 where=str(table),
                 remedy="Cast it to a number or a string in the query.",
             )

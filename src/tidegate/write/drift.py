@@ -66,7 +66,7 @@ def compare_columns(request: WriteRequest, batch: Columns, bookkeeping: Collecti
     if added:
         clauses.append(f"ADD COLUMNS ({', '.join(f'{column.quoted} {column.type_sql}' for column in added)})")
         reason = "new in the query; NULL in earlier rows"
-        changes += [DriftChange(column.name, "added", None, column.type_sql, reason) for column in added]
+        changes += [DriftChange(column.name, "added", None, column.type_text, reason) for column in added]
     gone = _gone(request, existing, batch)
     clauses += [f"DROP COLUMN {quote(name)}" for name in gone.drop]
     kept = Columns((*columns, *added)).without(gone.drop)
@@ -82,11 +82,11 @@ def replacement_drift(request: WriteRequest, batch: Columns) -> tuple[DriftChang
     for old in existing:
         new = batch.get(old.name)
         if new is None:
-            changes.append(DriftChange(old.name, "dropped", old.type_sql, None, "the query no longer gives it"))
+            changes.append(DriftChange(old.name, "dropped", old.type_text, None, "the query no longer gives it"))
         elif new.type != old.type:
-            changes.append(DriftChange(old.name, "rebuilt", old.type_sql, new.type_sql, "the table was made anew"))
+            changes.append(DriftChange(old.name, "rebuilt", old.type_text, new.type_text, "the table was made anew"))
     added = [c for c in batch if c.name not in existing]
-    return (*changes, *(DriftChange(c.name, "added", None, c.type_sql, "new in the query") for c in added))
+    return (*changes, *(DriftChange(c.name, "added", None, c.type_text, "new in the query") for c in added))
 
 
 def apply_drift(request: WriteRequest, drift: Drift, default_partitions: tuple[PartitionField, ...] = ()) -> None:
@@ -127,8 +127,8 @@ def _reconcile(old: Column, new: Column | None) -> Column | None:
 def _widened(old: Column, new: Column, *, rewritten: bool) -> DriftChange:
     if rewritten:
         reason = "every value fits the new type, which the format cannot widen in place: its rows were written again"
-        return DriftChange(old.name, "rewritten", old.type_sql, new.type_sql, reason)
-    return DriftChange(old.name, "widened", old.type_sql, new.type_sql, "every value fits the new type")
+        return DriftChange(old.name, "rewritten", old.type_text, new.type_text, reason)
+    return DriftChange(old.name, "widened", old.type_text, new.type_text, "every value fits the new type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ def _gone(request: WriteRequest, existing: Columns, batch: Columns) -> _Gone:
         if missed is None:
             missed = _utc(request.run_started_at).isoformat()
             reason = f"the query no longer gives it: NULL in new rows, dropped {_days(request)} from now"
-            changes.append(DriftChange(column.name, "kept", column.type_sql, column.type_sql, reason))
+            changes.append(DriftChange(column.name, "kept", column.type_text, column.type_text, reason))
         over = _utc(datetime.fromisoformat(missed)) + request.dropped_column_grace <= _utc(request.run_started_at)
         if over and column.name not in needed:
             drop.append(column.name)
             changes = [change for change in changes if change.column != column.name]
             reason = f"the query has not given it since {missed}"
-            changes.append(DriftChange(column.name, "dropped", column.type_sql, None, reason))
+            changes.append(DriftChange(column.name, "dropped", column.type_text, None, reason))
         else:
             since[column.name] = missed
     return _Gone(tuple(changes), tuple(drop), since)
@@ -182,7 +182,7 @@ def _incompatible(
 ) -> Drift:
     if request.complete and request.settings.strategy in _COMPUTED_WHOLE:
         return Drift(existing, replacement_drift(request, batch), rebuild=True)
-    which = "; ".join(f"'{o.name}' is {o.type_sql} in the table and {n.type_sql} in the result" for o, n in pairs)
+    which = "; ".join(f"'{o.name}' is {o.type_text} in the table and {n.type_text} in the result" for o, n in pairs)
     old = pairs[0][0]
     raise DriftRefusedError(
         f"column {which}, and the rows that the table keeps cannot all become the new type",

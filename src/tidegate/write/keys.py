@@ -32,7 +32,7 @@ def key_columns(request: WriteRequest, columns: Columns, setting: str = "unique_
     for key in keys:
         if holds_type(key.type, "map", "variant"):
             raise StrategyError(
-                f"{setting} names column '{key.name}' of type {key.type_sql}, by which rows cannot be found",
+                f"{setting} names column '{key.name}' of type {key.type_text}, by which rows cannot be found",
                 where=str(request.table),
                 remedy="Take a column of a plain type as key.",
             )

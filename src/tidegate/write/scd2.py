@@ -112,7 +112,7 @@ def _watermark(request: WriteRequest, columns: Columns) -> Column | None:
     column = columns.require(name, "watermark_column", request.table)
     if column.type not in _TIMES:
         raise StrategyError(
-            f"watermark_column '{column.name}' is {column.type_sql}, and scd2 needs a time for valid_from",
+            f"watermark_column '{column.name}' is {column.type_text}, and scd2 needs a time for valid_from",
             where=str(request.table),
             remedy=f"Cast it in the query: CAST({column.quoted} AS timestamp).",
         )

@@ -83,7 +83,7 @@ def _time_column(request: WriteRequest, columns: Columns) -> Column:
     column = columns.require(request.settings.time_column, "time_column", request.table)
     if column.type not in _TIMES:
         raise StrategyError(
-            f"time_column '{column.name}' is {column.type_sql}, and intervals need a date or a timestamp",
+            f"time_column '{column.name}' is {column.type_text}, and intervals need a date or a timestamp",
             where=str(request.table),
             remedy=f"Cast it in the query: CAST({column.quoted} AS timestamp).",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -63,4 +62,4 @@ def _examine(invocation: Invocation, start_spark: bool) -> Iterator[Finding]:
         if workspace is None:
             yield Finding("spark", "fail", "not started: there is no project whose settings it could use")
         else:
-            yield check_spark(workspace, lambda line: print(line, file=sys.stderr))
+            yield check_spark(workspace, invocation.output().note)

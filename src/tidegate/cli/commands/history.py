@@ -125,7 +125,18 @@ def _log_lines(run: RunRecord, events: tuple[EventRecord, ...], models: tuple[Mo
     ended = "not ended" if run.duration_ms is None else f"took {duration(run.duration_ms)}"
     if silence := _silence(run):
         yield f"{silence} UTC"
+    yield from _phase_lines(run)
     yield f"{plural(len(models), 'model')}, {plural(run.rows_written, 'row')} written, {ended}"
+
+
+def _phase_lines(run: RunRecord) -> Iterator[str]:
+    wall = (run.result or {}).get("phase_wall_ms") or {}
+    both = ((name, ms, wall[name]) for name, ms in run.phase_profiles.items() if name in wall)
+    rows = [(name, duration(total), duration(clock)) for name, total, clock in both]
+    if rows:
+        yield ""
+        yield from text_table(("phase", "all models", "wall clock"), rows)
+        yield ""
 
 
 def _details(event: EventRecord) -> str:

@@ -111,11 +111,12 @@ class _Sessions:
             self._root.stop()
 
     def __call__(self, branch: str) -> SparkSession:
-        from tidegate.spark.session import child_session, start_session
+        from tidegate.runs.opening import open_spark
+        from tidegate.spark.session import child_session
 
         settings, catalog = self._workspace.settings, self._workspace.catalog()
         if self._root is None:
-            self._root = start_session(settings.spark, settings.root / ".tidegate" / "logs", self._output.note)
+            self._root = open_spark(settings, self._output.note)
         return child_session(self._root, catalog.spark_conf(branch), catalog.spark_catalog(branch))
 
 

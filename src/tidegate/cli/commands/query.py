@@ -33,7 +33,7 @@ def sql(invocation: Invocation, statement: str, limit: int) -> None:
       tidegate sql "SELECT count(*) FROM silver.orders"
     """
     workspace = open_workspace(invocation)
-    _show(invocation, query(workspace.settings, statement, limit), limit)
+    _show(invocation, query(workspace.settings, statement, limit, say=invocation.output().note), limit)
 
 
 @click.command()
@@ -52,7 +52,7 @@ def preview(invocation: Invocation, model: str, limit: int) -> None:
     """
     workspace = open_workspace(invocation)
     table = workspace.published(model)
-    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit)
+    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, say=invocation.output().note)
     try:
         compiled = workspace.compile()
     except TidegateError:

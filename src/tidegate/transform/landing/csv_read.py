@@ -125,7 +125,7 @@ class CsvSource(Source):
 
 
 def _misfit(name: str, kind: DataType) -> Column:
-    shown = kind.simpleString().upper()
+    shown = kind.simpleString()
     parts = (
         F.lit(MISFIT_MARK),
         F.col("_metadata.file_path"),

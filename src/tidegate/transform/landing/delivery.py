@@ -63,7 +63,7 @@ def _declared(folder: Path, settings: ZoneSettings) -> StructType | None:
             raise LandingError(
                 f"'{kind}' is not a Spark type (column '{name}' of landing zone '{folder.name}')",
                 where=f"[landing.{folder.name}] columns",
-                remedy="write a type such as STRING, BIGINT, DECIMAL(10,2), DATE or TIMESTAMP",
+                remedy="write a type such as string, bigint, decimal(10,2), date or timestamp",
             ) from error
         fields.append(StructField(name, nullable(field.dataType)))
     return StructType(fields)
