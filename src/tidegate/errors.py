@@ -25,6 +25,7 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     ├── SourceError            a source outside the lake cannot be asked
     ├── ModelError             one model failed; its siblings go on
     │   ├── QueryError         Spark refused or broke the query
+    │   │   └── StatementError a query that was typed cannot be run
     │   ├── LandingError       a zone or file cannot be read
     │   ├── DuplicateKeysError
     │   ├── NullKeysError
@@ -83,6 +84,7 @@ __all__ = [
     "SnapshotMissingError",
     "SourceError",
     "StateError",
+    "StatementError",
     "StrategyError",
     "TableMissingError",
     "TidegateError",
@@ -260,6 +262,16 @@ class ModelError(TidegateError):
 
 class QueryError(ModelError):
     kind = FailureKind.QUERY_REJECTED
+
+
+class StatementError(QueryError):
+    """`text` is a query that was typed; `diagnostics` are `tidegate.compiler.Diagnostic` values, at least one."""
+
+    def __init__(self, text: str, diagnostics: Sequence[Any]) -> None:
+        first = diagnostics[0]
+        super().__init__(first.message, where="the query", remedy=first.suggestion)
+        self.text = text
+        self.diagnostics = tuple(diagnostics)
 
 
 class LandingError(ModelError):

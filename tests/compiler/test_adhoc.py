@@ -31,7 +31,7 @@ def test_a_table_as_it_was_beside_its_namesake_needs_a_name_of_its_own(settings:
     joined = "silver.orders VERSION AS OF 7 JOIN gold.orders ON silver.orders.id = gold.orders.id"
     with pytest.raises(QueryError, match=r"silver\.orders AS OF is named like another") as refused:
         bind_adhoc(f"SELECT silver.orders.id FROM {joined}", settings, TABLES)
-    assert refused.value.remedy == "Give it a name of its own: silver.orders VERSION AS OF … AS t"
+    assert refused.value.remedy == "give it a name of its own: silver.orders VERSION AS OF … AS t"
 
 
 @pytest.mark.parametrize(

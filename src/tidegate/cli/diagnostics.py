@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,16 +33,22 @@ class _Shown:
 
 
 def render_diagnostics(
-    diagnostics: Iterable[Diagnostic], root: Path, paint: Paint = plain, most: int = MOST_SHOWN
+    diagnostics: Iterable[Diagnostic],
+    root: Path,
+    paint: Paint = plain,
+    most: int = MOST_SHOWN,
+    texts: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """Each with its source line and an empty line after it, in the order given. `root`: what spans are relative to.
+    `texts`: what stands in no file, by the name that its spans have.
 
     One mistake can show in a thousand files: what says the same more than a few times is told once with its places,
     and of more than `most` the errors go before warnings.
     """
     found = _gathered(list(diagnostics))
     chosen = sorted(range(len(found)), key=lambda i: (_RANK[found[i].diagnostic.severity], i))[:most]
-    read = cache(lambda file: _lines_of(root / file))
+    given = {name: text.split("\n") for name, text in (texts or {}).items()}
+    read = cache(lambda file: given[file] if file in given else _lines_of(root / file))
     for i in sorted(chosen):
         yield from _render(found[i], read, paint)
         yield ""

@@ -15,7 +15,8 @@ from tidegate.cli.context import Invocation
 from tidegate.cli.diagnostics import count_line, render_diagnostics
 from tidegate.cli.output import JsonOutput
 from tidegate.cli.paint import painter
-from tidegate.errors import ConfigError, ProjectError, TidegateError
+from tidegate.compiler.typed_query import QUERY
+from tidegate.errors import ConfigError, ProjectError, StatementError, TidegateError
 
 __all__ = ["error_document", "error_lines", "report"]
 
@@ -42,12 +43,15 @@ def error_document(error: Exception) -> dict[str, Any]:
         document["failure_kind"] = error.kind.value
     if isinstance(error, ConfigError):
         document["problems"] = list(error.problems)
-    if isinstance(error, ProjectError):
+    if isinstance(error, ProjectError | StatementError):
         document["diagnostics"] = [asdict(diagnostic) for diagnostic in error.diagnostics]
     return document
 
 
 def error_lines(error: Exception, root: Path) -> Iterator[str]:
+    if isinstance(error, StatementError):
+        yield from render_diagnostics(error.diagnostics, root, painter(sys.stderr), texts={QUERY: error.text})
+        return
     if isinstance(error, ProjectError):
         yield from render_diagnostics(error.diagnostics, root, painter(sys.stderr))
     yield f"error: {_message(error)}"

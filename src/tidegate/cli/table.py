@@ -6,11 +6,28 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-__all__ = ["age", "clean", "display_width", "duration", "plural", "size", "text_table", "timestamp"]
+__all__ = [
+    "WIDEST_CELL",
+    "age",
+    "clean",
+    "cut_cells",
+    "display_width",
+    "duration",
+    "plural",
+    "size",
+    "text_table",
+    "timestamp",
+]
 
 
-def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int = 60) -> Iterator[str]:
-    """Left-aligned columns, two spaces apart; numbers to the right. Longer cells are cut with an ellipsis."""
+WIDEST_CELL = 60
+
+
+def text_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int | None = WIDEST_CELL
+) -> Iterator[str]:
+    """Left-aligned columns, two spaces apart; numbers to the right. Longer cells are cut with an ellipsis; None: none
+    are."""
     cells = [[_cut(clean(cell), widest) for cell in row] for row in rows]
     widths = [max([display_width(head), *(display_width(row[i]) for row in cells)]) for i, head in enumerate(headers)]
     numeric = [_is_numeric([row[i] for row in cells]) for i in range(len(headers))]
@@ -18,6 +35,11 @@ def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]], widest: in
     yield "  ".join("-" * width for width in widths)
     for row in cells:
         yield _line(row, widths, numeric)
+
+
+def cut_cells(rows: Iterable[Sequence[str]], widest: int = WIDEST_CELL) -> int:
+    """How many cells `text_table` cuts."""
+    return sum(len(clean(cell)) > widest for row in rows for cell in row)
 
 
 def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
@@ -41,8 +63,8 @@ def display_width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _cut(text: str, widest: int) -> str:
-    return text if len(text) <= widest else text[: widest - 1] + "…"
+def _cut(text: str, widest: int | None) -> str:
+    return text if widest is None or len(text) <= widest else text[: widest - 1] + "…"
 
 
 def _is_numeric(cells: Sequence[str]) -> bool:

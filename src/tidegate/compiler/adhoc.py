@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from tidegate.compiler.as_of import AsOf, as_of
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.edits import Edit, apply_edits
 from tidegate.compiler.qualifiers import shorten_columns
 from tidegate.compiler.queries import Query, Reference, SqlFault, parse_query
+from tidegate.compiler.typed_query import ColumnsOf, column_faults, refused
 from tidegate.compiler.values import BoundQuery, TableRead
 from tidegate.config import Settings
-from tidegate.errors import QueryError
 from tidegate.names import TableName, quote
 
 __all__ = ["bind_adhoc"]
+
+_HELP = {
+    "NotAQuery": "tables are changed by models and `tidegate run`; this command reads them",
+    "MultipleStatements": "run them one by one",
+}
 
 
 def bind_adhoc(
@@ -22,22 +28,31 @@ def bind_adhoc(
     settings: Settings,
     tables: Collection[TableName],
     settled: Callable[[TableName, AsOf], int | None] = lambda table, clause: None,
+    columns_of: ColumnsOf | None = None,
 ) -> BoundQuery:
-    """Names in full, everything else as typed. Raises QueryError for anything but one query over `tables`.
+    """Names in full, everything else as typed. Raises StatementError for anything but one query over `tables`, and for
+    columns, functions and types that do not fit where `columns_of` says what columns a table has.
 
     Unlike a model, which reads its branch, a person may look at a table as it was: VERSION AS OF, TIMESTAMP AS OF.
     `settled`: the snapshot that is read instead of the one that such a clause asks for, if another one is.
     """
     query = _readable(sql)
+    faults: list[SqlFault] = []
     index = TableIndex((), tables, settings.project.namespace)
     found: dict[int, TableName] = {}
     for reference in query.references:
         table = index.find(reference.parts)
         if table is None:
             name, near = ".".join(reference.parts), index.near(reference.parts)
-            meant = f"Did you mean {' or '.join(near)}?" if near else "`tidegate ls` lists the project's models."
-            raise QueryError(f"There is no table {name} on main", where="the query", remedy=meant)
-        found[reference.start] = table
+            meant = f"did you mean {' or '.join(near)}?" if near else "`tidegate ls` lists the project's models"
+            message = f"there is no table {name} on main"
+            faults.append(SqlFault("UnknownDependency", message, reference.start, meant))
+        else:
+            found[reference.start] = table
+    if not faults and columns_of is not None:
+        faults += column_faults(query, found, columns_of, settings)
+    if faults:
+        raise refused(sql, faults)
     shortening = shorten_columns(query, found)
     edits = [Edit(start, end, text) for start, end, text in shortening.edits]
     for reference in query.references:
@@ -46,11 +61,9 @@ def bind_adhoc(
         if alias and _as_it_was(reference):
             # Its alias would have to stand behind AS OF.
             name = ".".join(reference.parts)
-            raise QueryError(
-                f"{name} AS OF is named like another table of the query",
-                where="the query",
-                remedy=f"Give it a name of its own: {name} VERSION AS OF … AS t",
-            )
+            message = f"{name} AS OF is named like another table of the query"
+            suggestion = f"give it a name of its own: {name} VERSION AS OF … AS t"
+            raise refused(sql, [SqlFault("AmbiguousColumn", message, reference.start, suggestion)])
         text = table.quoted + (f" AS {quote(alias)}" if alias else "")
         read = TableRead(0, len(table.quoted), reference.alias or alias, reference.driving, table=table)
         edits.append(Edit(reference.start, reference.end, text, (read,)))
@@ -66,9 +79,15 @@ def _readable(sql: str) -> Query:
     found = parse_query(sql)
     faults = [fault for fault in found.faults if fault.code != "TimeTravel"] if isinstance(found, Query) else [found]
     if isinstance(found, SqlFault) or faults:
-        message = faults[0].message.replace("a model is", "only").replace("the file holds", "there is")
-        raise QueryError(message, where="the query", remedy=faults[0].suggestion)
+        raise refused(sql, map(_as_typed, faults))
     return found
+
+
+def _as_typed(fault: SqlFault) -> SqlFault:
+    """Of a query, not of a model's file."""
+    message = fault.message.replace("; a model is one query", "")
+    message = message.replace("a model is", "only").replace("the file holds", "there is")
+    return replace(fault, message=message, suggestion=fault.suggestion or _HELP.get(fault.code))
 
 
 def _as_it_was(reference: Reference) -> bool:

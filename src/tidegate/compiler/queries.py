@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -208,10 +209,18 @@ def _syntax_error(text: str, error: ParseError) -> SqlFault:
         what = "something is missing after it"
     elif what.startswith("Invalid expression"):
         what = "it is not expected here"
+    what = _TOKEN_DUMP.sub(lambda dump: f"'{dump[1]}'", what)
     near = f" at '{highlight}'" if highlight else ""
-    return SqlFault(
-        "SqlSyntax", f"the SQL is not understood{near}: {what[:1].lower() + what[1:]}", min(offset, len(text))
-    )
+    message = f"the SQL is not understood{near}: {what[:1].lower() + what[1:]}"
+    if highlight.isidentifier():
+        help_ = f"if {highlight} is a name, write it in backticks: `{highlight}`; else see what is missing before it"
+    else:
+        help_ = "see whether a comma, a bracket or a quote is missing or too many before this place"
+    return SqlFault("SqlSyntax", message, min(offset, len(text)), help_)
+
+
+_TOKEN_DUMP = re.compile(r"<Token token_type: \S+ text: (.*?), line: \d+, .*?>", re.DOTALL)
+"""How the parser shows a word in its messages."""
 
 
 def _unclosed(text: str) -> SqlFault:

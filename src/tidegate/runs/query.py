@@ -6,15 +6,21 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
+from tidegate.compiler.queries import SqlFault
+from tidegate.compiler.typed_query import refused
 from tidegate.config import Settings
-from tidegate.errors import QueryError, TidegateError
-from tidegate.lake import open_catalog
+from tidegate.datatypes import NOTHING_KNOWN, Relation
+from tidegate.errors import LakeError, QueryError, TidegateError
+from tidegate.lake import Heads, open_catalog, read_metadata
 from tidegate.lake.port import BranchCatalog
+from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
+from tidegate.names import TableName
 from tidegate.quality import plain
 from tidegate.runs.opening import open_spark
 from tidegate.runs.time_travel import settled_state
@@ -59,7 +65,8 @@ def query(
 ) -> QueryResult:
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
     catalog = open_catalog(settings)
-    bind_adhoc(sql, settings, catalog.head())
+    heads = catalog.head()
+    bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
     session = open_spark(settings, say, root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
@@ -74,12 +81,30 @@ def query(
         except TidegateError:
             raise
         except Exception as error:
-            failure = read_failure(error)
-            raise QueryError(failure.message, remedy=failure.remedy) from error
+            raise _explained(error, sql) from error
     more = limit is not None and len(rows) > limit
     shown = rows[:limit] if more else rows
     found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
     return QueryResult(tuple(zip(names, types, strict=True)), found, more)
+
+
+def _columns_of(heads: Heads, table: TableName) -> Relation:
+    try:
+        return relation_of(read_metadata(heads[table]).fields)
+    except LakeError:
+        return NOTHING_KNOWN  # Spark will find the same, and say more of it
+
+
+def _explained(error: Exception, sql: str) -> QueryError:
+    """With the place in the query, where Spark says which part of it is to blame and it stands there once."""
+    failure = read_failure(error)
+    if failure.fragment and sql.count(failure.fragment) == 1:
+        fault = SqlFault(str(failure.kind), failure.message, sql.index(failure.fragment), failure.remedy)
+        explained: QueryError = refused(sql, [fault])
+    else:
+        explained = QueryError(failure.message, where="the query", remedy=failure.remedy)
+    explained.kind = failure.kind
+    return explained
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import plural, text_table
+from tidegate.cli.table import WIDEST_CELL, cut_cells, plural, text_table
 from tidegate.errors import TidegateError
 from tidegate.jsontext import json_text, json_value
 from tidegate.quality.hiding import without_hidden
@@ -21,9 +21,10 @@ __all__ = ["preview", "sql"]
 @click.command()
 @click.argument("statement", metavar='"SELECT …"')
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="At most this many rows.")
+@click.option("--full", is_flag=True, help="Show long values whole.")
 @common_options
 @pass_invocation
-def sql(invocation: Invocation, statement: str, limit: int) -> None:
+def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
     """Run one read-only query over the published tables.
 
     All tables are read as one publish left them; with VERSION AS OF or TIMESTAMP AS OF, one as it was before.
@@ -33,15 +34,16 @@ def sql(invocation: Invocation, statement: str, limit: int) -> None:
       tidegate sql "SELECT count(*) FROM silver.orders"
     """
     workspace = open_workspace(invocation)
-    _show(invocation, query(workspace.settings, statement, limit, say=invocation.output().note), limit)
+    _show(invocation, query(workspace.settings, statement, limit, say=invocation.output().note), limit, full)
 
 
 @click.command()
 @click.argument("model")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many rows.")
+@click.option("--full", is_flag=True, help="Show long values whole.")
 @common_options
 @pass_invocation
-def preview(invocation: Invocation, model: str, limit: int) -> None:
+def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
     """Show the first rows of a published table.
 
     Columns that are masked or personal (tagged pii, or made of such a one) are shown as ***.
@@ -59,10 +61,10 @@ def preview(invocation: Invocation, model: str, limit: int) -> None:
         compiled = None
     hidden = hidden_of(compiled, table, [name for name, _type in result.columns])
     rows = tuple(without_hidden(row, hidden) for row in result.rows)
-    _show(invocation, replace(result, rows=rows), limit)
+    _show(invocation, replace(result, rows=rows), limit, full)
 
 
-def _show(invocation: Invocation, result: QueryResult, limit: int) -> None:
+def _show(invocation: Invocation, result: QueryResult, limit: int, full: bool) -> None:
     names = [name for name, _type in result.columns]
     document = {
         "columns": [{"name": name, "type": type_} for name, type_ in result.columns],
@@ -71,9 +73,12 @@ def _show(invocation: Invocation, result: QueryResult, limit: int) -> None:
     }
 
     def lines() -> Iterator[str]:
-        yield from text_table(names, ([_cell(row[name]) for name in names] for row in result.rows))
+        cells = [[_cell(row[name]) for name in names] for row in result.rows]
+        yield from text_table(names, cells, None if full else WIDEST_CELL)
         more = f", and more: see --limit (now {limit})" if result.more else ""
         yield f"{plural(len(result.rows), 'row')}{more}"
+        if not full and (cut := cut_cells(cells)):
+            yield f"{plural(cut, 'value')} cut at {WIDEST_CELL} characters: --full or --json shows all of them."
 
     invocation.output().show(document, lines)
 
