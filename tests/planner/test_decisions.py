@@ -11,14 +11,15 @@ import pytest
 
 from tidegate.compiler.values import CompiledModel
 from tidegate.lake.changes import TableChange, Untraceable
-from tidegate.lake.consumed import Consumed
+from tidegate.lake.consumed import Consumed, ConsumedFile
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
 from tidegate.planner.decide import Asked, Decision, RunType, decide, keeps_history, result_is_complete
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.planner.kinds import unique_after
-from tidegate.project.landing import NewFiles, ZoneFile
+from tidegate.project.file_content import NewFiles
+from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized, Model, ModelSettings, Strategy
 
 ORDERS = "shop.bronze.orders"
@@ -161,6 +162,16 @@ def test_new_and_replaced_files_are_counted() -> None:
     both = words(decided(compiled, zone((FILE, FILE), (FILE,))))
     assert both == "incremental: 2 new files in orders; 1 replaced file in orders"
     assert words(decided(compiled, zone((), ()))) == "skip: unchanged"
+
+
+def test_digests_are_recorded_once_where_a_list_of_consumed_files_lacks_them() -> None:
+    compiled = model(Strategy.APPEND_ONLY, zones=("orders",))
+    for digest, record in ((None, True), ("xx", False)):
+        taken = Consumed("orders", (ConsumedFile(FILE.path, FILE.size, FILE.mtime_ns, "run-1", digest),))
+        state = ZoneState("orders", (FILE,), taken, NewFiles())
+        decision = decided(compiled, inputs(zones={"orders": state}))
+        assert decision.run_type is RunType.SKIP
+        assert decision.record_digests is record
 
 
 def test_missing_and_asked_intervals() -> None:

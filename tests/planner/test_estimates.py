@@ -14,7 +14,8 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.values import DeltaQuery, Image, ImageRead
 from tidegate.planner.estimate import Estimate, Timing, estimate_all, estimate_delta, estimate_new, probable_time
 from tidegate.planner.inputs import Inputs, ZoneState
-from tidegate.project.landing import NewFiles, ZoneFile
+from tidegate.project.file_content import NewFiles
+from tidegate.project.landing import ZoneFile
 
 ORDERS, CUSTOMERS = TableName("shop", "bronze", "orders"), TableName("shop", "bronze", "customers")
 FILTER = DeltaQuery(("id",), True, "touched", "result", (ImageRead("o", ORDERS, Image.AFTER),))

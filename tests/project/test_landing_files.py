@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LandingError
-from tidegate.lake.consumed import ConsumedFile
-from tidegate.project.landing import ZoneFile, file_format, files_by_format, list_zone, unconsumed, verify_unchanged
+from tidegate.project.landing import ZoneFile, file_format, files_by_format, list_zone, verify_unchanged
 
 
 def deliver(root: Path, *paths: str, content: str = "a\n1\n") -> None:
@@ -111,19 +110,6 @@ def test_a_file_of_unknown_kind_is_named_unless_a_format_is_declared(tmp_path: P
     assert files_by_format(tmp_path / "orders", files, "csv") == {"csv": files}
     with pytest.raises(LandingError, match="'exel', which is not a format"):
         files_by_format(tmp_path / "orders", files, "exel")
-
-
-def test_only_files_not_consumed_as_they_are_now_are_new() -> None:
-    consumed = [ConsumedFile("a", 1, 1, "run-1"), ConsumedFile("b", 1, 1, "run-1"), ConsumedFile("c", 1, 1, "run-1")]
-    files = [ZoneFile("a", 1, 1), ZoneFile("b", 2, 1), ZoneFile("c", 1, 2), ZoneFile("d", 1, 1)]
-    found = unconsumed(files, consumed)
-    assert found.new == (files[3],)
-    assert found.replaced == (files[1], files[2])
-    assert found.all == (files[1], files[2], files[3])
-
-
-def test_a_vanished_file_is_no_change() -> None:
-    assert unconsumed([], [ConsumedFile("a", 1, 1, "run-1")]).all == ()
 
 
 def test_files_that_changed_or_vanished_since_listing_are_found(tmp_path: Path) -> None:

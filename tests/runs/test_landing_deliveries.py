@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from tests.runs.conftest import ProjectFolder, statuses
+from tidegate.lake.consumed import read_consumed, write_consumed
+from tidegate.names import TableName
 from tidegate.runs.events import Event
+from tidegate.runs.table_build import set_progress
+from tidegate.spark.session import child_session
 
 pytestmark = pytest.mark.spark
 
@@ -132,3 +137,73 @@ def test_a_run_without_new_files_skips(shop: ProjectFolder) -> None:
     shop.file("landing/events/a.csv", "n\n1\n")
     shop.run()
     assert statuses(shop.run()) == {"bronze.events": "skipped"}
+
+
+def test_a_touched_file_is_not_loaded_again_and_a_copy_is_reported(shop: ProjectFolder) -> None:
+    shop.model("bronze.events", "SELECT * FROM {{ landing_zone('events') }}", merge_strategy="append_only")
+    path = shop.file("landing/events/a.csv", "id\n1\n")
+    first = shop.run()
+    os.utime(path, (1, 1))
+    touched = shop.run()
+    assert (touched.status, touched.materializations[0].reason) == ("skipped", "unchanged")
+    shop.file("landing/events/b.csv", "id\n1\n")
+    copied = shop.run()
+    assert copied.materializations[0].reason == "1 new file in events; 1 of them a copy of a file of another name"
+    same = (
+        f"b.csv in landing zone events has the same content as a.csv, which {first.run_id} read: its rows are read once"
+    )
+    remedy = "If that is not meant, remove the file and build the table again with --full-refresh"
+    assert copied.warnings == (f"bronze.events: {same} more. {remedy}",)
+    path.write_text("id\n3\n")
+    replaced = shop.run()
+    other = f"a.csv in landing zone events has other content than when {first.run_id} read it, and is read again"
+    assert replaced.warnings == (f"bronze.events: {other}; the rows of its former content stay",)
+    assert shop.rows("bronze.events") == [(1,), (1,), (3,)]
+
+
+def test_an_archived_file_that_comes_again_is_neither_loaded_nor_left_lying(shop: ProjectFolder) -> None:
+    shop.model(
+        "bronze.events",
+        "SELECT * FROM {{ landing_zone('events') }}",
+        merge_strategy="append_only",
+        archive_landing_zones="true",
+    )
+    shop.file("landing/events/a.csv", "id\n1\n")
+    shop.run()
+    again = shop.file("landing/events/a.csv", "id\n1\n")
+    os.utime(again, (1, 1))
+    result = shop.run()
+    assert (result.status, result.warnings) == ("skipped", ())
+    assert not again.exists()
+    assert sorted(p.name for p in (shop.root / "landing/events/_processed").rglob("a.*")) == ["a.csv", "a.csv.1"]
+    assert shop.rows("bronze.events") == [(1,)]
+
+
+def test_digests_are_filled_in_where_a_list_lacks_them(shop: ProjectFolder) -> None:
+    shop.model("bronze.events", "SELECT * FROM {{ landing_zone('events') }}", merge_strategy="append_only")
+    shop.model("silver.events", "SELECT id FROM bronze.events")
+    path = shop.file("landing/events/a.csv", "id\n1\n")
+    shop.run()
+    _forget_digests(shop, TableName("shop", "bronze", "events"))
+    filled = shop.run()
+    assert [m.status for m in filled.materializations] == ["skipped", "skipped"]
+    assert filled.materializations[0].reason == "unchanged; digests of its landing files are recorded"
+    os.utime(path, (1, 1))
+    assert shop.run().materializations[0].reason == "unchanged"
+    assert shop.rows("bronze.events") == [(1,)]
+
+
+def _forget_digests(shop: ProjectFolder, table: TableName) -> None:
+    """The list as it was written before there were digests."""
+    metadata = shop.main.table(table)
+    assert metadata is not None
+    assert metadata.progress is not None
+    consumed = read_consumed(metadata.table_location, metadata.progress.zones["events"])
+    bare = replace(consumed, files=tuple(replace(file, digest=None) for file in consumed.files))
+    zones = {"events": write_consumed(metadata.table_location, bare)}
+    catalog = shop.catalog
+    catalog.create_branch("older")
+    session = child_session(shop.spark, catalog.spark_conf("older"), catalog.spark_catalog("older"))
+    set_progress(session, table, replace(metadata.progress, zones=zones))
+    catalog.publish("older", [table])
+    catalog.drop_branch("older")

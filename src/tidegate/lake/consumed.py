@@ -17,12 +17,16 @@ __all__ = ["Consumed", "ConsumedFile", "consumed_files", "read_consumed", "write
 
 @dataclass(frozen=True, slots=True)
 class ConsumedFile:
-    """`path` is relative to the zone. Another size or time under the same path is another file."""
+    """`path` is relative to the zone, `run_id` the first run that took the file with this content.
+
+    `digest`: what its content is known by; None in lists that were written before there were digests.
+    """
 
     path: str
     size: int
     mtime_ns: int
     run_id: str
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

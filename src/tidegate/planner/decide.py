@@ -39,6 +39,7 @@ class Decision:
     regions are replaced by the result; else the result is written as the strategy writes any, and nothing goes.
 
     `check_again`: the table stays as it is, but it was published with other checks than are declared now.
+    `record_digests`: the table stays as it is, but its list of consumed files has none of their digests.
     """
 
     run_type: RunType
@@ -52,6 +53,7 @@ class Decision:
     changes: Mapping[TableName, TableChange] = field(default_factory=dict)
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
     check_again: bool = False
+    record_digests: bool = False
 
     def from_all_rows(self, why: str, model: CompiledModel) -> Decision:
         """The same run without its delta, as when more turns out to be touched than was expected."""
@@ -92,6 +94,9 @@ def decide(
         decision = _decide_changed_inputs(model, table, progress, inputs, asked, bound)
     if decision.run_type is RunType.SKIP and progress is not None and _has_other_checks(model, progress):
         decision = replace(decision, reason=f"{decision.reason}; checks changed: run again", check_again=True)
+    if decision.run_type is RunType.SKIP and any(zone.undigested for zone in inputs.zones.values()):
+        reason = f"{decision.reason}; digests of its landing files are recorded"
+        decision = replace(decision, reason=reason, record_digests=True)
     return decision if decision.estimate.bytes is not None else _estimated(decision, table, progress, inputs)
 
 

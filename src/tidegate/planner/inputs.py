@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
@@ -13,7 +14,8 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.project.landing import NewFiles, ZoneFile, list_zone, unconsumed
+from tidegate.project.file_content import NewFiles, content_digest, unconsumed
+from tidegate.project.landing import ZoneFile, list_zone
 from tidegate.sources.reading import has_own_catalog, is_outside
 
 __all__ = [
@@ -35,6 +37,13 @@ class ZoneState:
     files: tuple[ZoneFile, ...]
     consumed: Consumed | None
     fresh: NewFiles
+
+    @property
+    def undigested(self) -> bool:
+        """Some of the files were consumed before digests were recorded, and are still as they were then."""
+        marks = self.consumed.files if self.consumed else ()
+        lacking = {(mark.path, mark.size, mark.mtime_ns) for mark in marks if mark.digest is None}
+        return bool(lacking) and any((file.path, file.size, file.mtime_ns) in lacking for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,8 @@ class Inputs:
             for files, what in ((state.fresh.new, "new"), (state.fresh.replaced, "replaced")):
                 if files:
                     yield f"{len(files)} {what} file{'s' if len(files) > 1 else ''} in {zone}"
+            if copies := len(state.fresh.copies):
+                yield f"{copies} of them a copy of a file of another name"
 
     def short(self, name: str) -> str:
         return name.removeprefix(self.namespace + ".")
@@ -230,5 +241,6 @@ def _zone_state(
     consumed = None
     if progress and zone in progress.zones and own is not None and not isinstance(own, ViewMetadata):
         consumed = read_consumed(own.table_location, progress.zones[zone])
-    fresh = unconsumed(files, consumed.files if consumed else ())
+    digest_of = partial(content_digest, settings.landing.root / zone)
+    fresh = unconsumed(files, consumed.files if consumed else (), digest_of)
     return ZoneState(zone, files, consumed, fresh)

@@ -76,7 +76,9 @@ class Plan:
 
     @property
     def idle(self) -> bool:
-        return all(s.decision.run_type is RunType.SKIP and not s.decision.check_again for s in self.steps)
+        """No step needs Spark."""
+        decisions = [step.decision for step in self.steps]
+        return all(d.run_type is RunType.SKIP and not (d.check_again or d.record_digests) for d in decisions)
 
 
 def plan_model(

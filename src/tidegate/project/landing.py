@@ -1,4 +1,4 @@
-"""The files of a landing zone: which are there, of what kind, and which of them are new. No data is read."""
+"""The files of a landing zone: which are there, and of what kind. No data is read."""
 
 from __future__ import annotations
 
@@ -7,35 +7,20 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from tidegate.errors import LandingError
 from tidegate.names import nearest
 
 __all__ = [
-    "FileMark",
-    "NewFiles",
     "ZoneFile",
     "file_format",
     "files_by_format",
     "list_zone",
-    "unconsumed",
     "verify_unchanged",
 ]
 
 _FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _DECLARED = {"csv": "csv", "tsv": "csv", "json": "json", "jsonl": "json", "ndjson": "json", "parquet": "parquet"}
-
-
-class FileMark(Protocol):
-    """What tells one state of a file from another."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def mtime_ns(self) -> int: ...
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -45,18 +30,6 @@ class ZoneFile:
     path: str
     size: int
     mtime_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class NewFiles:
-    """`replaced`: a file of that name was consumed, but it had another size or time."""
-
-    new: tuple[ZoneFile, ...]
-    replaced: tuple[ZoneFile, ...]
-
-    @property
-    def all(self) -> tuple[ZoneFile, ...]:
-        return tuple(sorted((*self.new, *self.replaced)))
 
 
 def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
@@ -104,20 +77,6 @@ def files_by_format(
             )
         groups.setdefault(kind, []).append(file)
     return {kind: tuple(groups[kind]) for kind in sorted(groups)}
-
-
-def unconsumed(files: Iterable[ZoneFile], consumed: Iterable[FileMark]) -> NewFiles:
-    """The files that were not consumed as they are now."""
-    before: dict[str, set[tuple[int, int]]] = {}
-    for mark in consumed:
-        before.setdefault(mark.path, set()).add((mark.size, mark.mtime_ns))
-    new, replaced = [], []
-    for file in files:
-        if file.path not in before:
-            new.append(file)
-        elif (file.size, file.mtime_ns) not in before[file.path]:
-            replaced.append(file)
-    return NewFiles(tuple(new), tuple(replaced))
 
 
 def verify_unchanged(folder: Path, files: Iterable[ZoneFile]) -> tuple[ZoneFile, ...]:

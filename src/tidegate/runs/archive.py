@@ -10,6 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from tidegate.faults import fault
 from tidegate.lake.consumed import ConsumedFile
+from tidegate.project.file_content import content_digest
+from tidegate.project.landing import ZoneFile
 
 __all__ = ["ArchiveReport", "SkippedFile", "archive_zone"]
 
@@ -32,7 +34,7 @@ class ArchiveReport:
 
 
 def archive_zone(folder: Path, consumed: Sequence[ConsumedFile]) -> ArchiveReport:
-    """Move each file that is still exactly as it was consumed. Never raises for a file, never overwrites one."""
+    """Move each file whose content is still what was consumed. Never raises for a file, never overwrites one."""
     moved: list[str] = []
     skipped: list[SkippedFile] = []
     for file in sorted(consumed, key=lambda file: file.path):
@@ -79,7 +81,10 @@ def _archive(folder: Path, file: ConsumedFile) -> str | None:
 
 def _as_consumed(path: Path, file: ConsumedFile) -> bool:
     status = path.stat()
-    return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
+    if (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns):
+        return True
+    found = ZoneFile(path.name, status.st_size, status.st_mtime_ns)
+    return status.st_size == file.size and file.digest is not None and content_digest(path.parent, found) == file.digest
 
 
 def _reserve(wanted: Path) -> Path:

@@ -10,10 +10,11 @@ from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.progress import ZoneInput
 from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
+from tidegate.project.file_content import content_digest
 from tidegate.project.landing import ZoneFile, verify_unchanged
 from tidegate.transform import ZoneBatch
 
-__all__ = ["Files", "require_unchanged", "take_files", "zone_batches"]
+__all__ = ["Files", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 
 Files = Mapping[str, tuple[ZoneFile, ...]]
 """By zone."""
@@ -33,12 +34,11 @@ def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, Zo
 
 def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
     """By the run that first consumed each file, whose id grows with time; what is new comes last; then by path."""
-    consumed = state.consumed.files if state.consumed else ()
-    runs = {(mark.path, mark.size, mark.mtime_ns): mark.run_id for mark in consumed}
+    runs = {mark.path: mark.run_id for mark in (state.consumed.files if state.consumed else ())}
+    fresh = set(state.fresh.all)
 
     def arrival(file: ZoneFile) -> tuple[bool, str, str]:
-        run_id = runs.get((file.path, file.size, file.mtime_ns))
-        return run_id is None, run_id or "", file.path
+        return file in fresh, "" if file in fresh else runs[file.path], file.path
 
     return tuple(sorted(state.files, key=arrival))
 
@@ -47,27 +47,60 @@ def require_unchanged(files: Files, root: Path) -> None:
     """Raise if a file was written to since it was listed: what was read of it may be half of it."""
     for zone, listed in files.items():
         for file in verify_unchanged(root / zone, listed):
-            error = LandingError(
-                f"{file.path} in landing zone {zone} changed while it was read",
-                where=str(root / zone / file.path),
-                remedy="Run again. Deliver files under a name that starts with _ and rename them when whole.",
+            raise _changed(zone, root / zone / file.path)
+
+
+def _changed(zone: str, path: Path) -> LandingError:
+    error = LandingError(
+        f"{path.name} in landing zone {zone} changed while it was read",
+        where=str(path),
+        remedy="Run again. Deliver files under a name that starts with _ and rename them when whole.",
+    )
+    error.kind = FailureKind.TRANSIENT
+    return error
+
+
+def delivery_warnings(inputs: Inputs, decision: Decision) -> tuple[str, ...]:
+    """What is unusual about the files that a run reads: what came before of them, or will come twice."""
+    lines = []
+    for zone, state in sorted(inputs.zones.items()):
+        runs = {mark.path: mark.run_id for mark in (state.consumed.files if state.consumed else ())}
+        stays = "" if decision.all_files else "; the rows of its former content stay"
+        for file in state.fresh.replaced:
+            lines.append(
+                f"{file.path} in landing zone {zone} has other content than when {runs[file.path]} read it, "
+                f"and is read again{stays}"
             )
-            error.kind = FailureKind.TRANSIENT
-            raise error
+        for path, original in state.fresh.copies.items():
+            by = f", which {runs[original]} read" if original in runs else ""
+            lines.append(
+                f"{path} in landing zone {zone} has the same content as {original}{by}: its rows are read once more. "
+                "If that is not meant, remove the file and build the table again with --full-refresh"
+            )
+    return tuple(lines)
 
 
 def take_files(
-    files: Files, columns: Mapping[str, str], inputs: Inputs, table_location: str, run_id: str
+    files: Files, columns: Mapping[str, str], inputs: Inputs, root: Path, table_location: str, run_id: str
 ) -> dict[str, ZoneInput]:
-    """Write down that the table has taken `files`, beside what it took before."""
+    """Record that the table has taken `files`, beside what it took before, with the digest of each.
+
+    Digests are taken while the files are known to be as they were listed. A file that was only touched gets its new
+    time, so that it need not be read for its digest again.
+    """
     taken = {}
     for zone, state in inputs.zones.items():
-        before = state.consumed.files if state.consumed else ()
-        known = {file.path: file for file in before}
-        for file in files.get(zone, ()):
-            old = known.get(file.path)
-            if old is None or (old.size, old.mtime_ns) != (file.size, file.mtime_ns):
-                known[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, run_id)
+        known = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
+        read, fresh = set(files.get(zone, ())), set(state.fresh.all)
+        for file in state.files:
+            old = None if file in fresh else known.get(file.path)
+            if old is None and file not in read:
+                continue
+            digest = (old.digest if old else None) or content_digest(root / zone, file)
+            if digest is None:
+                raise _changed(zone, root / zone / file.path)
+            first = old.run_id if old else run_id
+            known[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, first, digest)
         found = columns.get(zone) or (state.consumed.columns if state.consumed else None)
         consumed = Consumed(zone, tuple(known[path] for path in sorted(known)), found)
         taken[zone] = write_consumed(table_location, consumed)

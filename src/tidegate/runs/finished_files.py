@@ -37,13 +37,13 @@ def archive_consumed(compiled: Compiled, settings: Settings, main: BranchView) -
 
 
 def _consumed_by_all(zone: str, readers: list[CompiledModel], main: BranchView) -> tuple[ConsumedFile, ...]:
-    common: dict[tuple[str, int, int], ConsumedFile] | None = None
+    common: dict[tuple[str, str], ConsumedFile] | None = None
     for reader in readers:
         metadata = main.metadata(reader.model.table)
         progress = metadata.progress if isinstance(metadata, TableMetadata) else None
         if not isinstance(metadata, TableMetadata) or progress is None or zone not in progress.zones:
             return ()
         consumed = read_consumed(metadata.table_location, progress.zones[zone])
-        files = {(file.path, file.size, file.mtime_ns): file for file in consumed.files}
+        files = {(file.path, file.digest or f"{file.size} {file.mtime_ns}"): file for file in consumed.files}
         common = files if common is None else {key: common[key] for key in common.keys() & files.keys()}
     return tuple((common or {})[key] for key in sorted(common or {}))

@@ -35,6 +35,7 @@ from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.owned_tables import tables_of
 from tidegate.runs.quarantine import left_out
 from tidegate.runs.reads import checked_inputs, checked_tables
+from tidegate.runs.recorded_files import record_digests
 from tidegate.runs.result import KEPT, CheckResult, Materialization
 from tidegate.runs.retrying import Attempt, Failed
 from tidegate.runs.table_build import TableBuild, bound_query, set_progress
@@ -180,6 +181,8 @@ class _Attempt:
             self.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
             self.read = self._looked_at(facts)
+            if facts.decision.record_digests:
+                self._record_digests(facts)
             return self._check_again() if facts.decision.check_again else self._result("skipped")
         before = None if facts.decision.rebuild or self._is_checked_anew() else run.lake.table(self.table)
         with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
@@ -344,6 +347,11 @@ class _Attempt:
         self.checked_again = True
         self._put_down()
         return self._result("skipped")
+
+    def _record_digests(self, facts: Facts) -> None:
+        with self.run.session(self.table) as session:
+            record_digests(self.run, self.model, facts, session)
+        self.checked_again = True
 
     @property
     def _reason(self) -> str:

@@ -29,7 +29,7 @@ from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Strategy
 from tidegate.quality.profile import merged
 from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.deliveries import require_unchanged, take_files, zone_batches
+from tidegate.runs.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.masking import masked_frame, sees_hidden, without_values
 from tidegate.runs.quarantine import constraint_results, sieve_of
 from tidegate.runs.reads import checked_inputs
@@ -163,7 +163,7 @@ class TableBuild:
         with self.phases.timed("iceberg_write"):
             require_unchanged(built.zone_files, root)
             location = self._metadata().table_location
-            zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, location, run.run_id)
+            zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, root, location, run.run_id)
             if zones:
                 fault("after_consumed", self.table)
         return _sum(outcomes), zones
@@ -266,7 +266,7 @@ class TableBuild:
         built = build_frame(self.session, self.query, sources)
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
-        self.notes += built.notes
+        self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *built.notes]
         return built
 
     def _request(

@@ -18,7 +18,8 @@ __all__ = ["ModelOutcome", "Outcomes", "Tally"]
 
 @dataclass(frozen=True, slots=True)
 class ModelOutcome:
-    """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared.
+    """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared, or
+    the digests of its landing files.
     `kept`: nothing was built now, but by an earlier try of the same run.
 
     `profile`: what the rows look like that were brought to the table. `torn`: the model failed, and the lake did not
