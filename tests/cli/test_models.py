@@ -60,7 +60,8 @@ def test_a_misspelt_model_is_told_with_the_nearest(models: Path, tidegate: Call)
     assert told.code == 1
     assert "There is no model 'silver.order'" in told.err
     assert "Did you mean silver.orders?" in told.err
-    assert tidegate("show", "orders").code == 1
+    assert tidegate("show", "ordres").code == 1
+    assert tidegate("show", "orders").out == tidegate("show", "silver.orders").out
 
 
 def test_looking_at_a_broken_project_lists_it_and_says_so(models: Path, tidegate: Call) -> None:

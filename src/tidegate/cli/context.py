@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,7 @@ class Workspace:
         return compile_from_disk(self.settings, self.heads(), variables or {})[:2]
 
     def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
-        table = self._parse(name)
+        table = self._parse(name, (*compiled.models, *compiled.broken))
         if table in compiled.broken:
             raise SelectionError(f"'{name}' has errors", remedy="`tidegate compile` tells them.")
         if table not in compiled.models:
@@ -168,28 +168,55 @@ class Workspace:
         return compiled.models[table]
 
     def published(self, name: str) -> TableName:
-        table, heads = self._parse(name), self.heads()
+        heads = self.heads()
+        table = self._parse(name, heads)
         if table not in heads:
             raise self._unknown("published table", name, heads, f"`tidegate run +{name}` builds a model's table.")
         return table
 
-    def history_at_stake(self, select: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    def select(
+        self,
+        compiled: Compiled,
+        patterns: Sequence[str],
+        exclude: Sequence[str] = (),
+        ephemeral: bool = False,
+    ) -> frozenset[TableName]:
+        """What SELECT and --exclude mean. `ephemeral`: also models that have no table."""
+        from tidegate.planner.model_states import read_states
+        from tidegate.planner.selection import select
+
+        among = replace(compiled, waves=(tuple(compiled.models),)) if ephemeral else compiled
+        return select(among, patterns, exclude, lambda: read_states(compiled, self.heads()))
+
+    def history_at_stake(
+        self, select: Sequence[str], exclude: Sequence[str], variables: Mapping[str, str]
+    ) -> list[str]:
         """The selected tables whose history a full refresh would lose."""
         from tidegate.planner.decide import keeps_history
-        from tidegate.planner.selection import select as select_models
 
         compiled = self.compile(variables)
         if compiled.errors:
             return []
         heads = self.heads()
-        chosen = (table for table in select_models(compiled, tuple(select)) if table in heads)
+        chosen = (table for table in self.select(compiled, select, exclude) if table in heads)
         return sorted(table.short(compiled.namespace) for table in chosen if keeps_history(compiled.models[table]))
 
-    def _parse(self, name: str) -> TableName:
+    def _parse(self, name: str, known: Iterable[TableName]) -> TableName:
+        """A name without its layer means the one of `known` that has it."""
+        namespace = self.settings.project.namespace
+        meant = sorted({table for table in known if table.name.lower() == name.lower()})
+        if len(meant) == 1:
+            return meant[0]
+        if meant:
+            names = [table.short(namespace) for table in meant]
+            message = f"'{name}' is the name of {len(names)} models: {', '.join(names)}"
+            raise SelectionError(message, remedy=f"Name its layer: {' or '.join(names[:3])}.")
         try:
-            return TableName.parse(name, self.settings.project.namespace)
+            return TableName.parse(name, namespace)
         except ValueError as error:
-            raise SelectionError(str(error), remedy="`tidegate ls` lists the models.") from error
+            close = nearest(name, (table.name for table in known))
+            remedy = f"Did you mean {' or '.join(close)}?" if close else "`tidegate ls` lists the models."
+            raise SelectionError(str(error), remedy=remedy) from error
 
     def _unknown(self, what: str, name: str, known: Iterable[TableName], remedy: str) -> SelectionError:
         close = nearest(name, (table.short(self.settings.project.namespace) for table in known))

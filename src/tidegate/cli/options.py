@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Moment", "check_times", "variables_option"]
+__all__ = ["Moment", "SelectingCommand", "check_times", "selection_options", "variables_option"]
 
 
 class Moment(click.ParamType[datetime]):
@@ -32,6 +32,68 @@ def check_times(full_refresh: bool, from_: datetime | None, to: datetime | None)
         raise click.UsageError(f"--from ({from_:%Y-%m-%d %H:%M}) must be before --to ({to:%Y-%m-%d %H:%M}).")
     if full_refresh and (from_ is not None or to is not None):
         raise click.UsageError("--full-refresh rebuilds a table whole; --from and --to alone rebuild those intervals.")
+
+
+_SELECTED = "tidegate.select"
+
+
+class SelectingCommand(click.Command):
+    """A command that takes SELECT, `--select` and `--exclude`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`--exclude a b` excludes both in dbt and would select b here: it is refused, whatever was meant."""
+        before, current = "", ""
+        for following in args:
+            if following == "--":
+                break
+            excluded = current.startswith("--exclude=") or before == "--exclude"
+            if excluded and not following.startswith("-"):
+                raise click.UsageError(
+                    f"--exclude takes one value, so it is not clear whether '{following}' is selected or excluded: "
+                    f"write --exclude {following} or --select {following}.",
+                    ctx,
+                )
+            before, current = current, following
+        return super().parse_args(ctx, args)
+
+
+def _keep_selected(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> None:
+    ctx.meta[_SELECTED] = _split(ctx, param, values)
+
+
+def _all_selected(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return (*_split(ctx, param, values), *ctx.meta.get(_SELECTED, ()))
+
+
+def _split(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """One value may hold several patterns, as in `--select "silver.* tag:daily"`."""
+    return tuple(pattern for value in values for pattern in value.split() or [value])
+
+
+_SELECTION: tuple[Callable[..., Any], ...] = (
+    click.argument("select", metavar="[SELECT]...", nargs=-1, callback=_all_selected),
+    click.option(
+        "-s",
+        "--select",
+        "selected",
+        multiple=True,
+        metavar="SELECT",
+        expose_value=False,
+        is_eager=True,
+        callback=_keep_selected,
+        help="The same as SELECT; may be repeated.",
+    ),
+    click.option(
+        "--exclude", multiple=True, metavar="SELECT", callback=_split, help="Leave these out; may be repeated."
+    ),
+)
+
+
+def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`select` and `exclude`: patterns for `planner.selection`."""
+    for option in reversed(_SELECTION):
+        command = option(command)
+    return command
 
 
 def _variables(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from tidegate.errors import ProjectError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
+from tidegate.planner.model_states import read_states
 from tidegate.planner.selection import select as selected_tables
 from tidegate.quality import OwnFunctions
 from tidegate.runs.hooks.of_checks import telling_of_checks
@@ -59,6 +60,7 @@ def check_project(
     select: Sequence[str] = (),
     root: SparkSession | None = None,
     say: Callable[[str], None] = lambda line: None,
+    exclude: Sequence[str] = (),
 ) -> Checkup:
     """All checks of the selected models against main as it is at one moment. The lake stays as it is."""
     started = time.monotonic()
@@ -67,7 +69,7 @@ def check_project(
     project, compiled, _ = compile_from_disk(settings, heads, {})
     if compiled.errors:
         raise ProjectError("The project has errors; nothing was checked", diagnostics=compiled.diagnostics)
-    chosen = selected_tables(compiled, tuple(select))
+    chosen = selected_tables(compiled, select, exclude, partial(read_states, compiled, heads))
     models = [model for table, model in sorted(compiled.models.items()) if table in chosen and model.checks]
     there = [model for model in models if model.model.table in heads]
     results: list[CheckResult] = []

@@ -31,6 +31,7 @@ class RunOptions:
     """
 
     select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     full_refresh: bool = False
     publish: str | None = None
     concurrency: int | None = None
@@ -50,6 +51,11 @@ class RunOptions:
         """Of what is asked for, whoever asks and however it is done."""
         asked = {name: value for name, value in asdict(self).items() if name not in OF_THE_CALL}
         asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
+        # A call without --exclude has the digest that it had before there was one: keys outlive versions.
+        if exclude := sorted(set(self.exclude)):
+            asked["exclude"] = exclude
+        else:
+            del asked["exclude"]
         return blake3(json_text(dict(sorted(asked.items()))).encode()).hexdigest()
 
     def to_record(self) -> dict[str, Any]:
@@ -59,13 +65,14 @@ class RunOptions:
     def to_dict(self) -> dict[str, Any]:
         """For another process; `from_dict` reads it."""
         values = {name: value for name, value in asdict(self).items() if name != "resume"}
-        return {**values, "select": list(self.select), "from_": _text(self.from_), "to": _text(self.to)}
+        lists = {"select": list(self.select), "exclude": list(self.exclude)}
+        return {**values, **lists, "from_": _text(self.from_), "to": _text(self.to)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
         """What a later version knows more of is left out."""
         known = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
-        known["select"] = tuple(known.get("select", ()))
+        known |= {name: tuple(known.get(name, ())) for name in ("select", "exclude")}
         return cls(**known | {"from_": _moment(known.get("from_")), "to": _moment(known.get("to"))})
 
     def taken_up(self, now: RunOptions, run_id: str) -> RunOptions:

@@ -51,6 +51,7 @@ from tidegate.runs.recorder import Recorder
 from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.run_branch import RunBranch
+from tidegate.runs.selected import select_for_run
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.sources import mentioned, ping_all
 from tidegate.sources.reading import missing_table, must_be_in_lake, readable
@@ -126,7 +127,7 @@ class _Run:
         self._tell_of_interrupted()
         with self.phases.timed("config_loading"):
             project, compiled, catalog = self._compile()
-            selected = self._select(compiled)
+            selected = self._select(compiled, catalog)
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
@@ -221,8 +222,12 @@ class _Run:
                 if source not in heads and must_be_in_lake(self.settings, source):
                     raise missing_table(self.settings, source)
 
-    def _select(self, compiled: Compiled) -> frozenset[TableName]:
-        selected = select(compiled, self.options.select)
+    def _select(self, compiled: Compiled, catalog: BranchCatalog) -> frozenset[TableName]:
+        selected = select_for_run(compiled, self.options, catalog, self.record, self.store.reader())
+        if compiled.waves and not selected:
+            patterns = " ".join(self.options.select) or "the selection"
+            message = f"No model is selected: none is of the state that {patterns} asks for"
+            self.emit("phase", None, {"phase": "setup", "message": message})
         if self.options.full_refresh and not self.options.confirmed:
             history = sorted(t.short(compiled.namespace) for t in selected if keeps_history(compiled.models[t]))
             if history:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from tidegate.config import Settings
 from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
 from tidegate.errors import ProjectError, QueryError, TidegateError
 from tidegate.lake import is_begun, open_catalog
-from tidegate.names import quote
+from tidegate.names import TableName, quote
+from tidegate.planner.model_states import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
 from tidegate.project.unit_test import Rows, UnitTest
@@ -50,6 +52,7 @@ def run_unit_tests(
     say: Callable[[str], None] = lambda line: None,
     root: SparkSession | None = None,
     clock: Clock | None = None,
+    exclude: Sequence[str] = (),
 ) -> tuple[UnitTestResult, ...]:
     """All tests of the selected models, each told as it ends. Raises ProjectError where the project has errors.
 
@@ -59,7 +62,9 @@ def run_unit_tests(
     project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
     if compiled.errors:
         raise ProjectError("The project has errors; no test was run", diagnostics=compiled.diagnostics)
-    tests = _selected(project, compiled, select)
+    states = partial(read_states, compiled, heads)
+    everything = replace(compiled, waves=(tuple(compiled.models),))
+    tests = _selected(project, select_models(everything, select, exclude, states))
     if not tests:
         return ()
     root = root or _started(settings, say)
@@ -82,11 +87,9 @@ def _started(settings: Settings, say: Callable[[str], None]) -> SparkSession:
     return root
 
 
-def _selected(project: Project, compiled: Compiled, select: Sequence[str]) -> list[UnitTest]:
+def _selected(project: Project, tables: Collection[TableName]) -> list[UnitTest]:
     """In order of model and as written; ephemeral models have no table, but can be tested like any other."""
-    everything = replace(compiled, waves=(tuple(compiled.models),))
-    chosen = select_models(everything, tuple(select))
-    folded = {str(table).lower(): table for table in chosen}
+    folded = {str(table).lower(): table for table in tables}
     tests = [
         replace(test, table=folded[str(test.table).lower()])
         for test in project.unit_tests

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.options import variables_option
+from tidegate.cli.options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.paint import Paint, painter
 from tidegate.cli.table import plural, text_table
 from tidegate.faults import FAULT_POINTS, parse_fault
@@ -26,8 +26,8 @@ def _points(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     return points
 
 
-@click.command()
-@click.argument("select", nargs=-1)
+@click.command(cls=SelectingCommand)
+@selection_options
 @click.option("--points", callback=_points, metavar="P,...", help="Only these: point, point:model, point@2, ...")
 @click.option("--all", "every", is_flag=True, help="Each point for each model, with a rerun and with a resume.")
 @click.option("--then", type=click.Choice([RERUN, RESUME, BOTH]), help="What follows a kill; else the two in turn.")
@@ -42,6 +42,7 @@ def _points(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 def chaos(
     invocation: Invocation,
     select: tuple[str, ...],
+    exclude: tuple[str, ...],
     points: tuple[str, ...],
     every: bool,
     then: str | None,
@@ -84,7 +85,7 @@ def chaos(
         for line in _trial(trial, paint):
             say(line)
 
-    options = RunOptions(select=select, full_refresh=full_refresh, vars=variables)
+    options = RunOptions(select=select, exclude=exclude, full_refresh=full_refresh, vars=variables)
     wanted = Wanted(points, every, then, sample, seed)
     report = run_chaos(workspace.settings, options, wanted, keep, say, tell)
     invocation.output().show(report.to_dict(), lambda: _lines(report))

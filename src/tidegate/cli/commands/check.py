@@ -9,17 +9,18 @@ import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.lines import check_lines
+from tidegate.cli.options import SelectingCommand, selection_options
 from tidegate.cli.table import plural
 from tidegate.runs.checkup import Checkup, check_project
 
 __all__ = ["check"]
 
 
-@click.command()
-@click.argument("select", metavar="[SELECT]...", nargs=-1)
+@click.command(cls=SelectingCommand)
+@selection_options
 @common_options
 @pass_invocation
-def check(invocation: Invocation, select: tuple[str, ...]) -> int:
+def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...]) -> int:
     """Check the published tables; nothing is built or changed.
 
     Every constraint looks at all rows of its table, and audits, tests and warnings are run as well. SELECT names
@@ -32,7 +33,7 @@ def check(invocation: Invocation, select: tuple[str, ...]) -> int:
     """
     workspace = open_workspace(invocation)
     output = invocation.output()
-    found = check_project(workspace.settings, select, say=output.note)
+    found = check_project(workspace.settings, select, say=output.note, exclude=exclude)
     output.show(found.to_dict(), lambda: _lines(found))
     return 0 if found.passed else 1
 

@@ -11,6 +11,7 @@ import click
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
 from tidegate.cli.diagnostics import count_line
 from tidegate.cli.facts import ModelFacts, gather_facts
+from tidegate.cli.options import SelectingCommand, selection_options
 from tidegate.cli.table import clean, duration, plural, size, text_table, timestamp
 from tidegate.compiler.values import CompiledModel
 from tidegate.project.model import Materialized, ModelSettings
@@ -21,20 +22,28 @@ __all__ = ["ls", "show"]
 _SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns", "column_tags")
 
 
-@click.command()
+@click.command(cls=SelectingCommand)
+@selection_options
 @click.option("--sources", is_flag=True, help="List the tables of the sources instead; each of them is asked.")
 @common_options
 @pass_invocation
-def ls(invocation: Invocation, sources: bool) -> int:
+def ls(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...], sources: bool) -> int:
     """List the models of the project.
+
+    SELECT names models as for `tidegate run`; without it, all.
 
     \b
     Example:
       tidegate ls
+      tidegate ls state:modified+
       tidegate ls --sources
     """
     workspace = open_workspace(invocation)
-    return _list_sources(invocation, workspace) if sources else _list_models(invocation, workspace)
+    if not sources:
+        return _list_models(invocation, workspace, select, exclude)
+    if select or exclude:
+        raise click.UsageError("--sources lists tables of sources, and SELECT names models: give one of them.")
+    return _list_sources(invocation, workspace)
 
 
 def _list_sources(invocation: Invocation, workspace: Workspace) -> int:
@@ -49,16 +58,20 @@ def _list_sources(invocation: Invocation, workspace: Workspace) -> int:
     return 1 if found.failures else 0
 
 
-def _list_models(invocation: Invocation, workspace: Workspace) -> int:
+def _list_models(
+    invocation: Invocation, workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...]
+) -> int:
     compiled = workspace.compile()
+    selected = workspace.select(compiled, select, exclude, ephemeral=True)
     with workspace.state() as state:
         latest = state.latest_of_each_model()
-    names = sorted((table.short(compiled.namespace), table) for table in compiled.models)
+    names = sorted((table.short(compiled.namespace), table) for table in selected)
     models = [_listed(name, compiled.models[table], compiled.namespace, latest.get(name)) for name, table in names]
 
     def lines() -> Iterator[str]:
         if not models:
-            yield "No models yet: put a SQL file into models/<layer>/."
+            empty = "No models yet: put a SQL file into models/<layer>/."
+            yield "No model is selected: none is of the state that is asked for." if compiled.models else empty
             return
         yield from text_table(("model", "strategy", "upstreams", "tags", "last status"), map(_row, models))
 

@@ -13,7 +13,7 @@ import click
 
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
 from tidegate.cli.diagnostics import count_line
-from tidegate.cli.options import Moment, check_times, variables_option
+from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.cli.table import duration, plural, size, text_table
 from tidegate.compiler.values import BoundQuery, Compiled, RunValues
 from tidegate.errors import ProjectError
@@ -25,7 +25,6 @@ from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.estimate import Estimate, Timing, probable_time
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.plan import Plan, Step, Wish, make_plan
-from tidegate.planner.selection import select as select_models
 
 if TYPE_CHECKING:
     from tidegate.config import Settings
@@ -37,8 +36,8 @@ _WIDEST_REASON = 100
 _REMEMBERED = 10
 
 
-@click.command()
-@click.argument("select", nargs=-1)
+@click.command(cls=SelectingCommand)
+@selection_options
 @click.option("--full-refresh", is_flag=True, help="As if the selected tables were rebuilt from nothing.")
 @click.option("--from", "from_", type=Moment(), metavar="TIME", help="First interval of time_interval models (UTC).")
 @click.option("--to", type=Moment(), metavar="TIME", help="End of the intervals, not included (UTC).")
@@ -49,6 +48,7 @@ _REMEMBERED = 10
 def plan(
     invocation: Invocation,
     select: tuple[str, ...],
+    exclude: tuple[str, ...],
     full_refresh: bool,
     from_: datetime | None,
     to: datetime | None,
@@ -75,7 +75,8 @@ def plan(
     wish = Wish(datetime.now(UTC), full_refresh, from_, to)
     values = RunValues(wish.now.isoformat(), incremental=True, vars=variables)
     query = partial(_query, compiled, workspace.settings, project, values)
-    planned = make_plan(compiled, select_models(compiled, select), lake, workspace.settings, wish, query)
+    selected = workspace.select(compiled, select, exclude)
+    planned = make_plan(compiled, selected, lake, workspace.settings, wish, query)
     shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain)
     output = invocation.output()
     notes = list(_of_the_lake(workspace))
@@ -161,7 +162,8 @@ class _Shown:
 
     def lines(self) -> Iterator[str]:
         if not self.planned.steps:
-            yield "No models yet: put a SQL file into models/<layer>/."
+            empty = "No models yet: put a SQL file into models/<layer>/."
+            yield "No model is selected: none is of the state that is asked for." if self.compiled.waves else empty
             return
         headers = ("wave", "model", "strategy", "how", "rows", "size", "time", "why")
         rows = (row for step in self.planned.steps for row in self._rows(step))

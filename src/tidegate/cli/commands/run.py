@@ -10,7 +10,7 @@ import click
 
 from tidegate.cli.console import RunConsole, open_view
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
-from tidegate.cli.options import Moment, check_times, variables_option
+from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.runs import RunOptions, publish_run, run_project
 from tidegate.runs.options import LATEST
 from tidegate.runs.result import RunResult
@@ -19,8 +19,8 @@ from tidegate.runs.variables import is_secret
 __all__ = ["publish", "run"]
 
 
-@click.command()
-@click.argument("select", nargs=-1)
+@click.command(cls=SelectingCommand)
+@selection_options
 @click.option("--full-refresh", is_flag=True, help="Rebuild the selected tables from nothing.")
 @click.option("--publish", "mode", type=click.Choice(["run", "wave", "model", "all"]), help="When to publish what.")
 @click.option("--from", "from_", type=Moment(), metavar="TIME", help="First interval of time_interval models (UTC).")
@@ -40,6 +40,7 @@ __all__ = ["publish", "run"]
 def run(
     invocation: Invocation,
     select: tuple[str, ...],
+    exclude: tuple[str, ...],
     full_refresh: bool,
     mode: str | None,
     from_: datetime | None,
@@ -57,8 +58,9 @@ def run(
 ) -> int:
     """Build models on a branch, check them, and publish them in one step.
 
-    SELECT names what to run: silver.orders, +silver.orders (with upstreams), silver.orders+ (with downstreams),
-    'silver.*', tag:daily. Without it, everything.
+    SELECT names what to run: silver.orders or just orders, +orders (with upstreams), orders+ (with downstreams),
+    2+orders+1 (so many steps), @orders (all that orders+ needs), 'silver.*', tag:daily, path:models/silver,
+    state:modified; a comma intersects. Without it, everything.
 
     \b
     Example:
@@ -68,6 +70,7 @@ def run(
     if resume or resume_latest:
         given = {
             "SELECT": select,
+            "--exclude": exclude,
             "--full-refresh": full_refresh,
             "--publish": mode,
             "--from": from_,
@@ -81,6 +84,7 @@ def run(
     workspace = open_workspace(invocation)
     options = RunOptions(
         select=select,
+        exclude=exclude,
         full_refresh=full_refresh,
         publish=mode,
         concurrency=concurrency,
@@ -89,7 +93,7 @@ def run(
         no_publish=no_publish,
         verify=verify,
         allow_deletes=allow_deletes,
-        confirmed=yes or (full_refresh and _confirm(workspace, select, variables)),
+        confirmed=yes or (full_refresh and _confirm(workspace, select, exclude, variables)),
         from_=from_,
         to=to,
         resume=resume or (LATEST if resume_latest else None),
@@ -140,11 +144,13 @@ def _end(invocation: Invocation, console: RunConsole, result: RunResult, of_hist
     return result.exit_code
 
 
-def _confirm(workspace: Workspace, select: tuple[str, ...], variables: dict[str, str]) -> bool:
+def _confirm(
+    workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], variables: dict[str, str]
+) -> bool:
     """Ask on a terminal; elsewhere the run itself refuses, and says which tables it is about."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    names = workspace.history_at_stake(select, variables)
+    names = workspace.history_at_stake(select, exclude, variables)
     if not names:
         return False
     click.echo("A full refresh makes these tables anew from what their inputs hold now:", err=True)

@@ -8,7 +8,7 @@ import time
 import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.options import variables_option
+from tidegate.cli.options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.paint import painter
 from tidegate.cli.unit_test_text import summary_line, unit_test_lines
 from tidegate.runs.unit_result import UnitTestResult
@@ -17,15 +17,15 @@ from tidegate.runs.unit_tests import run_unit_tests
 __all__ = ["test"]
 
 
-@click.command()
-@click.argument("select", nargs=-1)
+@click.command(cls=SelectingCommand)
+@selection_options
 @variables_option
 @common_options
 @pass_invocation
-def test(invocation: Invocation, select: tuple[str, ...], variables: dict[str, str]) -> int:
+def test(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...], variables: dict[str, str]) -> int:
     """Run the unit tests of models on given rows; the lake is not touched.
 
-    SELECT names models as for `run`: silver.orders, +silver.orders, 'silver.*', tag:daily. Without it, all tests.
+    SELECT names models as for `run`: orders, +silver.orders, 'silver.*', tag:daily. Without it, all tests.
     Ends with 1 if a test failed or could not run.
 
     \b
@@ -41,7 +41,7 @@ def test(invocation: Invocation, select: tuple[str, ...], variables: dict[str, s
             print(line, flush=True)
 
     started = time.perf_counter()
-    results = run_unit_tests(workspace.settings, select, variables, tell, output.note)
+    results = run_unit_tests(workspace.settings, select, variables, tell, output.note, exclude=exclude)
     seconds = time.perf_counter() - started
     good = all(result.status == "passed" for result in results)
     document = {
