@@ -43,9 +43,9 @@ def ended(*models: Materialization, **changes: Any) -> RunResult:
     return replace(result, **changes)
 
 
-def lines_of(events: list[Event], result: RunResult | None = None) -> list[str]:
+def lines_of(events: list[Event], result: RunResult | None = None, **how: bool) -> list[str]:
     stream = io.StringIO()
-    with RunConsole(PlainView(stream)) as console:
+    with RunConsole(PlainView(stream), **how) as console:
         for each in events:
             console(each)
         if result is not None:
@@ -309,3 +309,31 @@ def test_the_live_view_shows_what_is_under_way() -> None:
     assert "raw.orders  writing  12 rows  2.0s" in shown
     assert "1/3 models, 20 rows, 2.0s" in shown
     assert "[OK]   raw.customers  (full_refresh)" in stream.getvalue()
+
+
+def test_quiet_shows_what_did_not_succeed_and_the_summary() -> None:
+    warned = CheckResult("raw.customers", "few", "after_publish", "warn", "warned", 1, "0", 5)
+    models = (ORDERS, CUSTOMERS, REVENUE, BLOCKED)
+    events = [
+        event("pipeline_start", models=[m.model for m in models]),
+        event("phase", phase="setup", message="run-1 was interrupted"),
+        event("warning", message="a slow disk"),
+        event("anomaly_detected", "raw.customers", message="twice as many rows"),
+        event("check_result", "raw.customers", result=warned),
+        *(event("after_model_run", m.model, result=m) for m in models),
+    ]
+    assert lines_of(events, ended(*models, warnings=("a slow disk",)), quiet=True) == [
+        "[FAIL] mart.revenue   (full_refresh, full, 154ms) audit row_count(>, 0) failed: 0",
+        "[BLOCKED] mart.top    (view, blocked: upstream failed (mart.revenue))",
+        "Nothing published, main is as it was. 2 succeeded, 1 failed, 1 blocked in 2.1s",
+    ]
+
+
+def test_verbose_adds_reasons_phases_and_attempts() -> None:
+    built = replace(CUSTOMERS, phases={"build_result": 60, "iceberg_write": 1500}, attempts=({}, {}))
+    assert lines_of([event("after_model_run", m.model, result=m) for m in (ORDERS, built)], verbose=True)[1:] == [
+        "[OK]   raw.customers  (full_refresh, backfill, 20 rows, 95ms)",
+        "       why: first run",
+        "       time: build_result 60ms, iceberg_write 1.5s",
+        "       attempts: 2",
+    ]

@@ -46,8 +46,10 @@ class Compilation:
             "duration_ms": round(self.seconds * 1000),
         }
 
-    def lines(self, paint: Paint = plain) -> Iterator[str]:
-        yield from render_diagnostics(self.diagnostics, self.root, paint)
+    def lines(self, paint: Paint = plain, quiet: bool = False) -> Iterator[str]:
+        """`quiet`: errors, and no warnings."""
+        errors = tuple(d for d in self.diagnostics if d.severity is DiagnosticSeverity.ERROR)
+        yield from render_diagnostics(errors if quiet else self.diagnostics, self.root, paint)
         found = count_line(self.diagnostics) or "no errors"
         yield f"{plural(self.models, 'model')}, {found} in {_took(self.seconds)}"
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TextIO
 from tidegate.cli.lines import (
     anomaly_line,
     check_lines,
+    detail_lines,
     drift_line,
     end_lines,
     head_line,
@@ -65,20 +66,25 @@ class PlainView:
     def close(self) -> None: ...
 
 
-def open_view(stream: TextIO) -> View:
-    if is_terminal(stream):
+def open_view(stream: TextIO, live: bool = True, color: bool = True) -> View:
+    if live and is_terminal(stream):
         # rich takes a tenth of a second to import, which a run in a pipe need not pay.
         from tidegate.cli.live import LiveView
 
-        return LiveView(stream)
+        return LiveView(stream, color=color)
     return PlainView(stream)
 
 
 class RunConsole:
-    """Listens to a run; `show` says how it ended. Events may come from several threads."""
+    """Listens to a run; `show` says how it ended. Events may come from several threads.
 
-    def __init__(self, view: View) -> None:
+    `quiet`: only what did not succeed, and the end. `verbose`: why each model was built, and where its time went.
+    """
+
+    def __init__(self, view: View, quiet: bool = False, verbose: bool = False) -> None:
         self._view = view
+        self._quiet = quiet
+        self._verbose = verbose
         self._lock = threading.Lock()
         self._width = 0
         self._told: set[str] = set()
@@ -125,7 +131,7 @@ class RunConsole:
         elif event.name == "pipeline_start":
             self._begin(event)
         elif event.name == "anomaly_detected":
-            self._view.line(anomaly_line(event.model or "", str(event.data["message"])))
+            self._aside(anomaly_line(event.model or "", str(event.data["message"])))
         elif event.name == "warning":
             self._tell_warning(str(event.data.get("message", "")), event.model)
         elif event.model is None:
@@ -150,7 +156,7 @@ class RunConsole:
         if message in (STARTING, STARTED, NOT_STARTED):
             self._view.busy(message if message == STARTING else "")
         else:
-            self._view.line(message)
+            self._aside(message)
 
     def _begin(self, event: Event) -> None:
         models = event.data.get("models", 0)
@@ -159,7 +165,7 @@ class RunConsole:
         # Where only the number is known, the width of a usual name keeps most lines below each other.
         self._width = max(map(len, names), default=_USUAL_WIDTH)
         self._view.total(count)
-        self._view.line(head_line(event.run_id, count, bool(event.data.get("resumes"))))
+        self._aside(head_line(event.run_id, count, bool(event.data.get("resumes"))))
 
     def _tell_model(self, result: Materialization) -> None:
         if result.model in self._told:
@@ -167,9 +173,13 @@ class RunConsole:
         self._told.add(result.model)
         self._view.ended(result.model, result.rows_written)
         checks = self._failed_checks.pop(result.model, []) if result.failure_kind == "QualityFailed" else []
+        if self._quiet and result.status in ("completed", "skipped"):
+            return
         width = max(self._width, len(result.model))
         self._lines(model_lines(result, width, checks, rebuilt=result.model in self._rebuilt))
         self._lines(map(drift_line, self._drift.pop(result.model, ())))
+        if self._verbose:
+            self._lines(detail_lines(result))
 
     def _tell_check(self, check: CheckResult) -> None:
         key = (check.model, check.stage, check.name)
@@ -178,7 +188,7 @@ class RunConsole:
         self._told_checks.add(key)
         if check.blocks:  # the line of its model will tell
             self._failed_checks.setdefault(check.model, []).append(check)
-        else:
+        elif not self._quiet:
             self._lines(check_lines(check))
 
     def _tell_warning(self, message: str, model: str | None = None) -> None:
@@ -186,7 +196,12 @@ class RunConsole:
             self._told_warnings.add(message)
             # Warnings of a result stand without their event, so those that need it name their model themselves.
             named = model is None or message.startswith(f"{model}: ")
-            self._view.line(f"[WARN] {message}" if named else f"[WARN] {model}: {message}")
+            self._aside(f"[WARN] {message}" if named else f"[WARN] {model}: {message}")
+
+    def _aside(self, line: str) -> None:
+        """What is neither a failure nor the summary."""
+        if not self._quiet:
+            self._view.line(line)
 
     def _lines(self, lines: Iterable[str]) -> None:
         for line in lines:

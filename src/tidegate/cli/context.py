@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,6 +14,7 @@ from tidegate.names import TableName, nearest
 
 if TYPE_CHECKING:
     from tidegate.cli.output import Output
+    from tidegate.cli.paint import Paint
     from tidegate.compiler.values import Compiled, CompiledModel
     from tidegate.config import Settings
     from tidegate.lake import BranchCatalog, BranchInfo, Change, Heads, TableMetadata, ViewMetadata
@@ -31,6 +32,9 @@ class Invocation:
     config: Path | None = None
     json: bool = False
     debug: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    no_color: bool = False
     command: str = ""
 
     @property
@@ -42,18 +46,23 @@ class Invocation:
     def peek(cls, args: Sequence[str]) -> Invocation:
         """What can be known before the arguments are parsed: how to report that they cannot be."""
         options = args[: args.index("--")] if "--" in args else args
-        return cls(json="--json" in options, debug="--debug" in options)
+        return cls(json="--json" in options, debug="--debug" in options, no_color="--no-color" in options)
 
     def output(self) -> Output:
         from tidegate.cli.output import HumanOutput, JsonOutput
 
-        return JsonOutput(self.command) if self.json else HumanOutput()
+        return JsonOutput(self.command, quiet=self.quiet) if self.json else HumanOutput(self.quiet)
+
+    def painter(self, stream: TextIO) -> Paint:
+        from tidegate.cli.paint import painter, plain
+
+        return plain if self.no_color else painter(stream)
 
     def stream(self) -> Output:
         """For answers that keep coming: each document is one line."""
         from tidegate.cli.output import HumanOutput, JsonOutput
 
-        return JsonOutput(self.command, indent=None) if self.json else HumanOutput()
+        return JsonOutput(self.command, indent=None, quiet=self.quiet) if self.json else HumanOutput(self.quiet)
 
 
 pass_invocation = click.make_pass_decorator(Invocation)
@@ -65,44 +74,23 @@ def _remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> Non
         invocation.command = ctx.info_name or ""
     if value is not None and value is not False:
         setattr(invocation, str(parameter.name), value)
+    if invocation.quiet and invocation.verbose:
+        raise click.UsageError("--quiet asks for less and --verbose for more: give one of them.", ctx)
 
 
+def _common(*names: str, help: str, **attributes: Any) -> Callable[..., Any]:
+    return click.option(*names, help=help, expose_value=False, is_eager=True, callback=_remember, **attributes)
+
+
+_FILE = click.Path(path_type=Path)
 _COMMON: tuple[Callable[..., Any], ...] = (
-    click.option(
-        "--project",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="The project's folder (default: this one).",
-        expose_value=False,
-        is_eager=True,
-        callback=_remember,
-    ),
-    click.option(
-        "-c",
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Another file than the project's tidegate.toml.",
-        expose_value=False,
-        is_eager=True,
-        callback=_remember,
-    ),
-    click.option(
-        "--json",
-        is_flag=True,
-        help="Write one JSON document to stdout, everything else to stderr.",
-        expose_value=False,
-        is_eager=True,
-        callback=_remember,
-    ),
-    click.option(
-        "--debug",
-        is_flag=True,
-        help="Show the traceback of an error.",
-        expose_value=False,
-        is_eager=True,
-        callback=_remember,
-    ),
+    _common("--project", type=_FILE, metavar="DIR", help="The project's folder (default: this one)."),
+    _common("-c", "--config", type=_FILE, metavar="FILE", help="Another file than the project's tidegate.toml."),
+    _common("--json", is_flag=True, help="Write one JSON document to stdout, everything else to stderr."),
+    _common("-q", "--quiet", is_flag=True, help="Show only failures and the summary."),
+    _common("-v", "--verbose", is_flag=True, help="Show more: reasons, and the time of each phase."),
+    _common("--no-color", is_flag=True, help="Use no colors; so does the variable NO_COLOR."),
+    _common("--debug", is_flag=True, help="Show the traceback of an error."),
 )
 
 

@@ -13,8 +13,9 @@ import click
 
 from tidegate.cli.context import Invocation
 from tidegate.cli.diagnostics import count_line, render_diagnostics
+from tidegate.cli.foreign_words import hint_for_option
 from tidegate.cli.output import JsonOutput
-from tidegate.cli.paint import painter
+from tidegate.cli.paint import Paint, plain
 from tidegate.compiler.typed_query import QUERY
 from tidegate.errors import ConfigError, ProjectError, StatementError, TidegateError
 
@@ -28,7 +29,7 @@ def report(invocation: Invocation, error: Exception) -> None:
         JsonOutput(invocation.command).show(error_document(error), lambda: ())
         sys.stdout.flush()
         return
-    for line in error_lines(error, invocation.root):
+    for line in error_lines(error, invocation.root, invocation.painter(sys.stderr)):
         print(line, file=sys.stderr)
 
 
@@ -48,12 +49,12 @@ def error_document(error: Exception) -> dict[str, Any]:
     return document
 
 
-def error_lines(error: Exception, root: Path) -> Iterator[str]:
+def error_lines(error: Exception, root: Path, paint: Paint = plain) -> Iterator[str]:
     if isinstance(error, StatementError):
-        yield from render_diagnostics(error.diagnostics, root, painter(sys.stderr), texts={QUERY: error.text})
+        yield from render_diagnostics(error.diagnostics, root, paint, texts={QUERY: error.text})
         return
     if isinstance(error, ProjectError):
-        yield from render_diagnostics(error.diagnostics, root, painter(sys.stderr))
+        yield from render_diagnostics(error.diagnostics, root, paint)
     yield f"error: {_message(error)}"
     if isinstance(error, ConfigError):
         for problem in error.problems:
@@ -71,6 +72,8 @@ def error_lines(error: Exception, root: Path) -> Iterator[str]:
 def _message(error: Exception) -> str:
     if isinstance(error, TidegateError):
         return error.message
+    if isinstance(error, click.NoSuchOption) and hint_for_option(error.option_name):
+        return f"There is no option '{error.option_name}'"
     if isinstance(error, click.ClickException):
         return error.format_message()
     first = (str(error).strip().splitlines() or [""])[0]
@@ -80,6 +83,8 @@ def _message(error: Exception) -> str:
 def _remedy(error: Exception) -> str | None:
     if isinstance(error, TidegateError):
         return error.remedy
+    if isinstance(error, click.NoSuchOption) and (hint := hint_for_option(error.option_name)):
+        return hint
     if isinstance(error, click.UsageError):
         return f"See `{error.ctx.command_path if error.ctx else 'tidegate'} --help`."
     if isinstance(error, click.ClickException):

@@ -13,6 +13,7 @@ from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, R
 __all__ = [
     "anomaly_line",
     "check_lines",
+    "detail_lines",
     "drift_line",
     "end_lines",
     "failed_check_lines",
@@ -50,6 +51,16 @@ def model_lines(
         yield from failed_check_lines(checks)
         # A check's own remedy stands with the check.
         yield from _where_and_fix(result.where, None if checks else result.remedy)
+
+
+def detail_lines(result: Materialization) -> Iterator[str]:
+    """What --verbose adds below the line of a model: why it was built, and where its time went."""
+    if result.status in ("completed", "failed") and result.reason:
+        yield f"{_INDENT}why: {clean(result.reason)}"
+    if result.phases:
+        yield f"{_INDENT}time: {', '.join(f'{name} {duration(took)}' for name, took in result.phases.items())}"
+    if len(result.attempts) > 1:
+        yield f"{_INDENT}attempts: {len(result.attempts)}"
 
 
 def _facts(result: Materialization) -> Iterator[str]:

@@ -42,7 +42,7 @@ class _Running:
 
 
 class LiveView:
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, color: bool = True) -> None:
         self._clock = clock
         self._began = clock()
         self._running: dict[str, _Running] = {}
@@ -51,7 +51,9 @@ class LiveView:
         self._done = 0
         self._rows = 0
         self._spinner = Spinner("dots")
-        self._console = Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._console = Console(
+            file=stream, highlight=False, markup=False, emoji=False, no_color=None if color else True
+        )
         self._live = Live(get_renderable=self._render, console=self._console, transient=True, refresh_per_second=8)
         self._live.start()
 

@@ -85,6 +85,16 @@ COMMANDS = {
 }
 
 
+def _instead(name: str) -> str:
+    """The rest of the sentence that there is no such command."""
+    from tidegate.cli.foreign_words import COMMANDS_ELSEWHERE
+
+    if hint := COMMANDS_ELSEWHERE.get(name):
+        return f": {hint}."
+    close = nearest(name, COMMANDS)
+    return f". Did you mean {' or '.join(close)}?" if close else "."
+
+
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -92,9 +102,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         entry = COMMANDS.get(cmd_name)
         if entry is None:
-            close = nearest(cmd_name, COMMANDS)
-            meant = f"Did you mean {' or '.join(close)}?" if close else "See `tidegate --help`."
-            raise click.UsageError(f"There is no command '{cmd_name}'. {meant}", ctx)
+            raise click.UsageError(f"There is no command '{cmd_name}'{_instead(cmd_name)}", ctx)
         command = getattr(import_module(f"tidegate.cli.{entry.module}"), entry.attribute)
         assert isinstance(command, click.Command)
         return command
@@ -104,16 +112,25 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, prog_name="tidegate", message="%(prog)s %(version)s")
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="tidegate", message="%(prog)s %(version)s")
 @common_options
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Build a lakehouse on a branch, check it, publish every table in one step.
 
     \b
     Example:
       tidegate init shop && cd shop && tidegate run
     """
+    if ctx.invoked_subcommand is None:
+        from tidegate.cli.overview import show_overview
+
+        show_overview(ctx.ensure_object(Invocation))
 
 
 def run_cli(args: Sequence[str]) -> int:

@@ -31,26 +31,32 @@ class Output(Protocol):
     def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
         """The answer: `document` for programs, `lines` for people. Only one of the two is used."""
 
-    def note(self, line: str) -> None:
-        """Something said on the way, which is not the answer."""
+    def note(self, line: str, always: bool = False) -> None:
+        """Something reported on the way, which is not the answer. With --quiet only what is `always` needed."""
 
 
 class HumanOutput:
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+
     def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
         for line in lines():
             print(line)
 
-    def note(self, line: str) -> None:
-        note(line)
+    def note(self, line: str, always: bool = False) -> None:
+        if always or not self._quiet:
+            note(line)
 
 
 class JsonOutput:
-    def __init__(self, command: str, indent: int | None = 2) -> None:
+    def __init__(self, command: str, indent: int | None = 2, quiet: bool = False) -> None:
+        self._quiet = quiet
         self._command = command
         self._indent = indent
 
     def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
         print(json_text({"version": __version__, "command": self._command, **document}, indent=self._indent))
 
-    def note(self, line: str) -> None:
-        note(line)
+    def note(self, line: str, always: bool = False) -> None:
+        if always or not self._quiet:
+            note(line)

@@ -9,7 +9,7 @@ import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import SelectingCommand, selection_options, variables_option
-from tidegate.cli.paint import Paint, painter
+from tidegate.cli.paint import Paint
 from tidegate.cli.table import plural, text_table
 from tidegate.faults import FAULT_POINTS, parse_fault
 from tidegate.runs.chaos.choosing import BOTH, RERUN, RESUME, Wanted
@@ -76,7 +76,7 @@ def chaos(
 
     workspace = open_workspace(invocation)
     stream = sys.stderr if invocation.json else sys.stdout
-    paint = painter(stream)
+    paint = invocation.painter(stream)
 
     def say(line: str) -> None:
         print(line, file=stream, flush=True)

@@ -34,14 +34,14 @@ def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, .
     workspace = open_workspace(invocation)
     output = invocation.output()
     found = check_project(workspace.settings, select, say=output.note, exclude=exclude)
-    output.show(found.to_dict(), lambda: _lines(found))
+    output.show(found.to_dict(), lambda: _lines(found, invocation.quiet))
     return 0 if found.passed else 1
 
 
-def _lines(found: Checkup) -> Iterator[str]:
+def _lines(found: Checkup, quiet: bool) -> Iterator[str]:
     for result in found.results:
-        yield from check_lines(result)
-    for name in found.missing:
+        yield from check_lines(result) if result.blocks or not quiet else ()
+    for name in found.missing if not quiet else ():
         yield f"[WARN] {name}: not published yet, so not checked"
     counts = Counter(result.status for result in found.results)
     told = ", ".join(

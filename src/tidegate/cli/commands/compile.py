@@ -14,7 +14,7 @@ from tidegate.cli.compilation import compile_workspace
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.failures import error_document, error_lines
 from tidegate.cli.options import variables_option
-from tidegate.cli.paint import Paint, painter
+from tidegate.cli.paint import Paint
 from tidegate.errors import SelectionError, TidegateError
 from tidegate.names import nearest
 
@@ -54,7 +54,7 @@ def compile_(
     if watch:
         return _watch(invocation, variables, against)
     done = compile_workspace(open_workspace(invocation), variables, against)
-    invocation.output().show(done.document(), lambda: done.lines(painter(sys.stdout)))
+    invocation.output().show(done.document(), lambda: done.lines(invocation.painter(sys.stdout), invocation.quiet))
     return done.exit_code
 
 
@@ -73,7 +73,7 @@ def _explain(invocation: Invocation, code: str) -> int:
         close = nearest(code, registry())
         meant = f"Did you mean {' or '.join(close)}? " if close else ""
         raise SelectionError(f"There is no diagnostic '{code}'", remedy=f"{meant}docs/diagnostics.md lists all.")
-    invocation.output().show(asdict(kind), lambda: lines(kind, painter(sys.stdout)))
+    invocation.output().show(asdict(kind), lambda: lines(kind, invocation.painter(sys.stdout)))
     return 0
 
 
@@ -111,9 +111,9 @@ def _compile_once(invocation: Invocation, variables: Mapping[str, str], against:
     """Show one compilation, or why there is none."""
     try:
         done = compile_workspace(open_workspace(invocation), variables, against)
-        document, lines = done.document(), done.lines(painter(sys.stdout))
+        document, lines = done.document(), done.lines(invocation.painter(sys.stdout), invocation.quiet)
     except TidegateError as error:
-        document, lines = error_document(error), error_lines(error, invocation.root)
+        document, lines = error_document(error), error_lines(error, invocation.root, invocation.painter(sys.stdout))
     invocation.stream().show(document, lambda: lines)
     sys.stdout.flush()
 

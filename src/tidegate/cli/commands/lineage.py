@@ -12,7 +12,7 @@ from tidegate.cli.diagnostics import count_line
 from tidegate.cli.lineage_text import dot_lines, mermaid_lines, text_lines
 from tidegate.cli.lineage_view import Direction, View, find_target, view
 from tidegate.cli.options import variables_option
-from tidegate.cli.paint import painter
+from tidegate.cli.paint import Paint
 from tidegate.compiler.lineage import LineageGraph
 from tidegate.compiler.values import Compiled
 
@@ -64,15 +64,15 @@ def lineage(
         graph = LineageGraph.of(compiled)
         direction = Direction.UP if up else Direction.DOWN
         shown = view(compiled, graph, find_target(name or "", compiled, graph), direction, depth)
-        output.show(shown.document(), lambda: _lines(shown, form))
+        output.show(shown.document(), lambda: _lines(shown, form, invocation.painter(sys.stdout)))
     if compiled.errors:
         output.note(f"The project has {count_line(compiled.errors)}: `tidegate compile` shows them.")
 
 
-def _lines(shown: View, form: str) -> Iterable[str]:
+def _lines(shown: View, form: str, paint: Paint) -> Iterable[str]:
     if form == "mermaid":
         return mermaid_lines(shown)
-    return dot_lines(shown) if form == "dot" else text_lines(shown, painter(sys.stdout))
+    return dot_lines(shown) if form == "dot" else text_lines(shown, paint)
 
 
 def _print_events(workspace: Workspace, compiled: Compiled, name: str | None, run_id: str | None) -> None:

@@ -54,7 +54,7 @@ def _list_sources(invocation: Invocation, workspace: Workspace) -> int:
     output = invocation.output()
     output.show(discovery_document(found), lambda: discovery_lines(found, len(workspace.settings.sources)))
     for line in discovery_notes(found, invocation.debug):
-        output.note(line)
+        output.note(line, always=True)
     return 1 if found.failures else 0
 
 
@@ -72,6 +72,9 @@ def _list_models(
         if not models:
             empty = "No models yet: put a SQL file into models/<layer>/."
             yield "No model is selected: none is of the state that is asked for." if compiled.models else empty
+            return
+        if invocation.quiet:
+            yield from (model.model for model in models)
             return
         yield from text_table(("model", "strategy", "upstreams", "tags", "last status"), map(_row, models))
 

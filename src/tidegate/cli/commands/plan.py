@@ -77,7 +77,7 @@ def plan(
     query = partial(_query, compiled, workspace.settings, project, values)
     selected = workspace.select(compiled, select, exclude)
     planned = make_plan(compiled, selected, lake, workspace.settings, wish, query)
-    shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain)
+    shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain, invocation.quiet)
     output = invocation.output()
     notes = list(_of_the_lake(workspace))
     output.show({"steps": [shown.document(step) for step in planned.steps], "notes": notes}, shown.lines)
@@ -140,6 +140,7 @@ class _Shown:
     compiled: Compiled
     past: Mapping[TableName, Sequence[int]]
     explain: bool
+    quiet: bool = False
 
     def document(self, step: Step) -> Mapping[str, Any]:
         estimate, timing = step.decision.estimate, self._timing(step)
@@ -167,8 +168,9 @@ class _Shown:
             return
         headers = ("wave", "model", "strategy", "how", "rows", "size", "time", "why")
         rows = (row for step in self.planned.steps for row in self._rows(step))
-        yield from text_table(headers, rows, _WIDEST_REASON)
-        yield ""
+        if not self.quiet:
+            yield from text_table(headers, rows, _WIDEST_REASON)
+            yield ""
         yield _summary(self.planned)
         if self.explain:
             for step in self.planned.steps:

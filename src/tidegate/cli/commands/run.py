@@ -121,7 +121,9 @@ def publish(invocation: Invocation, run_id: str) -> int:
 
 
 def _console(invocation: Invocation) -> RunConsole:
-    return RunConsole(open_view(sys.stderr if invocation.json else sys.stdout))
+    stream = sys.stderr if invocation.json else sys.stdout
+    view = open_view(stream, live=not invocation.quiet, color=not invocation.no_color)
+    return RunConsole(view, invocation.quiet, invocation.verbose)
 
 
 def _check_resumed(given: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import SelectingCommand, selection_options, variables_option
-from tidegate.cli.paint import painter
 from tidegate.cli.unit_test_text import summary_line, unit_test_lines
 from tidegate.runs.unit_result import UnitTestResult
 from tidegate.runs.unit_tests import run_unit_tests
@@ -34,10 +33,11 @@ def test(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ..
     """
     workspace = open_workspace(invocation)
     output = invocation.output()
-    paint = painter(sys.stdout)
+    paint = invocation.painter(sys.stdout)
 
     def tell(result: UnitTestResult) -> None:
-        for line in unit_test_lines(result, paint) if not invocation.json else ():
+        shown = not invocation.json and not (invocation.quiet and result.status == "passed")
+        for line in unit_test_lines(result, paint) if shown else ():
             print(line, flush=True)
 
     started = time.perf_counter()

@@ -1,0 +1,103 @@
+"""`tidegate` without a command: where you are, and what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegate import __version__
+from tidegate.cli.context import Invocation, open_workspace
+from tidegate.errors import ConfigError, TidegateError
+
+if TYPE_CHECKING:
+    from tidegate.cli.context import Workspace
+    from tidegate.state import RunRecord
+
+__all__ = ["show_overview"]
+
+_IN_A_PROJECT = {
+    "tidegate plan": "show what would run, and why",
+    "tidegate run": "build on a branch, check, publish in one step",
+    "tidegate compile": "report everything that is wrong with the project",
+    "tidegate preview MODEL": "show rows of a published table",
+    "tidegate history": "list past runs",
+}
+_ELSEWHERE = {
+    "tidegate demo": "write a small shop into demo/, run it twice, and show what happened",
+    "tidegate init shop": "start a project of your own in the folder shop",
+    "tidegate doctor": "check this machine: Java, memory, jars",
+}
+
+
+def show_overview(invocation: Invocation) -> None:
+    try:
+        workspace = open_workspace(invocation)
+    except ConfigError as error:
+        lines = tuple(_without_project(invocation, error))
+        invocation.output().show({"project": None, "problem": error.message}, lambda: lines)
+        return
+    facts = _facts(workspace)
+    invocation.output().show(facts, lambda: _of_project(facts))
+
+
+def _facts(workspace: Workspace) -> Mapping[str, Any]:
+    from tidegate.project.discover import discover
+
+    settings = workspace.settings
+    models = discover(settings.root, settings.project.namespace).models
+    last = _last_run(workspace)
+    return {
+        "project": settings.project.name,
+        "root": str(settings.root),
+        "models": len(models),
+        "layers": dict(Counter(files.table.layer for files in models)),
+        "last_run": None
+        if last is None
+        else {"run_id": last.run_id, "status": last.status, "started_at": last.started_at},
+    }
+
+
+def _last_run(workspace: Workspace) -> RunRecord | None:
+    with suppress(TidegateError), workspace.state() as state:
+        return next(iter(state.runs(1, project=workspace.settings.project.name)), None)
+    return None
+
+
+def _of_project(facts: Mapping[str, Any]) -> Iterator[str]:
+    from tidegate.cli.table import plural, timestamp
+
+    yield f"Tidegate {__version__}, project {facts['project']} in {facts['root']}"
+    yield ""
+    layers = ", ".join(f"{layer} {count}" for layer, count in facts["layers"].items())
+    models = (
+        f"{plural(facts['models'], 'model')} ({layers})" if layers else "none yet: put a SQL file into models/<layer>/"
+    )
+    yield f"  models    {models}"
+    last = facts["last_run"]
+    run = f"{last['run_id']}, {last['status']}, {timestamp(last['started_at'])} UTC" if last else "none yet"
+    yield f"  last run  {run}"
+    yield ""
+    yield from _commands(_IN_A_PROJECT)
+
+
+def _without_project(invocation: Invocation, error: ConfigError) -> Iterator[str]:
+    yield f"Tidegate {__version__} builds a lakehouse on a branch, checks it, and publishes every table in one step."
+    yield ""
+    if error.problems:
+        yield f"The project here cannot be read: {error.message}"
+        yield from (f"  - {problem}" for problem in error.problems)
+    else:
+        folder = (invocation.config or invocation.root or Path()).absolute()
+        yield f"There is no project in {folder} or any folder above it."
+    yield ""
+    yield from _commands(_ELSEWHERE)
+
+
+def _commands(lines: Mapping[str, str]) -> Iterator[str]:
+    width = max(map(len, lines))
+    yield from (f"  {command:<{width}}  {what}" for command, what in lines.items())
+    yield ""
+    yield "`tidegate --help` lists every command, `tidegate COMMAND --help` explains one."
