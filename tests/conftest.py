@@ -38,6 +38,7 @@ _numbers = count(1)
 def heard_interrupts() -> None:
     """A shell may start its jobs with the interrupt ignored, and what they start would ignore it too."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

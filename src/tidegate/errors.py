@@ -7,6 +7,7 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     TidegateError
     ├── ConfigError            tidegate.toml is missing, unreadable or wrong (all problems at once)
     ├── ProjectError           the project has compile errors (all diagnostics at once)
+    ├── OptionsError           what was asked for cannot be done as asked
     ├── SelectionError         a selection names nothing
     ├── SetupError             the machine lacks something
     │   ├── JavaMissingError
@@ -70,6 +71,7 @@ __all__ = [
     "ModelError",
     "ModelTimeoutError",
     "NullKeysError",
+    "OptionsError",
     "ProjectError",
     "PublishConflictError",
     "QualityError",
@@ -128,7 +130,7 @@ _TRANSIENT = frozenset({FailureKind.TRANSIENT, FailureKind.CONNECTION_FAILED, Fa
 _MEANINGS = {
     FailureKind.AUTH_FAILED: "A user, a password or a permission is missing or wrong.",
     FailureKind.CONNECTION_FAILED: "A service cannot be reached, or the connection broke.",
-    FailureKind.QUERY_REJECTED: "The query, its settings or the data it reads cannot be worked with.",
+    FailureKind.QUERY_REJECTED: "The project, its settings, a query or the data it reads cannot be worked with.",
     FailureKind.QUOTA_EXCEEDED: "A service asks for fewer requests; less is done at a time, after a pause.",
     FailureKind.NOT_FOUND: "A table, a file or something else that was named is not there.",
     FailureKind.TRANSIENT: "A passing problem, such as a server that restarts, a lock or a full disk.",
@@ -164,6 +166,8 @@ class TidegateError(Exception):
 class ConfigError(TidegateError):
     """`problems` are lines such as `tidegate.toml:4: unknown key 'nmae' in [project]; did you mean 'name'?`."""
 
+    kind = FailureKind.QUERY_REJECTED
+
     def __init__(
         self, message: str, *, problems: Sequence[str] = (), where: str | None = None, remedy: str | None = None
     ) -> None:
@@ -174,9 +178,15 @@ class ConfigError(TidegateError):
 class ProjectError(TidegateError):
     """`diagnostics` are `tidegate.compiler.Diagnostic` values, at least one of severity error."""
 
+    kind = FailureKind.QUERY_REJECTED
+
     def __init__(self, message: str, *, diagnostics: Sequence[Any] = ()) -> None:
         super().__init__(message)
         self.diagnostics = tuple(diagnostics)
+
+
+class OptionsError(TidegateError):
+    kind = FailureKind.QUERY_REJECTED
 
 
 class SelectionError(TidegateError):
@@ -188,11 +198,11 @@ class SetupError(TidegateError):
 
 
 class JavaMissingError(SetupError):
-    pass
+    kind = FailureKind.NOT_FOUND
 
 
 class JarsMissingError(SetupError):
-    pass
+    kind = FailureKind.NOT_FOUND
 
 
 class StateError(TidegateError):

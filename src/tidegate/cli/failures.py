@@ -17,16 +17,23 @@ from tidegate.cli.foreign_words import hint_for_option
 from tidegate.cli.output import JsonOutput
 from tidegate.cli.paint import Paint, plain
 from tidegate.compiler.typed_query import QUERY
-from tidegate.errors import ConfigError, ProjectError, StatementError, TidegateError
+from tidegate.errors import ConfigError, FailureKind, ProjectError, RunCancelledError, StatementError, TidegateError
+from tidegate.failures import kind_of
 
 __all__ = ["error_document", "error_lines", "report"]
+
+_OF_RUNS = ("run", "publish")
 
 
 def report(invocation: Invocation, error: Exception) -> None:
     if invocation.debug and not isinstance(error, click.ClickException):
         traceback.print_exception(error, file=sys.stderr)
     if invocation.json:
-        JsonOutput(invocation.command).show(error_document(error), lambda: ())
+        command = invocation.command or _command_of(error)
+        document = {**_shape(command, error), **error_document(error)}
+        if command in _OF_RUNS:
+            document["status"] = "cancelled" if isinstance(error, RunCancelledError) else "failed"
+        JsonOutput(command).show({**document, "command": command}, lambda: ())
         sys.stdout.flush()
         return
     for line in error_lines(error, invocation.root, invocation.painter(sys.stderr)):
@@ -39,14 +46,33 @@ def error_document(error: Exception) -> dict[str, Any]:
         "error": _message(error),
         "where": getattr(error, "where", None),
         "remedy": _remedy(error),
+        "failure_kind": str(_kind(error)),
     }
-    if isinstance(error, TidegateError):
-        document["failure_kind"] = error.kind.value
     if isinstance(error, ConfigError):
         document["problems"] = list(error.problems)
     if isinstance(error, ProjectError | StatementError):
         document["diagnostics"] = [asdict(diagnostic) for diagnostic in error.diagnostics]
     return document
+
+
+def _kind(error: Exception) -> FailureKind:
+    return FailureKind.QUERY_REJECTED if isinstance(error, click.ClickException) else kind_of(error)
+
+
+def _command_of(error: Exception) -> str:
+    """Where its own arguments could not be read."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return (context.info_name or "") if context is not None and context.parent is not None else ""
+
+
+def _shape(command: str, error: Exception) -> dict[str, Any]:
+    """What a program that reads the results of runs expects, also of one that an error ended."""
+    if command not in _OF_RUNS:
+        return {}
+    from tidegate.runs.stopped import document_before_run, result_of  # other commands need not load it
+
+    result = result_of(error)
+    return result.to_dict() if result is not None else document_before_run()
 
 
 def error_lines(error: Exception, root: Path, paint: Paint = plain) -> Iterator[str]:

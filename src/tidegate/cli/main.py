@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import select
+import signal
 import sys
-import threading
 from collections.abc import Sequence
 from importlib import import_module
+from types import FrameType
 from typing import NamedTuple
 
 import click
@@ -18,8 +19,13 @@ from tidegate.cli.context import Invocation, common_options
 from tidegate.errors import RunCancelledError, TidegateError
 from tidegate.faults import check_faults
 from tidegate.names import nearest
+from tidegate.processes import end_all
 
 __all__ = ["COMMANDS", "cli", "main", "run_cli"]
+
+
+_signals: list[int] = []
+"""Those that asked this process to end."""
 
 
 class CommandEntry(NamedTuple):
@@ -147,9 +153,11 @@ def run_cli(args: Sequence[str]) -> int:
         return done.exit_code
     except TidegateError as error:
         return _report(invocation, error, error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        return _report(invocation, RunCancelledError("Cancelled"), RunCancelledError.exit_code)
+    except (KeyboardInterrupt, click.Abort) as interrupt:
+        return _cancelled(invocation, interrupt)
     except Exception as error:
+        if _signals:  # what it interrupted may have turned it into an error of its own
+            return _cancelled(invocation, error)
         if isinstance(error, BrokenPipeError) and _reader_is_gone():
             return 141
         return _report(invocation, error, 1)
@@ -165,6 +173,12 @@ def _reader_is_gone() -> bool:
     return gone
 
 
+def _cancelled(invocation: Invocation, interrupt: BaseException) -> int:
+    error = RunCancelledError("Cancelled")
+    error.__cause__ = interrupt
+    return _report(invocation, error, error.exit_code)
+
+
 def _report(invocation: Invocation, error: Exception, code: int) -> int:
     from tidegate.cli.failures import report
 
@@ -172,19 +186,24 @@ def _report(invocation: Invocation, error: Exception, code: int) -> int:
     return code
 
 
-def _somebody_works() -> bool:
-    return any(not thread.daemon and thread is not threading.main_thread() for thread in threading.enumerate())
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _signals.append(number)
+    raise KeyboardInterrupt
 
 
 def main() -> None:
     # Loading modules makes many objects that stay, and looking among them for garbage takes a tenth of a short command.
     gc.set_threshold(50_000, 20, 20)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` leaves it
+        signal.signal(signal.SIGHUP, _interrupt)
     code = run_cli(sys.argv[1:])
-    if code == RunCancelledError.exit_code or _somebody_works() or "pyspark" not in sys.modules:
-        # After a cancellation or a time-out a thread may still wait for Spark or a webhook, and an ordinary exit would
-        # wait for it. Where there is no JVM to stop, it would only free piece by piece the memory that the process
-        # gives back whole.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    end_all()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # An ordinary exit would wait for a thread that still waits for Spark or a webhook, and free piece by piece the
+    # memory that the process gives back whole.
+    os._exit(code)

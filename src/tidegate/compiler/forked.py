@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import TypeVar
 
 __all__ = ["cores", "in_forks"]
 
+_PR_SET_PDEATHSIG = 1
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -30,17 +32,24 @@ def in_forks(work: Callable[[Item], Result], items: Sequence[Item], processes: i
     hand back is simply missing.
     """
     started = [_start(work, items, first, processes) for first in range(1, processes)]
-    for i in range(0, len(items), processes):
-        work(items[i])
     found: list[tuple[int, Result]] = []
-    for process, stream in started:
-        with os.fdopen(stream, "rb") as pipe, contextlib.suppress(EOFError, pickle.UnpicklingError):
-            found += pickle.load(pipe)
-        os.waitpid(process, 0)
+    try:
+        for i in range(0, len(items), processes):
+            work(items[i])
+        for process, stream in started:
+            with os.fdopen(stream, "rb") as pipe, contextlib.suppress(EOFError, pickle.UnpicklingError):
+                found += pickle.load(pipe)
+            os.waitpid(process, 0)
+    except BaseException:
+        for process, _ in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        raise
     return found
 
 
 def _start(work: Callable[[Item], Result], items: Sequence[Item], first: int, step: int) -> tuple[int, int]:
+    parent = os.getpid()
     reading, writing = os.pipe()
     process = os.fork()
     if process:
@@ -48,6 +57,7 @@ def _start(work: Callable[[Item], Result], items: Sequence[Item], first: int, st
         return process, reading
     status = 1
     try:
+        _end_with_parent(parent)
         os.close(reading)
         results = [(i, work(items[i])) for i in range(first, len(items), step)]
         with os.fdopen(writing, "wb") as pipe:
@@ -56,3 +66,12 @@ def _start(work: Callable[[Item], Result], items: Sequence[Item], first: int, st
     finally:
         # Nothing of the parent's must be flushed, closed or reported twice.
         os._exit(status)
+
+
+def _end_with_parent(parent: int) -> None:
+    """The kernel kills this process when its parent is gone, also when that was killed."""
+    import ctypes  # only here: other commands need not load it
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before
+        os._exit(1)

@@ -15,9 +15,10 @@ from tidegate.spark.session import interrupt
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Cancellation", "cancelled_by_signals"]
+__all__ = ["Cancellation", "cancelled_by_signals", "without_signals"]
 
 _AGAIN_SECONDS = 0.1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Cancellation:
@@ -105,7 +106,7 @@ class Cancellation:
 
 @contextlib.contextmanager
 def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
-    """SIGINT and SIGTERM ask for an end; only the main thread can hear them."""
+    """SIGINT, SIGTERM and SIGHUP ask for an end; only the main thread receives them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -115,10 +116,28 @@ def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
         if not cancellation.orderly:
             raise KeyboardInterrupt
 
-    former: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    former: dict[int, Any] = {number: signal.getsignal(number) for number in _SIGNALS}
+    if former[signal.SIGHUP] is signal.SIG_IGN:  # as `nohup` leaves it
+        del former[signal.SIGHUP]
+    for number in former:
+        signal.signal(number, handle)
     try:
         with cancellation.hearing():
             yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def without_signals() -> Iterator[None]:
+    """For the last things that a process does, which are quick: a second Ctrl-C must not leave them half done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former: dict[int, Any] = {number: signal.signal(number, signal.SIG_IGN) for number in _SIGNALS}
+    try:
+        yield
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)

@@ -57,7 +57,8 @@ class Heart:
         if self._over.is_set():
             return
         self._over.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
         self.look()
 
     @contextlib.contextmanager

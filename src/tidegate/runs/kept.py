@@ -11,7 +11,7 @@ from tidegate.checks.values import Stage
 from tidegate.compiler import compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
-from tidegate.errors import BranchMissingError, RunInFlightError, TidegateError
+from tidegate.errors import BranchMissingError, OptionsError, RunInFlightError, TidegateError
 from tidegate.failures import kind_of
 from tidegate.faults import fault
 from tidegate.lake import open_catalog
@@ -76,7 +76,7 @@ def _require_checked(run: RunRecord | None, now: datetime) -> None:
             f"Run {run.run_id} is at work on its branch: process {run.pid} on {run.host}; nothing was published",
             remedy="Publish it when it has ended.",
         )
-    raise TidegateError(
+    raise OptionsError(
         f"Run {run.run_id} was interrupted while it worked on its branch, so what is there is not checked; nothing was"
         " published",
         remedy=f"Let it end first: tidegate run --resume {run.run_id}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidegate.config import Settings
-from tidegate.errors import KeyTakenError, RunExistsError, RunInFlightError, TidegateError
+from tidegate.errors import KeyTakenError, OptionsError, RunExistsError, RunInFlightError
 from tidegate.runs.answered import answer_to, repeated
 from tidegate.runs.clock import Clock
 from tidegate.runs.options import RunOptions
@@ -35,7 +35,7 @@ def begin(store: StateStore, settings: Settings, options: RunOptions, clock: Clo
     if options.resume is not None:
         return _take_up(store, settings, options, clock.now())
     if options.idempotency_key is not None and not 0 < len(options.idempotency_key) <= _LONGEST_KEY:
-        raise TidegateError(f"An idempotency key has 1 to {_LONGEST_KEY} characters", remedy="Give another one.")
+        raise OptionsError(f"An idempotency key has 1 to {_LONGEST_KEY} characters", remedy="Give another one.")
     while True:
         seen = None
         if options.idempotency_key is not None:

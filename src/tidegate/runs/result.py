@@ -117,6 +117,7 @@ class RunResult:
     error: str | None = None
     failure_kind: str | None = None
     remedy: str | None = None
+    where: str | None = None
     resumes: int = 0
     branch_kept_for: str | None = None
     repeated: bool = False
@@ -132,7 +133,7 @@ class RunResult:
         return sum(m.rows_written for m in self.materializations)
 
     def to_dict(self) -> dict[str, Any]:
-        """The document of `run --json`."""
+        """The document of `run --json`. `problems` and `diagnostics`: of the configuration and the project."""
         return {
             "version": __version__,
             "command": "run",
@@ -160,7 +161,10 @@ class RunResult:
             "idempotency_key": self.idempotency_key,
             "error": self.error,
             "failure_kind": self.failure_kind,
+            "where": self.where,
             "remedy": self.remedy,
+            "problems": [],
+            "diagnostics": [],
         }
 
     @classmethod

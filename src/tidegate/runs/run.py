@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.errors import (
+    FailureKind,
+    OptionsError,
     ProjectError,
     RunCancelledError,
     StateError,
@@ -31,7 +33,7 @@ from tidegate.planner.selection import select
 from tidegate.project import Project
 from tidegate.quality import OwnFunctions
 from tidegate.quality.anomalies import Seen
-from tidegate.runs.cancel import Cancellation, cancelled_by_signals
+from tidegate.runs.cancel import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
 from tidegate.runs.earlier import Earlier
@@ -52,6 +54,7 @@ from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.selected import select_for_run
+from tidegate.runs.stopped import attach_result
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.sources import mentioned, ping_all
 from tidegate.sources.reading import missing_table, must_be_in_lake, readable
@@ -73,16 +76,24 @@ def run_project(
 ) -> RunResult:
     """Run the project. Raises only what stops a run before its first model; everything else is in the result."""
     clock = clock or SystemClock()
-    with open_state(settings.state.url) as store:
+    cancellation = Cancellation()
+    cancellation.orderly = True  # a signal waits until the run can record that it was cancelled
+    with open_state(settings.state.url) as store, cancelled_by_signals(cancellation):
         begun = begin(store, settings, options, clock)
         if isinstance(begun, RunResult):
             return begun
-        return _Run(settings, begun, listeners, clock, store).go()
+        return _Run(settings, begun, listeners, clock, store, cancellation).go()
 
 
 class _Run:
     def __init__(
-        self, settings: Settings, begun: Begun, listeners: Sequence[Listener], clock: Clock, store: StateStore
+        self,
+        settings: Settings,
+        begun: Begun,
+        listeners: Sequence[Listener],
+        clock: Clock,
+        store: StateStore,
+        cancellation: Cancellation,
     ) -> None:
         self.settings = settings
         self.record = begun.record
@@ -99,29 +110,42 @@ class _Run:
         self.tally = Tally()
         self.ledger = Ledger.of(store, begun.record, clock, settings.sources)
         self.earlier = Earlier.of(store, begun.record)
-        self.cancellation = Cancellation()
+        self.cancellation = cancellation
         self._emitting = threading.Lock()
         self._told_lost = False
-
-    def go(self) -> RunResult:
-        fault("after_register")
-        self.heart = Heart(self.record, self.store, self.clock, self._asked_to_end, self._halt)
-        self.watch = open_watch(self.settings, "run", self.emit, self._halt, self._bytes_written)
+        self.heart = Heart(self.record, store, clock, self._asked_to_end, self._halt)
+        self.watch = open_watch(settings, "run", self.emit, self._halt, self._bytes_written)
         self.branch = RunBranch(
             self.record, self.options, self.ledger, self.tally, self.cancellation, self.heart, self.emit
         )
-        self.heart.start()
+
+    def go(self) -> RunResult:
+        fault("after_register")
         try:
             with cancelled_by_signals(self.cancellation):
+                self.heart.start()
+                self.cancellation.orderly = False
+                self.cancellation.check()
                 self._go()
         except BaseException as error:
-            self.heart.stop()
-            if isinstance(error, RunCancelledError) and self.tally.error is not None:
-                self._stopped(self.tally.error)
-                raise self.tally.error from error
-            self._stopped(error)
-            raise
-        return self._finish()
+            with without_signals():
+                self.heart.stop()
+                cause = self._cause(error)
+                self._stopped(cause)
+            if cause is error:
+                raise
+            raise cause from error
+        with without_signals():
+            return self._finish()
+
+    def _cause(self, error: BaseException) -> BaseException:
+        """What ended the run: whatever failed after it was asked to end failed because of that."""
+        if isinstance(error, RunCancelledError) and self.tally.error is not None:
+            return self.tally.error
+        cancelled = isinstance(error, RunCancelledError | KeyboardInterrupt)
+        if self.cancellation.requested and self.tally.error is None and not cancelled:
+            return RunCancelledError(self.cancellation.why)
+        return error
 
     def _go(self) -> None:
         self._tell_of_interrupted()
@@ -231,7 +255,7 @@ class _Run:
         if self.options.full_refresh and not self.options.confirmed:
             history = sorted(t.short(compiled.namespace) for t in selected if keeps_history(compiled.models[t]))
             if history:
-                raise TidegateError(
+                raise OptionsError(
                     f"--full-refresh would rebuild tables that keep history: {', '.join(history)}",
                     remedy="What their inputs no longer hold would be lost. Add --yes if that is meant.",
                 )
@@ -359,8 +383,13 @@ class _Run:
 
     def _stopped(self, error: BaseException) -> None:
         """Something ended the run before it could give a result: the history must not say that it still runs."""
-        status = "cancelled" if isinstance(error, RunCancelledError | KeyboardInterrupt) else "failed"
-        told, kind = str(error) or type(error).__name__, str(kind_of(error))
+        cancelled = isinstance(error, RunCancelledError | KeyboardInterrupt)
+        status = "cancelled" if cancelled else "failed"
+        told = str(error) or (self.cancellation.why if cancelled else type(error).__name__)
+        kind = str(FailureKind.CANCELLED if cancelled else kind_of(error))
+        remedy, where = getattr(error, "remedy", None), getattr(error, "where", None)
+        result = replace(self._result(), status=status, error=told, failure_kind=kind, remedy=remedy, where=where)
+        attach_result(error, result)
         with contextlib.suppress(Exception), self._telling_others():
             data = {"status": status, "error": told, "failure_kind": kind, "duration_ms": self._elapsed()}
             self.emit("pipeline_error", None, data)
@@ -460,6 +489,7 @@ class _Run:
             error=str(error) if error else None,
             failure_kind=str(error.kind) if error else None,
             remedy=error.remedy if error else None,
+            where=error.where if error else None,
             resumes=self.record.resumes,
             branch_kept_for=self.branch.kept_for,
             idempotency_key=self.options.idempotency_key,

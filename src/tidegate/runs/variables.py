@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 
 from tidegate.config.secret_keys import SENSITIVE
-from tidegate.errors import TidegateError
+from tidegate.errors import OptionsError
 
 __all__ = ["given_again", "is_secret", "put_down"]
 
@@ -29,12 +29,12 @@ def given_again(kept: Mapping[str, str], given: Mapping[str, str], run_id: str) 
     where it is not what it was."""
     secret = [name for name in kept if is_secret(name)]
     if missing := [name for name in secret if name not in given]:
-        raise TidegateError(
+        raise OptionsError(
             f"Run {run_id} was begun with {_options(missing)}: by the name that is a secret, so its value was not kept",
             remedy=f"Give it again: tidegate run --resume {run_id} {_options(missing, '=…')}",
         )
     if other := [name for name in secret if _seal(name, given[name]) != kept[name]]:
-        raise TidegateError(
+        raise OptionsError(
             f"Run {run_id} was begun with another value of {_options(other)}",
             remedy="Give the value that it was begun with, or begin a new run.",
         )

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tidegate import processes
 from tidegate.config.cache import cache_folder
 from tidegate.spark.java import Java
 
@@ -79,12 +80,9 @@ def _release(java: Java) -> str:
 def _warm_up(archive: Path) -> None:
     """A process of its own uses Spark a little; its JVM writes the file when it ends."""
     environment = {**os.environ, SPARES_ARCHIVE: "1"}
-    subprocess.run(
-        [sys.executable, "-m", "tidegate.spark.warmup", str(archive)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=_PATIENCE_SECONDS,
-        check=True,
-    )
+    command = [sys.executable, "-m", "tidegate.spark.warmup", str(archive)]
+    process = processes.start(command, env=environment, together=True)
+    try:
+        process.wait(_PATIENCE_SECONDS)
+    finally:
+        processes.end(process)

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
+from tidegate import processes
 from tidegate.errors import JarsMissingError
 from tidegate.spark.java import Java
 from tidegate.spark.trust import certificate_bundle, write_trust_store
@@ -55,15 +56,12 @@ def fetch(
         *("-ivy", str(module), "-cache", str(cache)),
         *("-retrieve", f"{folder}/[artifact]-[revision].[ext]"),
     ]
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT) as process,
-    ):
+    with log.open("wb") as output:
+        process = processes.start(command, stdout=output)
         try:
             _watch(process, cache, total_bytes, say)
-        except BaseException:
-            process.kill()
-            raise
+        finally:
+            processes.end(process)
     trouble = "" if process.returncode == 0 else _trouble(log.read_text(encoding="utf-8", errors="replace"))
     return Fetched(folder, trouble)
 

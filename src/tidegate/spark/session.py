@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from tidegate.config import SparkSection
 from tidegate.errors import SetupError
 from tidegate.spark.classes import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
+from tidegate.spark.jvm import forget_spark, in_thread, is_connected, start_jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,9 +43,6 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     java = find_java()
     jars = ensure_jars(java, say)
     archive = ensure_class_archive(java, jars, say) if spark.master.startswith("local") else None
-    # The import alone takes half a second, and commands that only read metadata must not pay for it.
-    from pyspark.sql import SparkSession
-
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it prints what the exception says, with the JVM's stack
     os.environ["JAVA_HOME"] = str(java.home)
@@ -61,14 +57,11 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
             where=str(log_dir),
             remedy="Check the folder's permissions and disk.",
         ) from error
-    builder = SparkSession.builder.appName("tidegate")
-    for key, value in _conf(spark, jars, log_dir, archive).items():
-        builder = builder.config(key, value)
+    conf = {"spark.app.name": "tidegate", **_conf(spark, jars, log_dir, archive)}
     with log:
         start = log.tell()
         try:
-            with _output_to(log.fileno()), _own_signals():
-                return builder.getOrCreate()
+            return _connect(conf, log)
         except Exception as error:
             tail = (log_dir / SPARK_LOG).read_bytes()[start:].decode(errors="replace").strip().splitlines()
             because = next((line for line in reversed(tail) if "rror" in line), str(error).splitlines()[0])
@@ -77,6 +70,19 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
                 where=str(log_dir / SPARK_LOG),
                 remedy="See the log and check [spark] in tidegate.toml; `tidegate doctor --spark` tries again.",
             ) from error
+
+
+def _connect(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
+    # The import alone takes half a second, and commands that only read metadata must not pay for it.
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    if is_connected():
+        return in_thread(builder.getOrCreate)
+    forget_spark()
+    return start_jvm(conf, log).connect(builder.getOrCreate)
 
 
 def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: Path | None) -> dict[str, str]:
@@ -159,32 +165,3 @@ def interrupt(session: SparkSession) -> None:
     """End the jobs that `session` runs now. A model between two jobs has none: call again until its thread ended."""
     with contextlib.suppress(Exception):
         session.interruptAll()
-
-
-@contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """PySpark takes SIGINT for itself when it starts; whoever listened before goes on listening."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-@contextlib.contextmanager
-def _output_to(descriptor: int) -> Iterator[None]:
-    """The JVM inherits stdout and stderr when it is started: it gets the log, and we keep ours."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    try:
-        os.dup2(descriptor, 1)
-        os.dup2(descriptor, 2)
-        yield
-    finally:
-        for target, copy in zip((1, 2), saved, strict=True):
-            os.dup2(copy, target)
-            os.close(copy)

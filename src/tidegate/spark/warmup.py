@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tidegate.config import SparkSection
+from tidegate.spark.jvm import running_jvm
 from tidegate.spark.session import child_session, start_session
 
 __all__ = ["warm_up"]
@@ -42,11 +43,10 @@ def warm_up(archive: str) -> None:
             "SELECT *, row_number() OVER (PARTITION BY n ORDER BY id) FROM a.b.t JOIN a.b.v USING (n)",
         ):
             session.sql(statement).collect()
-        gateway = root.sparkContext._gateway  # its process writes the file after everything else has ended
+        jvm = running_jvm()  # its process writes the file after everything else has ended
+        assert jvm is not None
         root.stop()
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
+        jvm.wait()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tidegate import processes
 from tidegate.config import load_settings
 from tidegate.faults import FAULT, FAULT_LOG, Fault
 from tidegate.runs.chaos.scratch import Scratch, settings_in
@@ -40,23 +40,15 @@ def kill_at(point: Fault, scratch: Scratch, options: RunOptions, now: datetime, 
     log = scratch.folder / "victim.log"
     environment = {key: value for key, value in os.environ.items() if key != FAULT_LOG} | {FAULT: str(point)}
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tidegate.runs.chaos.victim", str(job)],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        command = [sys.executable, "-m", "tidegate.runs.chaos.victim", str(job)]
+        process = processes.start(command, env=environment, stdout=output, together=True)
         try:
             code: int | None = process.wait(seconds)
         except subprocess.TimeoutExpired:
             code = None
         finally:
             # A power cut spares nobody: Spark's JVM, which would work on for a moment, goes as well.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            processes.kill(process)
     if code == -signal.SIGKILL:
         return Ended(killed=True)
     return Ended(False, code, "\n".join(log.read_text(errors="replace").strip().splitlines()[-3:]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import subprocess
 import tempfile
 import threading
@@ -14,12 +13,14 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tidegate import processes
 from tidegate.config import CommandHook, format_duration
 from tidegate.errors import FailureKind
 from tidegate.failures import kind_of
 from tidegate.jsontext import json_text
 from tidegate.runs.hooks.answer import Answer, as_shown, one_line
 from tidegate.runs.hooks.payload import Payload
+from tidegate.spark.jvm import GATEWAY_VARIABLES
 
 __all__ = ["Commands"]
 
@@ -74,25 +75,21 @@ class Commands:
 
     def _run(self, hook: CommandHook, payload: Payload, stop: threading.Event) -> tuple[str, FailureKind | None]:
         command = ["/bin/sh", "-c", hook.command] if isinstance(hook.command, str) else list(hook.command)
-        with tempfile.TemporaryFile() as given:
+        with tempfile.NamedTemporaryFile() as given:
             # A file, not a pipe: a command that does not read it must not hold the one who writes.
             given.write(json_text(payload).encode())
-            given.seek(0)
+            given.flush()
+            environment = {name: value for name, value in os.environ.items() if name not in GATEWAY_VARIABLES}
+            environment |= _variables(hook, payload)
             try:
-                process = subprocess.Popen(
-                    command,
-                    stdin=given,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    cwd=self._root,
-                    env={**os.environ, **_variables(hook, payload)},
-                    start_new_session=True,
+                process = processes.start(
+                    command, stdin=Path(given.name), stdout=subprocess.PIPE, cwd=self._root, env=environment
                 )
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
                 return f"{command[0]} cannot be started: {reason}", kind_of(error)
-        with process, self._watched(process, stop):
-            output, in_time = _follow(process, hook.timeout.total_seconds())
+            with self._watched(process, stop):
+                output, in_time = _follow(process, hook.timeout.total_seconds())
         said = one_line(output.decode("utf-8", "replace"), last=True)
         if not in_time:
             return f"not done after {format_duration(hook.timeout)}, so it was ended", FailureKind.TIMEOUT
@@ -115,8 +112,11 @@ class Commands:
             _end(process)
             raise
         finally:
+            processes.release(process)
             with self._lock:
                 self._under_way.pop(process, None)
+            if process.stdout is not None:
+                process.stdout.close()
 
 
 def _follow(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bool]:
@@ -144,16 +144,7 @@ def _follow(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bo
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its whole group: first asked, then made to."""
-    if process.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_MERCY_SECONDS)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    processes.end(process, _MERCY_SECONDS)
 
 
 def _variables(hook: CommandHook, payload: Payload) -> Mapping[str, str]:

@@ -112,7 +112,8 @@ class Hooks:
         raise HookError(
             message,
             hook=hook.name,
-            kind=answer.kind or FailureKind.UNKNOWN,
+            # A hook that answers no, rather than not at all, has ended the run from outside.
+            kind=FailureKind.CANCELLED if answer.kind in (None, FailureKind.UNKNOWN) else answer.kind,
             remedy=f'Mend the hook (`tidegate hooks test {payload["event"]}` tries it), or set on_failure = "warn".',
         )
 

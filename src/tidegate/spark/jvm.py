@@ -1,0 +1,162 @@
+"""Spark's JVM: a process that ends with this one, and how PySpark comes to use it.
+
+PySpark would start the JVM by itself, and lose sight of it when a signal arrives while it waits: a JVM that cannot
+report its port then runs for ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from tidegate import processes
+from tidegate.errors import SetupError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["GATEWAY_VARIABLES", "Jvm", "forget_spark", "in_thread", "is_connected", "running_jvm", "start_jvm"]
+
+GATEWAY_VARIABLES = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+"""How PySpark learns of a JVM that runs already. Set only while it connects: who knows them may use the JVM."""
+
+_POLL_SECONDS = 0.05
+_running: list[Jvm] = []
+
+
+class Jvm:
+    """`process`: the script `spark-submit`, which becomes Java. `folder`: where it reports its port."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self.process = process
+        self._folder = folder
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
+        """What `open_session` gives. Whatever interrupts it ends the JVM.
+
+        It is called in another thread: inside PySpark a KeyboardInterrupt may be lost, or become another error.
+        """
+        try:
+            return in_thread(lambda: self._connect(open_session))
+        except BaseException:
+            self.end()
+            forget_spark()
+            raise
+
+    def _connect(self, open_session: Callable[[], SparkSession]) -> SparkSession:
+        from pyspark import SparkContext
+
+        gateway = self._wait_for_gateway()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with _environment(dict(zip(GATEWAY_VARIABLES, gateway, strict=True))):
+            SparkContext._ensure_initialized()
+        return open_session()
+
+    def _wait_for_gateway(self) -> tuple[str, str]:
+        pause, report = threading.Event(), self._folder / "gateway"
+        while not report.is_file():
+            if not self.alive:
+                raise SetupError(f"its process ended with exit code {self.process.returncode}")
+            pause.wait(_POLL_SECONDS)
+        content = report.read_bytes()
+        port, length = struct.unpack("!ii", content[:8])
+        return str(port), content[8 : 8 + length].decode()
+
+    def wait(self) -> None:
+        """Let it end in its own time, which is long where it writes its classes to a file."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def end(self) -> None:
+        """With all that it started; returns when they are gone."""
+        processes.end(self.process)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def start_jvm(conf: Mapping[str, str], log: IO[bytes]) -> Jvm:
+    """What it prints goes to `log`."""
+    from pyspark.find_spark_home import _find_spark_home
+
+    folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
+    script = Path(_find_spark_home()) / "bin" / "spark-submit"
+    settings = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    command = [str(script), *settings, *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))]
+    own = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / "gateway")}
+    try:
+        process = processes.start(command, env={**os.environ, **own}, stdout=log, reads_pipe=True)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    jvm = Jvm(process, folder)
+    _running[:] = [jvm]
+    return jvm
+
+
+def running_jvm() -> Jvm | None:
+    """The last one that was started here; it may have died."""
+    return _running[-1] if _running else None
+
+
+def is_connected() -> bool:
+    """PySpark has a JVM that lives, or is to use one that another program started."""
+    from pyspark import SparkContext
+
+    jvm = running_jvm()
+    if jvm is not None and not jvm.alive:
+        return False
+    return SparkContext._gateway is not None or GATEWAY_VARIABLES[0] in os.environ
+
+
+def forget_spark() -> None:
+    """Let PySpark connect to another JVM: the one it knows is gone."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with SparkContext._lock:
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def in_thread(work: Callable[[], SparkSession]) -> SparkSession:
+    """The thread is a daemon: who is interrupted does not wait for it."""
+    outcome: dict[str, Any] = {}
+    done = threading.Event()
+
+    def go() -> None:
+        try:
+            outcome["session"] = work()
+        except BaseException as error:
+            outcome["error"] = error
+        finally:
+            done.set()
+
+    threading.Thread(target=go, name="start-spark", daemon=True).start()
+    done.wait()
+    if "error" in outcome:
+        raise outcome["error"]
+    session: SparkSession = outcome["session"]
+    return session
+
+
+@contextlib.contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name in values:
+            os.environ.pop(name, None)
