@@ -132,6 +132,21 @@ def test_a_failing_check_is_told_once_below_its_model_with_a_sample_and_its_reme
     ]
 
 
+def test_a_failing_check_without_a_remedy_of_its_own_says_what_can_be_done() -> None:
+    check = replace(GAPS, samples=(), description="", remediation="")
+    failed = replace(REVENUE, model="silver.orders", error=check.told, where="models/silver/orders.sql:1", remedy=None)
+    events = [
+        event("before_model_run", "silver.orders"),
+        event("check_result", "silver.orders", result=check),
+        event("after_model_run", "silver.orders", result=failed),
+    ]
+    assert lines_of(events)[-2:] == [
+        "       where: models/silver/orders.sql:1",
+        "       fix: Correct the data that it is built from, or change the rule, and run again: main stays as it is "
+        "until then.",
+    ]
+
+
 def test_a_check_that_only_warns_has_a_line_of_its_own() -> None:
     late = replace(GAPS, name="late", severity="warn", status="warned", value=1, samples=())
     published = replace(late, name="max(a, <, 3)", stage="after_publish", severity="error", kind="warning", unit="")

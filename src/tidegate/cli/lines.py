@@ -24,6 +24,9 @@ __all__ = [
 
 _TAGS = {"completed": "[OK]", "skipped": "[OK]", "failed": "[FAIL]", "blocked": "[BLOCKED]", "cancelled": "[CANCELLED]"}
 _INDENT = " " * 7
+_CORRECT_IT = (
+    "Correct the data that it is built from, or change the rule, and run again: main stays as it is until then."
+)
 
 
 def head_line(run_id: str, models: int, resumed: bool = False) -> str:
@@ -50,7 +53,8 @@ def model_lines(
         yield from _rest(result.error)
         yield from failed_check_lines(checks)
         # A check's own remedy stands with the check.
-        yield from _where_and_fix(result.where, None if checks else result.remedy)
+        told = any(check.remediation for check in checks)
+        yield from _where_and_fix(result.where, None if told else _CORRECT_IT if checks else result.remedy)
 
 
 def detail_lines(result: Materialization) -> Iterator[str]:

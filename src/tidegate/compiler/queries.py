@@ -17,6 +17,7 @@ from tidegate.compiler.analysis.functions.values import WRITTEN_AS
 from tidegate.compiler.analysis.unsupported import TELLING, unsupported_syntax
 from tidegate.compiler.analysis.words import WORDS, readable
 from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
+from tidegate.names import nearest
 
 __all__ = ["Query", "Reference", "SqlFault", "parse_query", "sound_query"]
 
@@ -106,6 +107,10 @@ def _parsed(statement: list[Token], text: str) -> Any:
         return parser.parse(readable(statement), text)[0]
     except ParseError as error:
         fault = _syntax_error(text, error)
+        first = statement[0]
+        if first.text.upper() not in _FIRST_WORDS and (close := nearest(first.text, _FIRST_WORDS, 1)):
+            message = f"the SQL is not understood at '{first.text}': no query begins like that"
+            return SqlFault("SqlSyntax", message, first.start, f"did you mean {close[0]}?")
         about_arguments = any(words in str(error) for words in _ABOUT_ARGUMENTS)
         return (_wrong_call(statement) if about_arguments else None) or fault
     except RecursionError:
@@ -121,6 +126,7 @@ def _not_understood(parser: Any, statement: list[Token]) -> SqlFault:
     return SqlFault("SqlSyntax", f"the SQL is not understood at '{last.text}'", last.start)
 
 
+_FIRST_WORDS = ("SELECT", "WITH", "VALUES", "FROM")
 _ABOUT_ARGUMENTS = ("Required argument", "Required keyword", "number of provided arguments")
 
 

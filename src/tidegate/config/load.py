@@ -129,7 +129,12 @@ def _parse(document: Document, path: Path) -> dict[str, Any]:
         line = int(at[1]) if at else document.text.count("\n") + 1
         reason = re.sub(r"\s*\(at .*\)$", "", str(error))
         problem = f"{document.name}:{line}: not valid TOML: {reason[:1].lower() + reason[1:]}"
-        raise ConfigError(f"{document.name} is not valid TOML", problems=[problem], where=f"{path}:{line}") from None
+        raise ConfigError(
+            f"{document.name} is not valid TOML",
+            problems=[problem],
+            where=f"{path}:{line}",
+            remedy='Write sections as [name] and settings as key = value, with text in quotes: name = "shop".',
+        ) from None
 
 
 def _check_sections(tables: Mapping[str, Any], document: Document) -> None:
