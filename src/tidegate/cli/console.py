@@ -154,7 +154,7 @@ class RunConsole:
 
     def _phase(self, message: str) -> None:
         if message in (STARTING, STARTED, NOT_STARTED):
-            self._view.busy(message if message == STARTING else "")
+            self._view.busy(message if message == STARTING and not self._quiet else "")
         else:
             self._aside(message)
 
