@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import select
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import click
 
@@ -87,6 +88,11 @@ COMMANDS = {
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
         "commands.doctor", "doctor", "Check this machine and this project, and say how to fix them."
+    ),
+    "completion": CommandEntry(
+        "commands.completion",
+        "completion",
+        "Print the script that completes commands, options, models and runs in your shell.",
     ),
 }
 
@@ -191,9 +197,20 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _answer_shell() -> NoReturn:
+    """A shell asks what may stand at the cursor. Whatever goes wrong, the prompt stays clean."""
+    from tidegate.cli.completion.shells import answer_shell
+
+    with contextlib.suppress(Exception):
+        print("\n".join(answer_shell(sys.argv[1:])), flush=True)
+    os._exit(0)
+
+
 def main() -> None:
     # Loading modules makes many objects that stay, and looking among them for garbage takes a tenth of a short command.
     gc.set_threshold(50_000, 20, 20)
+    if "_TIDEGATE_COMPLETE" in os.environ:
+        _answer_shell()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` leaves it

@@ -1,0 +1,170 @@
+"""What may stand where the cursor is: words before it, and the beginning of a word → what the shell offers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tidegate.cli.completion.words import Argument, Command, Option, Words
+
+__all__ = ["Answer", "Candidate", "ProjectNames", "complete"]
+
+
+class Candidate(NamedTuple):
+    value: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`kind`: `words`; `open`, where the word goes on; `files` or `folders`, which the shell itself knows best."""
+
+    kind: str = "words"
+    candidates: tuple[Candidate, ...] = ()
+
+
+class ProjectNames(Protocol):
+    """What the project at hand has; asked only where it is needed."""
+
+    def models(self) -> Iterable[str]: ...
+    def tags(self) -> Iterable[str]: ...
+    def folders(self) -> Iterable[str]: ...
+    def runs(self) -> Iterable[Candidate]: ...
+    def diagnostics(self) -> Iterable[str]: ...
+
+
+FindNames = Callable[[str | None, str | None], ProjectNames]
+"""(--project, --config) → the names of that project."""
+
+_OPERATORS = re.compile(r"@|\d*\+")
+_METHODS = (
+    Candidate("tag:", "models with a tag"),
+    Candidate("path:", "models in a folder"),
+    Candidate("state:", "modified or new models"),
+)
+_HELP = tuple(Candidate(name, "Explain it and exit.") for name in ("-h", "--help"))
+_STATES = ("state:modified", "state:new")
+
+
+def complete(words: Words, before: Sequence[str], current: str, find_names: FindNames) -> Answer:
+    """`before`: the words between the program and the cursor."""
+    line = _read(words, before)
+    names = find_names(line.values.get("--project"), line.values.get("--config"))
+    if line.open_option is not None:
+        return _value_of(line.open_option, current, names)
+    if current.startswith("--") and "=" in current and not line.options_ended:
+        name, _, start = current.partition("=")
+        option = next((o for o in line.options if name in o.names and o.value), None)
+        answer = _value_of(option, start, names) if option else Answer()
+        return Answer(answer.kind, tuple(Candidate(f"{name}={value}", help) for value, help in answer.candidates))
+    if current.startswith("-") and not line.options_ended:
+        found = (Candidate(name, option.help) for option in line.options for name in option.names)
+        return _starting(
+            current, (*found, *(Candidate(name, "Show this message and exit.") for name in ("-h", "--help")))
+        )
+    if line.command is None or line.command.subcommands:
+        prefix = f"{line.name} " if line.name else ""
+        listed = line.command.subcommands if line.command else [name for name in words.commands if " " not in name]
+        return _starting(current, (Candidate(name, words.commands[prefix + name].help) for name in listed))
+    argument = _argument_at(line.command.arguments, line.arguments)
+    return _by_kind(argument.name, argument.choices, current, names) if argument else Answer()
+
+
+@dataclass(slots=True)
+class _Line:
+    """What the words before the cursor come to. `open_option` waits for its value."""
+
+    options: tuple[Option, ...]
+    values: dict[str, str]
+    name: str = ""
+    command: Command | None = None
+    arguments: int = 0
+    open_option: Option | None = None
+    options_ended: bool = False
+
+
+def _read(words: Words, before: Sequence[str]) -> _Line:
+    line = _Line((*words.top, *words.common), {})
+    for word in before:
+        if line.open_option is not None:
+            line.values[line.open_option.names[-1]] = word
+            line.open_option = None
+        elif word == "--" and line.command is not None:
+            line.options_ended = True
+        elif word.startswith("-") and len(word) > 1 and not line.options_ended:
+            name, equals, value = word.partition("=")
+            option = next((option for option in line.options if name in option.names), None)
+            if option is not None and option.value is not None:
+                if equals:
+                    line.values[option.names[-1]] = value
+                else:
+                    line.open_option = option
+        elif line.command is None or line.command.subcommands:
+            line.name = f"{line.name} {word}".strip()
+            line.command = words.commands.get(line.name, Command(""))
+            line.options = (*line.command.options, *words.common)
+        else:
+            line.arguments += 1
+    return line
+
+
+def _argument_at(arguments: Sequence[Argument], given: int) -> Argument | None:
+    if given < len(arguments):
+        return arguments[given]
+    return arguments[-1] if arguments and arguments[-1].many else None
+
+
+def _value_of(option: Option, current: str, names: ProjectNames) -> Answer:
+    return _by_kind(option.value or "", option.choices, current, names)
+
+
+def _by_kind(kind: str, choices: Sequence[str], current: str, names: ProjectNames) -> Answer:
+    if choices:
+        return _starting(current, map(Candidate, choices))
+    if kind == "SELECT":
+        return _selectors(current, names)
+    if kind.startswith(("MODEL", "TABLE")):
+        return _starting(current, map(Candidate, names.models()))
+    if kind.startswith("RUN"):
+        return _starting(current, names.runs())
+    if kind == "CODE":
+        return _starting(current, map(Candidate, names.diagnostics()))
+    return {"FILE": Answer("files"), "DIR": Answer("folders")}.get(kind, Answer())
+
+
+def _selectors(current: str, names: ProjectNames) -> Answer:
+    """The last part of an intersection, behind its operators."""
+    at = current.rfind(",") + 1
+    if operator := _OPERATORS.match(current, at):
+        at = operator.end()
+    before, start = current[:at], current[at:]
+    if start.startswith("tag:"):
+        answer = _starting(start, (Candidate(f"tag:{tag}") for tag in names.tags()))
+    elif start.startswith("path:"):
+        answer = _starting(start, (Candidate(f"path:{folder}") for folder in names.folders()))
+    elif start.startswith("state:"):
+        answer = _starting(start, map(Candidate, _STATES))
+    else:
+        models = _by_model(start, names.models())
+        methods = _starting(start, _METHODS).candidates if start or not models else ()
+        answer = Answer("open" if methods and not models else "words", (*models, *methods))
+    return Answer(answer.kind, tuple(Candidate(before + value, help) for value, help in answer.candidates))
+
+
+def _by_model(start: str, models: Iterable[str]) -> tuple[Candidate, ...]:
+    """By the whole name; where none begins so, by the last part, if that is written alone."""
+    listed = tuple(models)
+    whole = tuple(Candidate(name) for name in listed if name.lower().startswith(start.lower()))
+    last = {name: name.rpartition(".")[2] for name in listed} if not whole and "." not in start else {}
+    return whole or tuple(Candidate(name) for name in _unique(last) if name.lower().startswith(start.lower()))
+
+
+def _unique(names: Mapping[str, str]) -> list[str]:
+    short = list(names.values())
+    return [name for name in short if short.count(name) == 1]
+
+
+def _starting(start: str, candidates: Iterable[Candidate]) -> Answer:
+    return Answer("words", tuple(candidate for candidate in candidates if candidate.value.startswith(start)))
