@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.cli.main import COMMANDS
+from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
     LakeSection,
@@ -22,6 +23,7 @@ from tidegate.config import (
     ZoneSettings,
 )
 from tidegate.names import TableName
+from tidegate.planner.selectors import METHODS, STATES
 from tidegate.project.keys import KEYS, SPELLINGS
 from tidegate.project.model import Strategy
 from tidegate.project.quality_tests import ANNOTATIONS
@@ -29,7 +31,7 @@ from tidegate.project.template_names import TemplateContext, TemplateNames
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
 SECTIONS = {
     "[project]": ProjectSection,
@@ -56,8 +58,18 @@ def part(heading: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_command_is_in_the_readme(command: str) -> None:
-    assert re.search(rf"`tidegate {command}\b", README)
+def test_command_is_documented(command: str) -> None:
+    assert re.search(rf"`tidegate {command}\b", COMMANDS_PAGE)
+
+
+def test_the_reference_of_commands_is_what_they_say_of_themselves() -> None:
+    assert with_reference(COMMANDS_PAGE) == COMMANDS_PAGE, "run `make docs`"
+
+
+@pytest.mark.parametrize("method", [*METHODS, *(f"state:{state}" for state in STATES)])
+def test_every_way_to_select_is_documented(method: str) -> None:
+    page = (ROOT / "docs" / "selection.md").read_text(encoding="utf-8")
+    assert f"`{method}:" in page or f"`{method}`" in page
 
 
 @pytest.mark.parametrize(("section", "setting"), SETTINGS)

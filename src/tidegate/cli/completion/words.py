@@ -29,6 +29,7 @@ class Option:
 class Argument:
     name: str
     many: bool = False
+    optional: bool = False
     choices: tuple[str, ...] = ()
 
 
@@ -56,7 +57,7 @@ def read_words() -> Words:
     commands = {
         name: Command(
             command["help"],
-            tuple(Argument(a["name"], a["many"], tuple(a["choices"])) for a in command["arguments"]),
+            tuple(Argument(a["name"], a["many"], a["optional"], tuple(a["choices"])) for a in command["arguments"]),
             _options(command["options"]),
             tuple(command["subcommands"]),
         )
@@ -143,7 +144,8 @@ def _argument(parameter: object) -> Argument:
     name = (parameter.metavar or str(parameter.name).upper()).removesuffix("...")
     name = name[1:-1] if name.startswith("[") and name.endswith("]") else name
     choices = tuple(parameter.type.choices) if isinstance(parameter.type, click.Choice) else ()
-    return Argument(name, parameter.nargs == -1, tuple(HOOK_EVENTS) if name == "EVENT" else choices)
+    choices = tuple(HOOK_EVENTS) if name == "EVENT" else choices
+    return Argument(name, parameter.nargs == -1, not parameter.required, choices)
 
 
 if __name__ == "__main__":
