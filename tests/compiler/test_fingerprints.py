@@ -115,7 +115,7 @@ def test_an_inlined_model_and_a_macro_count(tmp_path: Path) -> None:
 )
 def test_only_sql_that_cannot_change_is_deterministic(tmp_path: Path, sql: str, deterministic: bool) -> None:
     files = {
-        "tidegate.toml": '[project]\nname = "shop"\n[spark]\nfunctions = ["my_function"]\n',
+        "tidegate.toml": '[project]\nname = "shop"\n[spark]\nfunctions = ["my_function", "my_source"]\n',
         "models/bronze/a.sql": "select 1 as id, 'a' as name, 2 as rand, 3 as uuid, 4 as now",
         "models/silver/moving_view.sql": "-- @kind: view\nselect now() as t",
         "models/silver/moving_part.sql": "-- @materialized: ephemeral\nselect * from silver.moving_view",

@@ -8,8 +8,9 @@ from dataclasses import replace
 from tidegate.compiler.as_of import AsOf, as_of
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.edits import Edit, apply_edits
+from tidegate.compiler.permitted import Permissions
 from tidegate.compiler.qualifiers import shorten_columns
-from tidegate.compiler.queries import Query, Reference, SqlFault, parse_query
+from tidegate.compiler.queries import Query, Reference, SqlFault, examined, parse_query
 from tidegate.compiler.typed_query import ColumnsOf, column_faults, refused
 from tidegate.compiler.values import BoundQuery, TableRead
 from tidegate.config import Settings
@@ -36,7 +37,7 @@ def bind_adhoc(
     Unlike a model, which reads its branch, a person may look at a table as it was: VERSION AS OF, TIMESTAMP AS OF.
     `settled`: the snapshot that is read instead of the one that such a clause asks for, if another one is.
     """
-    query = _readable(sql)
+    query, unlisted = _readable(sql, Permissions(frozenset(name.lower() for name in settings.spark.functions)))
     faults: list[SqlFault] = []
     index = TableIndex((), tables, settings.project.namespace)
     found: dict[int, TableName] = {}
@@ -51,6 +52,8 @@ def bind_adhoc(
             found[reference.start] = table
     if not faults and columns_of is not None:
         faults += column_faults(query, found, columns_of, settings)
+    known = {(fault.code, fault.offset) for fault in faults}
+    faults += [fault for fault in unlisted if (fault.code, fault.offset) not in known]
     if faults:
         raise refused(sql, faults)
     shortening = shorten_columns(query, found)
@@ -75,12 +78,16 @@ def bind_adhoc(
     return BoundQuery(text, reads)
 
 
-def _readable(sql: str) -> Query:
-    found = parse_query(sql)
-    faults = [fault for fault in found.faults if fault.code != "TimeTravel"] if isinstance(found, Query) else [found]
-    if isinstance(found, SqlFault) or faults:
+def _readable(sql: str, permissions: Permissions) -> tuple[Query, tuple[SqlFault, ...]]:
+    """The query, and its calls of functions that no list has."""
+    query = parse_query(sql)
+    if isinstance(query, SqlFault):
+        raise refused(sql, [_as_typed(query)])
+    not_permitted, unlisted = examined(query, permissions)
+    faults = [*(fault for fault in query.faults if fault.code != "TimeTravel"), *not_permitted]
+    if faults:
         raise refused(sql, map(_as_typed, faults))
-    return found
+    return query, unlisted
 
 
 def _as_typed(fault: SqlFault) -> SqlFault:

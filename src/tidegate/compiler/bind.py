@@ -16,6 +16,7 @@ from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.edits import Edit, apply_edits
 from tidegate.compiler.landings import landing_read
+from tidegate.compiler.permitted import Permissions
 from tidegate.compiler.qualifiers import shorten_columns
 from tidegate.compiler.queries import Query, Reference, SqlFault, sound_query
 from tidegate.compiler.values import BoundQuery, Compiled, RunValues, TableRead
@@ -42,7 +43,7 @@ def bind_test(
     compiled: Compiled, settings: Settings, project: Project, test: Check, table: TableName, values: RunValues
 ) -> BoundQuery:
     model = compiled.models[table].model
-    return _Binder(compiled, settings, project, values).bind(model, test.source, test.place.file)
+    return _Binder(compiled, settings, project, values).bind(model, test.source, test.place.file, is_test=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,11 @@ class _Binder:
     values: RunValues
     known: frozenset[TableName] | None = None
 
-    def bind(self, model: Model, source: str, file: str, inline: bool = False) -> BoundQuery:
+    def bind(self, model: Model, source: str, file: str, *, inline: bool = False, is_test: bool = False) -> BoundQuery:
         rendered = self._render(model, source, file)
-        query = sound_query(rendered.text)
+        spark = self.settings.spark
+        functions = frozenset(name.lower() for name in spark.functions)
+        query = sound_query(rendered.text, Permissions(functions, spark.allow_code and not is_test))
         if isinstance(query, SqlFault):
             remedy = query.suggestion or "look at the template: with this run's values it gives other SQL"
             raise QueryError(query.message, where=file, remedy=remedy)

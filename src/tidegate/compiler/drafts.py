@@ -15,7 +15,8 @@ from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.facts import QueryFacts
 from tidegate.compiler.locate import locate
 from tidegate.compiler.outside import Outside
-from tidegate.compiler.queries import Query
+from tidegate.compiler.permitted import Permissions
+from tidegate.compiler.queries import Query, SqlFault
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -42,12 +43,16 @@ class Progress(Enum):
 
 @dataclass(slots=True)
 class Rendering:
-    """A query as a first (or `later`) run would have it. `text` and `query` are gone once the facts are known."""
+    """A query as a first (or `later`) run would have it. `text` and `query` are gone once the facts are known.
+
+    `unlisted`: calls of functions that no list has.
+    """
 
     later: bool
     landings: tuple[LandingCall, ...] = ()
     text: str | None = None
     query: Query | None = None
+    unlisted: tuple[SqlFault, ...] = ()
     facts: QueryFacts | None = None
 
 
@@ -237,6 +242,11 @@ class Workspace:
     @property
     def own_functions(self) -> frozenset[str]:
         return frozenset(name.lower() for name in self.settings.spark.functions)
+
+    def permissions(self, draft: Draft | None = None) -> Permissions:
+        """`draft`: whose text it is; a model may do more than a test, a check or a mask."""
+        code = draft is not None and draft.test is None and self.settings.spark.allow_code
+        return Permissions(self.own_functions, code)
 
     @property
     def is_lenient(self) -> bool:

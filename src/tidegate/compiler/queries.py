@@ -16,10 +16,11 @@ from sqlglot.tokens import Token, TokenType
 from tidegate.compiler.analysis.functions.values import WRITTEN_AS
 from tidegate.compiler.analysis.unsupported import TELLING, unsupported_syntax
 from tidegate.compiler.analysis.words import WORDS, readable
+from tidegate.compiler.permitted import Examination, Permissions
 from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
 from tidegate.names import nearest
 
-__all__ = ["Query", "Reference", "SqlFault", "parse_query", "sound_query"]
+__all__ = ["NOT_PERMITTED", "Query", "Reference", "SqlFault", "examined", "parse_query", "sound_query"]
 
 # Statements that it only knows as a whole are answered with a diagnostic here; its own warning would say it twice.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -113,6 +114,9 @@ def _parsed(statement: list[Token], text: str) -> Any:
             return SqlFault("SqlSyntax", message, first.start, f"did you mean {close[0]}?")
         about_arguments = any(words in str(error) for words in _ABOUT_ARGUMENTS)
         return (_wrong_call(statement) if about_arguments else None) or fault
+    except TokenError:
+        # A hint is split into words only now.
+        return SqlFault("SqlSyntax", "a hint is not understood", statement[0].start, "write it as /*+ NAME(table) */")
     except RecursionError:
         return SqlFault("SqlSyntax", "the query is nested too deeply", statement[0].start)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -139,7 +143,11 @@ def _wrong_call(statement: list[Token]) -> SqlFault | None:
     return None if found is None else SqlFault("WrongArguments", found.message, found.offset)
 
 
+_NO_QUERIES = (exp.Command, exp.Create, exp.Delete, exp.Describe, exp.Drop, exp.Insert, exp.Merge, exp.Set, exp.Update)
+"""Statements, and what the parser passes on without having read it."""
+
 _WANTED = (
+    *_NO_QUERIES,
     exp.Table,
     exp.TableAlias,
     exp.Column,
@@ -247,7 +255,27 @@ def _unclosed(text: str) -> SqlFault:
     return SqlFault("SqlSyntax", "the SQL cannot be split into words", 0)
 
 
-def sound_query(text: str) -> Query | SqlFault:
+NOT_PERMITTED = frozenset({"CodeInQuery", "OutsideTheLake", "UnknownFunction"})
+"""What is SQL, and may not be run."""
+
+
+def examined(
+    query: Query, permissions: Permissions, *, model: bool = False
+) -> tuple[tuple[SqlFault, ...], tuple[SqlFault, ...]]:
+    """What a query may not do, and the functions that it calls though no list has them."""
+    examination = Examination(query.text, query.tokens, query.tree, permissions, model=model)
+    known = {(fault.code, fault.offset) for fault in query.faults}
+    refused = tuple(SqlFault(*found) for found in examination.refusals() if (found.code, found.offset) not in known)
+    if unread := [node for kind in _NO_QUERIES for node in query.nodes[kind]]:
+        what = f"{type(unread[0]).__name__.upper()} has no place in a query"
+        refused += (SqlFault("UnsupportedSyntax", what, query.start, "write one SELECT"),)
+    return refused, tuple(SqlFault("UnknownFunction", *call) for call in examination.unlisted_calls())
+
+
+def sound_query(text: str, permissions: Permissions) -> Query | SqlFault:
     """A query that may be run, or the first thing that is wrong with it."""
     query = parse_query(text)
-    return query.faults[0] if isinstance(query, Query) and query.faults else query
+    if isinstance(query, SqlFault):
+        return query
+    refused, unlisted = examined(query, permissions)
+    return next(iter((*query.faults, *refused, *unlisted)), query)

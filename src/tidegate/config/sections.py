@@ -67,6 +67,7 @@ def read_spark(section: Section) -> SparkSection:
         memory=memory,
         conf=_conf(section, section.table_of("conf"), ()),
         functions=section.texts("functions"),
+        allow_code=section.boolean("allow_code", default.allow_code),
     )
     section.finish()
     return spark

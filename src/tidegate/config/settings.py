@@ -83,12 +83,16 @@ class LakeSection:
 
 @dataclass(frozen=True, slots=True)
 class SparkSection:
-    """`functions`: names that this Spark has beyond its own, so that queries may call them."""
+    """`functions`: names that this Spark has beyond its own, so that queries may call them.
+
+    `allow_code`: SQL models may run commands (TRANSFORM) and call methods of the JVM (reflect).
+    """
 
     master: str = "local[*]"
     memory: str = "2g"
     conf: Mapping[str, str] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
+    allow_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,8 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         "spark.sql.session.timeZone": "UTC",
         # `${env:…}` in a model would be another query on another machine, and nobody would know.
         "spark.sql.variable.substitute": "false",
+        # Files are read through landing zones; parquet.`/any/path` would read whatever this process may.
+        "spark.sql.runSQLOnFiles": "false",
         "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -113,7 +115,11 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         if key in conf and key in own:  # what a project adds must not take away what Tidegate needs
             own[key] = separator.join([conf[key], own[key]])
     conf.update(own)
-    options = [f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}"]
+    # An XML document names a DTD, and xpath() would fetch it, from any file or host.
+    options = [
+        "-Djavax.xml.accessExternalDTD=",
+        f"-Dlog4j2.configurationFile={(log_dir / 'log4j2.properties').as_uri()}",
+    ]
     if archive is not None:
         options.append(f"-XX:SharedArchiveFile={archive}")
     conf[_JAVA_OPTIONS] = " ".join([*options, *([conf[_JAVA_OPTIONS]] if _JAVA_OPTIONS in conf else [])])

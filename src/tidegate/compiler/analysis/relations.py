@@ -19,7 +19,8 @@ from tidegate.compiler.analysis.attributes import (
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import common_type, comparable
-from tidegate.compiler.analysis.functions import generator_columns
+from tidegate.compiler.analysis.functions import function_of, generator_columns, is_generator
+from tidegate.compiler.analysis.functions.generators import OUTPUTS
 from tidegate.compiler.analysis.pivots import pivoted
 from tidegate.compiler.analysis.placement import check_placement
 from tidegate.compiler.analysis.scoping import QueryScope, Result, Work
@@ -34,6 +35,9 @@ from tidegate.problems import did_you_mean
 __all__ = ["add_conditions", "check_condition", "fits", "from_clause"]
 
 Conditions = set[tuple[str, str]]
+
+_HIDDEN = frozenset({"identifier", "stream", "table"})
+"""What looks like a call and names a table."""
 
 _ZONE = "landing:"
 """How the key of a landing zone begins; where the query gives it no alias it goes by the zone's name."""
@@ -223,6 +227,8 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
     if columns is None:
         if type(call) is exp.GenerateSeries:
             type_of(call, scope)
+        else:
+            _check_gives_rows(call, scope)
         return _nothing_known(node)
     alias = node.alias or (call.name if type(call) is exp.Anonymous else "")
     item = Item(alias, (alias.lower(),) if alias else (), None)
@@ -230,6 +236,23 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
     attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh), item) for c in columns]
     item.is_vague = any(not column.name for column in columns)
     return Frame(_with_names(attributes, node, item, scope), [item])
+
+
+def _check_gives_rows(call: Any, scope: QueryScope) -> None:
+    """A function of Spark's that gives values, or none of Spark's at all, cannot stand in FROM."""
+    function = function_of(call)
+    if function is not None:
+        if not is_generator(call):
+            fix = f"SELECT {function.name}(…), or read it with a subquery"
+            scope.report(
+                "UnknownFunction", f"{function.name} gives a value, and FROM takes a table function", call, fix
+            )
+        return
+    name = str(call.name).lower() if type(call) is exp.Anonymous else ""
+    if name and name not in _HIDDEN and name not in scope.own_functions:
+        near = did_you_mean(nearest(name, OUTPUTS))
+        fix = near or f'if Spark has it from elsewhere, declare it: functions = ["{name}"] in [spark]'
+        scope.report("UnknownFunction", f"there is no table function '{call.name}'", call, fix)
 
 
 def _lateral(node: Any, frame: Frame, scope: QueryScope, conditions: Conditions) -> Frame:

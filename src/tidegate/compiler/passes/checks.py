@@ -13,7 +13,7 @@ from tidegate.checks.values import Call, Check, Query, RowRule
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Source
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.queries import SqlFault, sound_query
+from tidegate.compiler.queries import NOT_PERMITTED, SqlFault, sound_query
 from tidegate.compiler.settled_checks import tables_of_checks
 from tidegate.compiler.tables import visible_columns
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
@@ -167,9 +167,13 @@ def _analyzed(
     """`alone`: it is about rows of one table, so no query may be within."""
     own = draft.model.table
     known = {name.lower() for name in (str(own), *others)}
-    query = sound_query(text)
+    query = sound_query(text, work.permissions())
     if isinstance(query, SqlFault):
-        yield work.error(draft, "WrongCheckArgument", f"this is not SQL: {query.message}", at(query.offset))
+        is_sql = query.code in NOT_PERMITTED
+        code, message = (
+            (query.code, query.message) if is_sql else ("WrongCheckArgument", f"this is not SQL: {query.message}")
+        )
+        yield work.error(draft, code, message, at(query.offset), query.suggestion if is_sql else None)
         return
     sources = {}
     for number, reference in enumerate(query.references):

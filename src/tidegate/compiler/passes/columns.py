@@ -39,6 +39,11 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             if finding.severity is DiagnosticSeverity.ERROR:
                 draft.failed = True
             yield work.told(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
+        for fault in rendering.unlisted:
+            place = work.place(draft, rendering.later, fault.offset)
+            if (fault.code, place) not in told:
+                told.add((fault.code, place))
+                yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         analyses.append(analysis)
         if rendering.facts is not None and not analysis.taken_apart.isdisjoint(rendering.facts.aliases):
             # `a.b` may be a field of column `a` where a table is called `a` as well.

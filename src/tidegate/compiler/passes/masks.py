@@ -10,7 +10,7 @@ from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Source
 from tidegate.compiler.determinism import first_change
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.queries import SqlFault, sound_query
+from tidegate.compiler.queries import NOT_PERMITTED, SqlFault, sound_query
 from tidegate.compiler.tables import IS_CURRENT
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation
@@ -128,9 +128,10 @@ def _own(work: Workspace, draft: Draft, mask: ColumnMask, column: Column, relati
 
     is_text = column.type.is_text
     text = f"SELECT {mask.expression(column.name, is_text=is_text)} AS {quote(column.name)} FROM t"
-    query = sound_query(text)
+    query = sound_query(text, work.permissions())
     if isinstance(query, SqlFault):
-        return wrong(query.message, f"correct masks/{mask.name}.sql: it holds one expression")
+        fix = query.suggestion if query.code in NOT_PERMITTED else None
+        return wrong(query.message, fix or f"correct masks/{mask.name}.sql: it holds one expression")
     if len(query.references) != 1:
         return wrong("it reads another table", "a mask sees one row of its own table")
     changing = first_change(query, {token.text.upper() for token in query.tokens})
@@ -141,7 +142,7 @@ def _own(work: Workspace, draft: Draft, mask: ColumnMask, column: Column, relati
     for finding in analysis.findings:
         if finding.severity is DiagnosticSeverity.ERROR and not (work.is_lenient and finding.code == "TypeMismatch"):
             return wrong(finding.message, finding.suggestion)
-    alone = sound_query(f"SELECT {mask.sql}\nFROM t")
+    alone = sound_query(f"SELECT {mask.sql}\nFROM t", work.permissions())
     if isinstance(alone, SqlFault) or len(alone.tree.expressions) != 1:
         return wrong("it is not one expression", f"correct masks/{mask.name}.sql")
     return analysis.relation.columns[0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.facts import facts_of
-from tidegate.compiler.queries import SqlFault, parse_query
+from tidegate.compiler.queries import SqlFault, examined, parse_query
 from tidegate.compiler.values import Diagnostic
 
 __all__ = ["parse_text"]
@@ -19,7 +19,9 @@ def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             place = work.place(draft, rendering.later, parsed.offset)
             yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
             return
-        for fault in parsed.faults:
+        is_model = draft.test is None
+        refused, rendering.unlisted = examined(parsed, work.permissions(draft), model=is_model)
+        for fault in (*parsed.faults, *refused):
             place = work.place(draft, rendering.later, fault.offset)
             yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)

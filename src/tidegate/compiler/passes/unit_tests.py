@@ -132,7 +132,7 @@ class _Check:
                 yield self.error("InvalidUnitTest", message, rows.places[name])
 
     def _sql(self, rows: Rows, sql: str) -> Iterator[Diagnostic]:
-        query = sound_query(sql)
+        query = sound_query(sql, self.work.permissions())
         if isinstance(query, SqlFault):
             yield self.error("InvalidUnitTest", f"sql: {query.message}", rows.place, query.suggestion)
         elif query.references:

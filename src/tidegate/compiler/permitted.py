@@ -1,0 +1,227 @@
+"""What a query may do: compute with functions that are known, over relations that are named. All else is refused.
+
+Spark runs shell commands (TRANSFORM), calls methods of the JVM (reflect) and reads files by their path, all inside a
+SELECT. So the words of the text are compared with a list of what is known, as Spark itself splits them, whatever
+tree the parser makes of them; and the tree may hold nothing that the parser took over without reading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+from sqlglot.tokens import Token
+
+from tidegate.compiler.analysis.functions.refused import READS_FILES, RUNS_CODE, WITH_OPTIONS
+from tidegate.compiler.analysis.functions.registry import FUNCTIONS, NAMES
+from tidegate.compiler.analysis.lexemes import Kind, Lexeme, difference, lexemes
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+
+__all__ = ["Examination", "Permissions", "Refusal", "UnlistedCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """What a project allows besides Spark's functions: its own, in lower case, and `code` (TRANSFORM, reflect)."""
+
+    functions: frozenset[str] = frozenset()
+    code: bool = False
+
+
+class Refusal(NamedTuple):
+    code: str
+    message: str
+    offset: int
+    suggestion: str
+
+
+class UnlistedCall(NamedTuple):
+    """A call of what is no function of Spark's and none that the project declares."""
+
+    message: str
+    offset: int
+    suggestion: str | None
+
+
+_KEYWORDS = frozenset(
+    """
+    aggregate all and any array as asc between bigint binary boolean by bytes case cast char character cluster
+    columns cross cube date day dec decimal delete desc distinct distribute double else end except exclude
+    exists extend filter float for from full geography geometry group grouping having ilike in include inner int
+    integer intersect interval is join lateral left like limit long map matched minus month natural not null
+    nulls numeric offset on only or order outer over partition percent pivot range real recursive regexp
+    repeatable respect right rlike rollup rows sample select semi set sets short smallint some sort string
+    struct table tablesample then time timestamp timestamp_ltz timestamp_ntz tinyint to try_cast union unpivot
+    using values varchar variant void week when where window with within year
+    """.split()  # noqa: SIM905
+)
+"""Words of Spark's grammar behind which a parenthesis may open. A function of the same name is in the list anyway."""
+
+_FIRST_WORDS = frozenset({"select", "with", "values", "from", "table"})
+_QUALIFIERS = frozenset({("builtin",), ("session",), ("system", "builtin"), ("system", "session"), ("system",)})
+_ICEBERG = frozenset({"bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"})
+"""Functions that a catalog of Iceberg has, written system.bucket(…)."""
+
+_IN_MODELS = "compute it in SQL, or set allow_code = true in [spark], which lets SQL models run code"
+_ELSEWHERE = "compute it in SQL; only a SQL model may run code, where [spark] allow_code is set"
+
+
+class Examination:
+    """One query held against the lists. `text`: all of it; `model`: it is a model's, for what may be suggested."""
+
+    def __init__(
+        self, text: str, tokens: Sequence[Token], tree: Any, permissions: Permissions, *, model: bool = False
+    ) -> None:
+        self.tree = tree
+        self.permissions = permissions
+        pieces = lexemes(text)
+        self.unsure = pieces if isinstance(pieces, int) else difference(pieces, tokens, text)
+        self.words = _Words([] if isinstance(pieces, int) else pieces, permissions, _IN_MODELS if model else _ELSEWHERE)
+
+    def refusals(self) -> Iterator[Refusal]:
+        if self.unsure is not None:
+            message = "it is not certain how Spark splits the text here into words, quotes and comments"
+            fix = "write it plainly: close each quote and comment, and quote names and texts that hold other signs"
+            yield Refusal("UnsupportedSyntax", message, self.unsure, fix)
+        yield from self.words.refusals()
+
+    def unlisted_calls(self) -> Iterator[UnlistedCall]:
+        """`name(…)` where the name is no function of Spark's, none that is declared, and has no columns behind it."""
+        words, declared = self.words, self.permissions.functions
+        named: set[int] | None = None
+        for place, piece in enumerate(words.pieces):
+            name = piece.name
+            if not name or words.sign(place + 1) != "(":
+                continue
+            if piece.kind is Kind.WORD and name in _KEYWORDS and words.sign(place - 1) != ".":
+                continue
+            qualifiers = words.qualifiers(place)
+            if name in declared or _is_listed(name, qualifiers):
+                continue
+            named = _with_columns(self.tree) if named is None else named
+            if piece.start not in named:
+                shown = ".".join([*qualifiers, piece.text.strip("`")])
+                near = did_you_mean(nearest(name, [*FUNCTIONS, *declared]))
+                yield UnlistedCall(f"unknown function '{shown}'", piece.start, near)
+
+
+class _Words:
+    """The words of one query, each with those around it."""
+
+    def __init__(self, pieces: Sequence[Lexeme], permissions: Permissions, remedy: str) -> None:
+        self.pieces = pieces
+        self.permissions = permissions
+        self.remedy = remedy
+
+    def sign(self, place: int) -> str:
+        piece = self.pieces[place] if 0 <= place < len(self.pieces) else None
+        return piece.text if piece is not None and piece.kind is Kind.SIGN else ""
+
+    def kind(self, place: int) -> Kind | None:
+        return self.pieces[place].kind if 0 <= place < len(self.pieces) else None
+
+    def word(self, place: int) -> str:
+        return self.pieces[place].name if self.kind(place) is Kind.WORD else ""
+
+    def qualifiers(self, place: int) -> tuple[str, ...]:
+        """The names before a name, with dots between them."""
+        found: list[str] = []
+        while self.sign(place - 1) == "." and place >= 2 and self.pieces[place - 2].name:
+            place -= 2
+            found.insert(0, self.pieces[place].name)
+        return tuple(found)
+
+    def refusals(self) -> Iterator[Refusal]:
+        yield from self._first()
+        for place, piece in enumerate(self.pieces):
+            if piece.kind is Kind.WORD:
+                yield from self._of_word(place, piece)
+            if self.sign(place + 1) == "(":
+                yield from self._of_call(place, piece)
+
+    def _first(self) -> Iterator[Refusal]:
+        place = 0
+        while self.sign(place) in ("(", ";") and self.sign(place):
+            place += 1
+        if place < len(self.pieces) and self.word(place) not in _FIRST_WORDS:
+            piece = self.pieces[place]
+            message = f"a query begins with SELECT, WITH, VALUES, FROM or TABLE, not with '{piece.text}'"
+            yield Refusal("UnsupportedSyntax", message, piece.start, "write one SELECT")
+
+    def _of_word(self, place: int, piece: Lexeme) -> Iterator[Refusal]:
+        if not piece.text.isascii() and (piece.text.upper().isascii() or piece.text.lower().isascii()):
+            message = f"'{piece.text}' is written with letters that Spark takes for others"
+            yield Refusal("UnsupportedSyntax", message, piece.start, "write it in plain letters, or in backquotes")
+        following = self.kind(place + 1)
+        if piece.name == "using" and (following is Kind.STRING or self.sign(place + 1) in (":", "?")):
+            if not self.permissions.code:
+                yield Refusal("CodeInQuery", "TRANSFORM … USING runs a command", piece.start, self.remedy)
+        elif piece.name == "insert" and self.word(place + 1) in ("into", "overwrite"):
+            yield Refusal("UnsupportedSyntax", "a query writes nothing", piece.start, "remove INSERT: write one SELECT")
+
+    def _of_call(self, place: int, piece: Lexeme) -> Iterator[Refusal]:
+        if piece.kind is Kind.STRING and piece.text[-1] == '"':
+            message = f"{piece.text} is a text, and is called like a function"
+            yield Refusal("UnsupportedSyntax", message, piece.start, "write the function's name without quotes")
+        name = piece.name
+        if piece.kind is Kind.WORD and name == "identifier":
+            message = "IDENTIFIER(…) hides what is named, so it cannot be checked"
+            yield Refusal("HiddenDependency", message, piece.start, "write the name itself")
+        elif name in RUNS_CODE and not self.permissions.code:
+            yield Refusal("CodeInQuery", f"{name} runs code: {RUNS_CODE[name]}", piece.start, self.remedy)
+        elif name in self.permissions.functions:
+            return
+        elif name in READS_FILES:
+            fix = f'if the project needs it, declare it: functions = ["{name}"] in [spark]'
+            yield Refusal("OutsideTheLake", f"{name} reaches outside: {READS_FILES[name]}", piece.start, fix)
+        elif name in WITH_OPTIONS and not self._has_plain_options(place + 1, WITH_OPTIONS[name]):
+            message = f"the options of {name} must be written as map('name', 'value'), and may name no file"
+            fix = f'write them out, or declare the function: functions = ["{name}"] in [spark]'
+            yield Refusal("OutsideTheLake", message, piece.start, fix)
+
+    def _has_plain_options(self, opening: int, forbidden: str) -> bool:
+        """Whether every map(…) among the arguments holds texts alone, and nothing else could be the options."""
+        depth, place, arguments = 0, opening, [opening + 1]
+        while place < len(self.pieces):
+            sign = self.sign(place)
+            depth += {"(": 1, ")": -1}.get(sign, 0)
+            if depth == 0:
+                break
+            if sign == "," and depth == 1:
+                arguments.append(place + 1)
+            place += 1
+        ends = [*(start - 1 for start in arguments[1:]), place]
+        last = list(zip(arguments, ends, strict=True))[1:]
+        return all(self._is_text_or_texts(start, end, forbidden) for start, end in last)
+
+    def _is_text_or_texts(self, start: int, end: int, forbidden: str) -> bool:
+        inside = self.pieces[start:end]
+        if len(inside) == 1:
+            return inside[0].kind is Kind.STRING
+        if len(inside) < 3 or inside[0].name != "map" or self.sign(start + 1) != "(" or self.sign(end - 1) != ")":
+            return False
+        values = inside[2:-1]
+        return all(
+            _is_plain_text(piece, forbidden) if place % 2 == 0 else piece.text == ","
+            for place, piece in enumerate(values)
+        )
+
+
+def _is_plain_text(piece: Lexeme, forbidden: str) -> bool:
+    return piece.kind is Kind.STRING and "\\" not in piece.text and piece.text[1:-1].strip().lower() != forbidden
+
+
+def _is_listed(name: str, qualifiers: tuple[str, ...]) -> bool:
+    if not qualifiers:
+        return name in NAMES
+    return qualifiers in _QUALIFIERS and (name in FUNCTIONS or (qualifiers == ("system",) and name in _ICEBERG))
+
+
+def _with_columns(tree: Any) -> set[int]:
+    """Where names begin behind which columns are listed: `AS t(a, b)`, `WITH t (a, b) AS …`."""
+    aliases = tree.find_all(exp.TableAlias)
+    found = (alias.this for alias in aliases if alias.args.get("columns") and alias.this is not None)
+    return {int(name.meta["start"]) for name in found if "start" in name.meta}
