@@ -221,6 +221,15 @@ def test_whether_spark_is_lenient_counts(tmp_path: Path) -> None:
     assert codes(root, cache) == ["TypeMismatch models/silver/a.sql:1"]
 
 
+def test_whether_models_may_run_code_counts(tmp_path: Path) -> None:
+    write_project(tmp_path, {"models/bronze/a.sql": "select reflect('java.lang.System', 'lineSeparator') as x"})
+    cache, toml = CompileCache(), (tmp_path / "tidegate.toml").read_text()
+    (tmp_path / "tidegate.toml").write_text(f"{toml}\n[spark]\nallow_code = true\n")
+    assert codes(tmp_path, cache) == []
+    (tmp_path / "tidegate.toml").write_text(toml)
+    assert codes(tmp_path, cache) == ["CodeInQuery models/bronze/a.sql:1"]
+
+
 def test_a_test_that_comes_later_counts(tmp_path: Path) -> None:
     root = write_project(tmp_path, {"models/silver/e/pipeline.sql": "-- @materialized: ephemeral\nselect 1 as id"})
     cache = CompileCache()

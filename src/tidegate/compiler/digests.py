@@ -36,6 +36,7 @@ class Digests:
             sorted((name, repr(zone)) for name, zone in landing.zones.items()),
             work.settings.lake.catalog,
             sorted(work.own_functions),
+            work.settings.spark.allow_code,
             work.is_lenient,
             sorted((name, source.kind) for name, source in work.settings.sources.items()),
         )
