@@ -48,14 +48,16 @@ class UnlistedCall(NamedTuple):
 
 _KEYWORDS = frozenset(
     """
-    aggregate all and any array as asc between bigint binary boolean by bytes case cast char character cluster
-    columns cross cube date day dec decimal delete desc distinct distribute double else end except exclude
-    exists extend filter float for from full geography geometry group grouping having ilike in include inner int
-    integer intersect interval is join lateral left like limit long map matched minus month natural not null
-    nulls numeric offset on only or order outer over partition percent pivot range real recursive regexp
-    repeatable respect right rlike rollup rows sample select semi set sets short smallint some sort string
-    struct table tablesample then time timestamp timestamp_ltz timestamp_ntz tinyint to try_cast union unpivot
-    using values varchar variant void week when where window with within year
+    aggregate all and anti any array as asc at between bigint binary boolean bucket by bytes case cast char
+    character cluster collate columns cross cube current date day days dec decimal delete desc distinct
+    distribute div double else end escape except exclude exists extend filter first float following for from
+    full geography geometry group grouping having hour hours ignore ilike in include inner int integer intersect
+    interval into is join last lateral left like limit long map matched microsecond millisecond minus minute
+    minutes month months name natural next not null nulls numeric of offset on only or order out outer over
+    partition percent pivot preceding quarter range real recursive regexp repeatable respect right rlike rollup
+    row rows sample second seconds select semi set sets short smallint some sort string struct table tablesample
+    then time timestamp timestamp_ltz timestamp_ntz tinyint to try_cast unbounded union unpivot using values
+    varchar variant view void week weeks when where window with within year years
     """.split()  # noqa: SIM905
 )
 """Words of Spark's grammar behind which a parenthesis may open. A function of the same name is in the list anyway."""
