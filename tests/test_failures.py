@@ -322,3 +322,15 @@ def test_a_stack_trace_has_a_kind(text: str, kind: str) -> None:
 )
 def test_retry_after_is_seconds_or_a_moment(header: str | None, seconds: float | None) -> None:
     assert seconds_to_wait(header, datetime(2026, 11, 15, 12, tzinfo=UTC)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("org.apache.spark.SparkException: [TOO_MANY_ROWS] More than one row.", "[TOO_MANY_ROWS] More than one row."),
+        ("java.lang.RuntimeException: java.io.IOException: the disk is gone", "the disk is gone"),
+        ("java.lang.NullPointerException", "java.lang.NullPointerException"),
+    ],
+)
+def test_the_name_of_a_java_class_is_no_part_of_the_message(text: str, message: str) -> None:
+    assert read_failure(RuntimeError(text)).message == message

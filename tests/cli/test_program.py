@@ -168,3 +168,16 @@ main.main()
 def test_a_thread_that_was_given_up_does_not_keep_the_program_from_ending() -> None:
     """As after a time-out of the run, where one waits for a source that does not answer."""
     assert subprocess.run([sys.executable, "-c", _GIVEN_UP], timeout=60).returncode == 1
+
+
+@pytest.mark.parametrize(("option", "shown"), [("--json", False), ("--debug", True)])
+def test_what_libraries_log_reaches_the_screen_only_with_debug(option: str, shown: bool) -> None:
+    """Py4J does so with a traceback whenever the JVM is gone."""
+    program = (
+        "import logging, sys, tidegate.cli.main as program\n"
+        f"sys.argv = ['tidegate', 'ls', '{option}']\n"
+        "program.run_cli = lambda args: logging.error('Exception while sending command.') or 0\n"
+        "program.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ("Exception while sending command." in done.stderr) == shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import select
 import signal
@@ -211,6 +212,9 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 20)
     if "_TIDEGATE_COMPLETE" in os.environ:
         _answer_shell()
+    if "--debug" not in sys.argv:
+        # Py4J logs a traceback to the root logger whenever the JVM is gone, and without a handler Python prints it.
+        logging.getLogger().addHandler(logging.NullHandler())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` leaves it

@@ -15,6 +15,8 @@ __all__ = ["Failure", "read_failure"]
 _PLACE = re.compile(r"\bline (\d+),? pos(?:ition)? \d+")
 _ADVICE = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.")
 _TASK = re.compile(r"^.*?\(TID \d+\) \([^)]*\): ", re.DOTALL)
+_JAVA_CLASS = re.compile(r"^(?:(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error): (?=\S))+")
+"""What a Java exception is called says nothing to whoever wrote the query; its message follows."""
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 
 _TRACEBACK = "Traceback (most recent call last):"
@@ -170,6 +172,7 @@ def _sentence(text: str) -> str:
     if "Job aborted" in text.split("\n", 1)[0]:
         text = caused[-1] if caused else _TASK.sub("", text)
     text = re.split(r"\n\s*at [\w.$/]+\(|\nDriver stacktrace|;\n'|\n== SQL|\n\+-|\nJVM stacktrace", text)[0]
+    text = _JAVA_CLASS.sub("", text.strip())
     text = _ADVICE.sub("", _SQLSTATE.sub("", text)).strip().rstrip(";").strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:3]) if lines else "Spark gave no reason"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.values import BoundQuery, TableRead
-from tidegate.errors import ModelError, QueryError
+from tidegate.errors import FailureKind, ModelError, QueryError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 __all__ = ["Sources", "ZoneBatch", "build_frame", "explain", "source_line"]
+
+_LOOK = "Change the query at this place, or correct the rows that it reads: `tidegate preview TABLE` shows them."
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def explain(error: Exception, sql: str, source: str, path: str, files: tuple[Zon
     # A fragment that is not in the model's SQL is of a statement that wraps it, whose lines mean nothing here.
     own = failure.fragment is None or failure.fragment in sql
     line = source_line(sql, source, failure.line) if own else None
-    explained = QueryError(failure.message, where=f"{path}:{line}" if line else path, remedy=failure.remedy)
+    remedy = failure.remedy or (_LOOK if failure.kind is FailureKind.QUERY_REJECTED else None)
+    explained = QueryError(failure.message, where=f"{path}:{line}" if line else path, remedy=remedy)
     explained.kind = failure.kind
     explained.retry_after = failure.retry_after
     return explained

@@ -1,0 +1,59 @@
+"""What the README tells a stranger to type works as it is written there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str, heading: str) -> list[str]:
+    """The code under a heading of the README, in order."""
+    part = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert part, f"the README has no heading '{heading}'"
+    return re.findall(rf"^```{language}\n(.*?)^```", part[1], re.MULTILINE | re.DOTALL)
+
+
+def test_the_quickstart_takes_ten_lines() -> None:
+    first = blocks("sh", "Quickstart: your own CSV")[0]
+    assert len(first.splitlines()) <= 10
+
+
+def test_the_picture_can_be_read_in_light_and_dark() -> None:
+    picture = (ROOT / "docs" / "images" / "tidegate.svg").read_text(encoding="utf-8")
+    light, dark = picture.split("@media (prefers-color-scheme: dark)")
+    styled = set(re.findall(r"^ +\.([\w-]+) \{", light, re.MULTILINE))
+    assert styled == set(re.findall(r"^ +\.([\w-]+) \{", dark, re.MULTILINE))
+    assert set(re.findall(r'class="([\w-]+)"', picture)) <= styled
+
+
+@pytest.mark.spark
+def test_the_quickstart_and_the_ways_to_read_its_tables_work_as_written(tmp_path: Path) -> None:
+    good, bad = blocks("sh", "Quickstart: your own CSV")
+    reading = "".join(blocks("python", "Reading the tables elsewhere"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    def call(*command: str, cwd: Path) -> str:
+        done = subprocess.run(
+            command, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    screen = call("bash", "-ec", good, cwd=tmp_path)
+    assert "Published 3 tables to main. 3 succeeded" in screen
+    assert [line.split() for line in screen.splitlines()[-3:-1]] == [["Ada", "2", "24.5"], ["Bo", "1", "7.25"]]
+    screen = call("bash", "-ec", bad, cwd=tmp_path / "shop")
+    for line in blocks("", "Quickstart: your own CSV")[-1].splitlines():
+        if not re.search(r"run-|\d\.\ds", line):
+            assert line in screen.splitlines()
+    assert "[FAIL] gold.customers  (full_refresh, full, " in screen
+    shown = call(sys.executable, "-c", reading, cwd=tmp_path / "shop")
+    assert re.findall(r"(Ada|Bo) +│ +([\d.]+)", shown) == [("Ada", "24.5"), ("Bo", "7.25")]
