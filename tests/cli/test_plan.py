@@ -75,6 +75,7 @@ def test_the_document_has_the_steps_in_order(shop: Path, tidegate: Call) -> None
         "wave": 2,
         "run_type": "backfill",
         "reason": "first run",
+        "warnings": [],
         "strategy": "full_refresh",
         "tentative": False,
         "waits_for": ["silver.orders"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
@@ -61,11 +61,14 @@ class TableChange:
 class Untraceable:
     """What changed in a table cannot be told. `reason` continues a sentence that begins with the table's name.
 
-    `expired`: the snapshot that was read is not kept any more.
+    `expired`: the snapshot that was read is not kept any more. `rebuilt`: all rows were written again since.
+    `rolled_back`: the present state is not a later one than that.
     """
 
     reason: str
     expired: bool = False
+    rebuilt: bool = field(default=False, compare=False)
+    rolled_back: bool = field(default=False, compare=False)
 
 
 def change_since(metadata: TableMetadata, seen: TableInput) -> TableChange | Untraceable:
@@ -118,14 +121,14 @@ def _difference(name: str, was: str, now: Field | None, names: Mapping[int, str]
 def _off_the_line(metadata: TableMetadata, line: list[Snapshot], seen: TableInput) -> Untraceable:
     """Sequence numbers say how far back the present line reaches; a discarded branch may have used the same ones."""
     if not line:
-        return Untraceable("was rolled back")
+        return Untraceable("was rolled back", rolled_back=True)
     oldest = line[-1]
     if oldest.sequence_number > seen.sequence_number:
         if oldest.parent_id is None:
-            return Untraceable("was rebuilt")
+            return Untraceable("was rebuilt", rebuilt=True)
         return Untraceable("changed since a snapshot that no longer exists", expired=True)
     if seen.snapshot_id in metadata.snapshots:
-        return Untraceable("was rolled back")
+        return Untraceable("was rolled back", rolled_back=True)
     return Untraceable("has another history than the one that was read")
 
 

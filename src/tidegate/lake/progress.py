@@ -19,7 +19,8 @@ class TableInput:
     """A lake table as it was read. `snapshot_id` is the last one that changed rows (None: no snapshot yet).
 
     `columns` is a digest of the field ids, names and types. For a view, `uuid` and `columns` describe the view itself.
-    `used`: the columns that were read, with their field ids and types; None: all of them.
+    `used`: the columns that were read, with their field ids and types; None: all of them. `discarded`: snapshots that
+    were read and are no ancestors of this one, because the table was rolled back: their rows were taken, too.
     """
 
     uuid: str
@@ -28,6 +29,7 @@ class TableInput:
     next_row_id: int
     columns: str
     used: Mapping[str, str] | None = None
+    discarded: tuple[int, ...] = ()
 
     @property
     def state(self) -> str:
@@ -54,6 +56,7 @@ class Progress:
     `checks`: a digest of the checks that the table passed before it was published. `checked`: other tables that those
     read, where isolation is serializable.
     `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
+    `key`: columns by which readers tell its rows apart, declared or proven from its query.
     """
 
     run_id: str
@@ -74,6 +77,7 @@ class Progress:
     delta_factor: float = 1.0
     deltas: int = 0
     unique: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
     checks: str = ""
     checked: Mapping[str, TableInput] = field(default_factory=dict)
     version: int = PROGRESS_VERSION
@@ -88,11 +92,16 @@ class Progress:
             data: dict[str, Any] = json.loads(text)
             if data.get("version") not in _READABLE:
                 return None
-            data["tables"] = {name: TableInput(**value) for name, value in data["tables"].items()}
-            data["checked"] = {name: TableInput(**value) for name, value in data.get("checked", {}).items()}
+            data["tables"] = {name: _table_input(value) for name, value in data["tables"].items()}
+            data["checked"] = {name: _table_input(value) for name, value in data.get("checked", {}).items()}
             data["zones"] = {name: ZoneInput(**value) for name, value in data["zones"].items()}
             data["intervals"] = tuple((start, end) for start, end in data["intervals"])
             data["unique"] = tuple(data.get("unique", ()))
+            data["key"] = tuple(data.get("key", ()))
             return cls(**data | {"version": PROGRESS_VERSION})
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
+
+
+def _table_input(value: Mapping[str, Any]) -> TableInput:
+    return TableInput(**{**value, "discarded": tuple(value.get("discarded", ()))})

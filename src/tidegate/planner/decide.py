@@ -12,6 +12,7 @@ from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
+from tidegate.planner.append_cautions import append_cautions
 from tidegate.planner.delta_rule import delta_query, obstacle
 from tidegate.planner.deltas.values import DeltaQuery, Refusal
 from tidegate.planner.estimate import Estimate, estimate_all, estimate_delta, estimate_new, in_seconds
@@ -40,6 +41,7 @@ class Decision:
 
     `check_again`: the table stays as it is, but it was published with other checks than are declared now.
     `record_digests`: the table stays as it is, but its list of consumed files has none of their digests.
+    `warnings`: what the user should know of the result, each with what to do about it.
     """
 
     run_type: RunType
@@ -54,6 +56,7 @@ class Decision:
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
     check_again: bool = False
     record_digests: bool = False
+    warnings: tuple[str, ...] = ()
 
     def from_all_rows(self, why: str, model: CompiledModel) -> Decision:
         """The same run without its delta, as when more turns out to be touched than was expected."""
@@ -86,7 +89,7 @@ def decide(
     with that. `bound`: its query, asked for only where reading changes may be enough; without it all rows are read.
     """
     table = own if isinstance(own, TableMetadata) else None
-    decision = _decide(model, own is not None, progress, inputs, asked)
+    decision = _decide(model, own is not None, progress, inputs, asked, bound)
     if (decision is None or decision.run_type is RunType.SKIP) and _is_spoilt(model, table, progress):
         reason = "its own rows were changed by something else"
         decision = Decision(RunType.FULL, reason, True, result_is_complete(model), all_files=True)
@@ -101,7 +104,12 @@ def decide(
 
 
 def _decide(
-    model: CompiledModel, exists: bool, progress: Progress | None, inputs: Inputs, asked: Asked
+    model: CompiledModel,
+    exists: bool,
+    progress: Progress | None,
+    inputs: Inputs,
+    asked: Asked,
+    bound: Callable[[], BoundQuery] | None,
 ) -> Decision | None:
     """None: the inputs changed."""
     settings = model.model.settings
@@ -116,7 +124,7 @@ def _decide(
     if settings.strategy is Strategy.TIME_INTERVAL:
         return _decide_intervals(model, progress, intervals, asked.intervals_asked)
     if progress.fingerprint != model.fingerprint:
-        return _decide_changed_definition(model, progress, inputs, complete)
+        return _decide_changed_definition(model, progress, inputs, complete, bound)
     if inputs.expired and not keeps_history(model):
         reason = f"the snapshot of {inputs.expired} that was read last no longer exists"
         return Decision(RunType.BACKFILL, reason, True, complete, all_files=True)
@@ -151,7 +159,7 @@ def _decide_changed_inputs(
     never = "skip: never" if settings.skip == "never" else "the query is not deterministic"
     reason = "; ".join(inputs.changes()) or never
     if settings.strategy is Strategy.APPEND_ONLY:
-        return _append(model, progress, inputs, reason)
+        return _append(model, progress, inputs, reason, bound)
     if settings.strategy is not Strategy.FULL_REFRESH and (model.manual or model.zones):
         return Decision(RunType.INCREMENTAL, reason, complete=result_is_complete(model))
     whole = _from_all_rows(model, reason)
@@ -193,24 +201,32 @@ def _is_spoilt(model: CompiledModel, own: TableMetadata | None, progress: Progre
     return own.last_change is None or own.last_change.id != progress.snapshot_id
 
 
-def _append(model: CompiledModel, progress: Progress | None, inputs: Inputs, reason: str) -> Decision:
+def _append(
+    model: CompiledModel,
+    progress: Progress | None,
+    inputs: Inputs,
+    reason: str,
+    bound: Callable[[], BoundQuery] | None,
+) -> Decision:
     if model.manual or progress is None:
         return Decision(RunType.INCREMENTAL, reason)
     since = {name: seen for name, seen in progress.tables.items() if name in inputs.tables}
-    updated = [
-        inputs.short(name)
-        for name, found in sorted(inputs.changed.items())
-        if isinstance(found, TableChange) and not found.insert_only
-    ]
-    if updated:
-        reason += f"; rows updated or deleted in {', '.join(updated)} are not taken"
-    return Decision(RunType.INCREMENTAL, reason, inserted_since=since)
+    cautions = append_cautions(inputs, bound)
+    reason = "; ".join([reason, *(caution.short for caution in cautions)])
+    warnings = tuple(caution.warning for caution in cautions if caution.warning)
+    return Decision(RunType.INCREMENTAL, reason, inserted_since=since, warnings=warnings)
 
 
-def _decide_changed_definition(model: CompiledModel, progress: Progress, inputs: Inputs, complete: bool) -> Decision:
+def _decide_changed_definition(
+    model: CompiledModel,
+    progress: Progress,
+    inputs: Inputs,
+    complete: bool,
+    bound: Callable[[], BoundQuery] | None,
+) -> Decision:
     strategy = model.model.settings.strategy
     if strategy is Strategy.APPEND_ONLY:
-        return _append(model, progress, inputs, "definition changed: applies to new rows")
+        return _append(model, progress, inputs, "definition changed: applies to new rows", bound)
     if strategy is Strategy.SNAPSHOT or model.manual:
         reason = "definition changed: applies to what comes"
         return Decision(RunType.INCREMENTAL, reason, complete=complete, all_files=not model.manual)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidegate.compiler.values import Compiled, CompiledModel
@@ -14,6 +14,7 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.planner.kinds import declared_key
 from tidegate.project.file_content import NewFiles, content_digest, unconsumed
 from tidegate.project.landing import ZoneFile, list_zone
 from tidegate.sources.reading import has_own_catalog, is_outside
@@ -26,6 +27,7 @@ __all__ = [
     "read_inputs",
     "recorded_inputs",
     "tables_behind",
+    "with_discarded",
 ]
 
 
@@ -52,7 +54,7 @@ class Inputs:
 
     `changed`: tables and views that are not as they were when the model last ran. `unread`: tables that changed in
     columns that the model does not read. `silent`: tables of sources outside the lake, which do not say whether they
-    changed.
+    changed. `keys`: the columns that tell the rows of a table apart, where that is known.
     """
 
     tables: Mapping[str, TableInput] = field(default_factory=dict)
@@ -62,6 +64,7 @@ class Inputs:
     metadata: Mapping[str, TableMetadata] = field(default_factory=dict)
     changed: Mapping[str, TableChange | Untraceable] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def any(self) -> bool:
@@ -150,7 +153,9 @@ def read_inputs(
         elif found is not None:
             changed[name] = found
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
-    return Inputs(tables, zones, frozenset(silent), settings.project.namespace, tabular, changed, frozenset(unread))
+    keys = {name: key for name, metadata in tabular.items() if (key := _key(name, metadata, compiled))}
+    namespace = settings.project.namespace
+    return Inputs(tables, zones, frozenset(silent), namespace, tabular, changed, frozenset(unread), keys)
 
 
 def recorded_inputs(
@@ -168,6 +173,29 @@ def recorded_inputs(
         if (columns := used.get(TableName.parse(name, ""))) is not None:
             tables[name] = metadata.table_input(columns)
     return tables
+
+
+def _key(name: str, metadata: TableMetadata, compiled: Compiled) -> tuple[str, ...]:
+    model = compiled.models.get(TableName.parse(name, ""))
+    declared = declared_key(model) if model else ()
+    return declared or (metadata.progress.key if metadata.progress else ())
+
+
+def with_discarded(
+    tables: Mapping[str, TableInput], before: Mapping[str, TableInput], metadata: Mapping[str, TableMetadata]
+) -> Mapping[str, TableInput]:
+    """`tables` as read now, with the snapshots that were read `before` and from which the table was rolled back."""
+    found = dict(tables)
+    for name, now in tables.items():
+        seen, table = before.get(name), metadata.get(name)
+        if seen is None or table is None or seen.uuid != now.uuid:
+            continue
+        change = change_since(table, replace(seen, used=None, columns=table.columns_digest))
+        left = seen.snapshot_id if isinstance(change, Untraceable) and change.rolled_back else None
+        line = {snapshot.id for snapshot in table.ancestors()}
+        off = (id for id in (*seen.discarded, left) if id in table.snapshots and id not in line)
+        found[name] = replace(now, discarded=tuple(dict.fromkeys(id for id in off if id is not None)))
+    return found
 
 
 def _compared(

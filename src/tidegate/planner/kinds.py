@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.compiler.values import CompiledModel
 from tidegate.project.model import Materialized, Strategy
 
-__all__ = ["is_upsert", "keeps_history", "result_is_complete", "unique_after"]
+__all__ = ["declared_key", "is_upsert", "keeps_history", "result_is_complete", "unique_after"]
 
 
 def keeps_history(model: CompiledModel) -> bool:
@@ -41,6 +41,17 @@ def is_upsert(model: CompiledModel) -> bool:
         and settings.watermark_column is not None
         and settings.deletes != "propagate"
     )
+
+
+def declared_key(model: CompiledModel) -> tuple[str, ...]:
+    """The columns that the model says tell its rows apart. A masked column holds other values than the query gives."""
+    settings = model.model.settings
+    if settings.materialized is not Materialized.TABLE:
+        return ()
+    if settings.strategy not in (Strategy.INCREMENTAL, Strategy.FULL_REFRESH):
+        return ()
+    masked = {mask.column.lower() for mask in model.model.masks}
+    return settings.unique_key if masked.isdisjoint(name.lower() for name in settings.unique_key) else ()
 
 
 def unique_after(model: CompiledModel, anew: bool, before: tuple[str, ...]) -> tuple[str, ...]:

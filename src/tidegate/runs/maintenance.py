@@ -200,7 +200,8 @@ class _Work:
     def _inputs(self) -> frozenset[int]:
         """The snapshots that some model read last: its next run may want the changes since."""
         found = (read_metadata(pointer).progress for pointer in self._catalog.all_pointers())
-        named = (read.snapshot_id for progress in found if progress for read in progress.tables.values())
+        inputs = (read for progress in found if progress for read in progress.tables.values())
+        named = (id for read in inputs for id in (read.snapshot_id, *read.discarded))
         return frozenset(snapshot for snapshot in named if snapshot is not None)
 
     def _wants_compaction(self, main: BranchView, table: TableName) -> bool:

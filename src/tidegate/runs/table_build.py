@@ -16,15 +16,16 @@ from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer
-from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, ZoneInput
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
-from tidegate.planner.inputs import recorded_inputs
+from tidegate.planner.inputs import recorded_inputs, with_discarded
 from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.kinds import unique_after
 from tidegate.planner.plan import Facts
 from tidegate.planner.readers import as_difference
+from tidegate.planner.row_keys import row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Strategy
 from tidegate.quality.profile import merged
@@ -110,6 +111,7 @@ class TableBuild:
     def go(self) -> WriteOutcome:
         """Whatever is raised, the caller puts the table back."""
         self.watermark = self._read_watermark()
+        self.notes += self.decision.warnings
         outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None:
@@ -262,7 +264,8 @@ class TableBuild:
         self.query = bind(run.compiled, run.settings, run.project, self.table, self.values(interval))
         self.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
-        sources = Sources(self.table, run.lake, forget, batches, self.decision.inserted_since, self._keeps_order)
+        since, keys = self.decision.inserted_since, self.facts.inputs.keys
+        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._keeps_order)
         built = build_frame(self.session, self.query, sources)
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
@@ -342,7 +345,7 @@ class TableBuild:
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
         metadata = self._metadata()
-        used = {} if self.model.manual else used_columns(facts.inputs, self.query or bound_query(self.run, self.model))
+        used = {} if self.model.manual else used_columns(facts.inputs, self._bound())
         took = self._spent_ms - self.aside_ms
         whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
         anew = decision.rebuild or former is None
@@ -353,7 +356,7 @@ class TableBuild:
             run_type=str(decision.run_type),
             strategy=self.settings.written_as,
             keeps_history=keeps_history(self.model),
-            tables=recorded_inputs(self.model, facts.inputs, used),
+            tables=self._read_tables(used),
             zones=zones,
             watermark=self.watermark,
             intervals=self._filled(),
@@ -366,9 +369,20 @@ class TableBuild:
             delta_factor=self._delta_factor(took),
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
+            key=row_key(self.model, facts.inputs, metadata, self._bound),
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )
+
+    def _bound(self) -> BoundQuery:
+        return self.query or bound_query(self.run, self.model)
+
+    def _read_tables(self, used: Mapping[TableName, frozenset[str] | None]) -> Mapping[str, TableInput]:
+        inputs, former = self.facts.inputs, self.former
+        tables = recorded_inputs(self.model, inputs, used)
+        if self.settings.strategy is not Strategy.APPEND_ONLY or former is None or self.decision.rebuild:
+            return tables
+        return with_discarded(tables, former.tables, inputs.metadata)
 
     def _delta_factor(self, took_ms: int) -> float:
         """What the estimate of this kind is to be multiplied with the next time; an old accident is forgotten."""

@@ -42,8 +42,9 @@ class ZoneBatch:
 class Sources:
     """What stands behind the names in a query.
 
-    `inserted_since`: tables of which an append takes only new rows. `forget`: the table is to be made anew, so the
-    model reads its own table as if it did not exist. `in_order`: the rows of a driving zone come as they arrived.
+    `inserted_since`: tables of which an append takes only new rows; `keys`: what tells their rows apart. `forget`: the
+    table is to be made anew, so the model reads its own table as if it did not exist. `in_order`: the rows of a driving
+    zone come as they arrived.
     """
 
     table: TableName
@@ -51,6 +52,7 @@ class Sources:
     forget: bool = False
     zones: Mapping[str, ZoneBatch] = field(default_factory=dict)
     inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     in_order: bool = False
 
 
@@ -103,7 +105,7 @@ def _relation(
     metadata = sources.lake.metadata(read.table) if since else None
     if since is None or not isinstance(metadata, TableMetadata):
         return None
-    return inserted_rows(read.table, metadata, since)
+    return inserted_rows(read.table, metadata, since, sources.keys.get(str(read.table), ()))
 
 
 def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, views: Mapping[int, str]) -> str:

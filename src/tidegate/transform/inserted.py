@@ -2,39 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tidegate.errors import StrategyError
-from tidegate.lake.metadata import Snapshot, TableMetadata
+from tidegate.errors import DriftRefusedError, StrategyError
+from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.types import spark_type
 from tidegate.names import TableName, quote
+from tidegate.planner.delta_rule import has_foreign_rows
 from tidegate.write.types import comparable, conversion, is_nested, join_types, type_sql
 
 __all__ = ["inserted_rows"]
 
+_NUMBERS = ("integer", "long", "float", "double", "decimal")
+_TIMES = ("date", "timestamp")
 
-def inserted_rows(table: TableName, metadata: TableMetadata, since: TableInput) -> str | None:
-    """SQL in parentheses, or None where every row is new.
 
-    Row lineage tells inserts from updates: an updated row keeps its id. But a row that was deleted and written again
-    has a new one, as after a rewrite of the whole table or of a group. So where rows went, as many copies of a row are
-    new as came under new ids beyond those that went.
+def inserted_rows(table: TableName, metadata: TableMetadata, since: TableInput, key: Sequence[str] = ()) -> str | None:
+    """SQL in parentheses, or None where every row is new. `key`: the columns that tell the table's rows apart.
+
+    With a key, a row is new if no row had its key when the table was read, however the table was written since. Without
+    one, row lineage tells inserts from updates: an updated row keeps its id. But a row that was deleted and written
+    again has a new id, as after a rewrite of the whole table or of a group. So where rows went, as many copies of a row
+    are new as came under new ids beyond those that went. Where the table is no successor of what was read (it was
+    rolled back), ids mean nothing, and all its rows are compared with all that were read.
     """
     if since.snapshot_id is None:
         return None
     if since.uuid != metadata.uuid:
         raise _unknown(table, "it was dropped and created again")
-    newer = []
+    newer = _newer_commits(metadata, since.snapshot_id)
+    discarded = [metadata.snapshots[id] for id in since.discarded if id in metadata.snapshots]
+    if newer is not None and metadata.format_version >= 3 and not discarded and _only_inserts(metadata, newer, key):
+        return f"(SELECT * FROM {table.quoted} WHERE _row_id >= {since.next_row_id})"
+    before = metadata.snapshots.get(since.snapshot_id)
+    if before is None:
+        raise _unknown(table, "the snapshot that was read last has expired")
+    lineage = newer is not None and metadata.format_version >= 3 and before.first_row_id is not None
+    fields = _key_fields(metadata, [before, *discarded], key)
+    if fields:
+        changed = f" WHERE _last_updated_sequence_number > {since.sequence_number}" if lineage else ""
+        sides = [_Side(table, metadata, snapshot, since, fields) for snapshot in (before, *discarded)]
+        return _without(metadata, f"{table.quoted}{changed}", sides, counted=False)
+    sides = [_Side(table, metadata, snapshot, since, metadata.fields) for snapshot in (before, *discarded)]
+    if lineage and not discarded:
+        sides[0].only_gone = True
+        return _without(metadata, f"{table.quoted} WHERE _row_id >= {since.next_row_id}", sides, counted=True)
+    return _without(metadata, table.quoted, sides, counted=True)
+
+
+def _newer_commits(metadata: TableMetadata, snapshot_id: int) -> list[Snapshot] | None:
+    """The commits since this one; None: it is no ancestor of the present one."""
+    newer: list[Snapshot] = []
     for snapshot in metadata.ancestors():
-        if snapshot.id == since.snapshot_id:
-            break
+        if snapshot.id == snapshot_id:
+            return newer
         newer.append(snapshot)
-    else:
-        return _compared(table, metadata, since)
-    if metadata.format_version < 3 or any(map(_removes, newer)):
-        return _compared(table, metadata, since)
-    return f"(SELECT * FROM {table.quoted} WHERE _row_id >= {since.next_row_id})"
+    return None
+
+
+def _only_inserts(metadata: TableMetadata, newer: Sequence[Snapshot], key: Sequence[str]) -> bool:
+    """Whether the rows with new ids are just the new ones. Under a key that every write enforces, appended rows are."""
+    if not key:
+        return not any(map(_removes, newer))
+    progress = metadata.progress
+    enforced = progress is not None and progress.unique == tuple(key) and not has_foreign_rows(metadata)
+    return enforced and all(snapshot.operation in ("append", "replace") for snapshot in newer)
 
 
 def _removes(snapshot: Snapshot) -> bool:
@@ -45,50 +79,106 @@ def _removes(snapshot: Snapshot) -> bool:
     return merged != "0" or snapshot.count("deleted-data-files") > 0
 
 
-def _compared(table: TableName, metadata: TableMetadata, since: TableInput) -> str:
-    before = metadata.snapshots.get(since.snapshot_id) if since.snapshot_id is not None else None
-    if before is None:
-        raise _unknown(table, "the snapshot that was read last has expired")
-    had = {field.name: spark_type(field.type) for field in metadata.fields_of(before)}
-    pairs = [
-        _pair(table, field.name, had[field.name], spark_type(field.type))
-        for field in metadata.fields
-        if field.name in had
-    ]
-    if not pairs:
-        return f"(SELECT * FROM {table.quoted})"
-    new, old = (_numbered([pair[side] for pair in pairs]) for side in (0, 1))
-    kept = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
-    came, went = table.quoted, f"{table.quoted} VERSION AS OF {before.id}"
-    if metadata.format_version >= 3 and before.first_row_id is not None:
-        came += f" WHERE _row_id >= {since.next_row_id}"
-        went = (
-            f"(SELECT *, _row_id AS `__row` FROM {went}) b"
-            f" LEFT ANTI JOIN (SELECT _row_id AS `__row` FROM {table.quoted}) c ON b.`__row` = c.`__row`"
+def _key_fields(metadata: TableMetadata, snapshots: Sequence[Snapshot], key: Sequence[str]) -> tuple[Field, ...]:
+    """The key's columns; none where the table lacks one, or lacked it when it was read."""
+    names = {name.lower() for name in key}
+    fields = tuple(field for field in metadata.fields if field.name.lower() in names)
+    had = all(_then(metadata, snapshot, field) for snapshot in snapshots for field in fields)
+    return fields if len(fields) == len(names) and had else ()
+
+
+def _then(metadata: TableMetadata, snapshot: Snapshot, field: Field) -> Field | None:
+    """The column as it was: a renamed one keeps its id, one that was dropped and added again its name."""
+    had = metadata.fields_of(snapshot)
+    same = next((one for one in had if one.id == field.id), None)
+    return same or next((one for one in had if one.name.lower() == field.name.lower()), None)
+
+
+class _Side:
+    """A state of the table that was read, and how its rows are compared with those of now: by `fields`.
+
+    `only_gone`: only those of its rows count whose ids are no more.
+    """
+
+    def __init__(
+        self,
+        table: TableName,
+        metadata: TableMetadata,
+        snapshot: Snapshot,
+        since: TableInput,
+        fields: Sequence[Field],
+    ) -> None:
+        self.table = table
+        self.snapshot = snapshot
+        self.only_gone = False
+        self.pairs = [
+            _pair(table, then, field, since) for field in fields if (then := _then(metadata, snapshot, field))
+        ]
+
+    @property
+    def rows(self) -> str:
+        then = f"{self.table.quoted} VERSION AS OF {self.snapshot.id}"
+        if not self.only_gone:
+            return then
+        return (
+            f"(SELECT *, _row_id AS `__row` FROM {then}) b"
+            f" LEFT ANTI JOIN (SELECT _row_id AS `__row` FROM {self.table.quoted}) c ON b.`__row` = c.`__row`"
         )
-    return (
-        f"(SELECT {kept} FROM (SELECT *, {new} FROM {came}) n"
-        f" LEFT ANTI JOIN (SELECT {old} FROM {went}) o"
-        f" ON n.`__copy` = o.`__copy` AND n.`__values` <=> o.`__values`)"
-    )
 
 
-def _numbered(values: list[str]) -> str:
+def _without(metadata: TableMetadata, rows: str, sides: Sequence[_Side], *, counted: bool) -> str:
+    """The rows of now that no side has. `counted`: as often as it has them."""
+    sides = [side for side in sides if any(side.pairs)]
+    kept = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
+    compared, joins = [], []
+    for number, side in enumerate(sides):
+        new, old = ([pair[at] for pair in side.pairs if pair] for at in (0, 1))
+        compared.append(_as_one(new, number, counted))
+        copies = f" AND n.`__copy{number}` = o{number}.`__copy{number}`" if counted else ""
+        joins.append(
+            f" LEFT ANTI JOIN (SELECT {_as_one(old, number, counted)} FROM {side.rows}) o{number}"
+            f" ON n.`__values{number}` <=> o{number}.`__values{number}`{copies}"
+        )
+    return f"(SELECT {kept} FROM (SELECT {', '.join(['*', *compared])} FROM {rows}) n{''.join(joins)})"
+
+
+def _as_one(values: Sequence[str], number: int, counted: bool) -> str:
     """All values as one, compared with NULL equal to NULL, and the how-manieth row of these values it is."""
     named = ", ".join(f"{value} AS `v{i}`" for i, value in enumerate(values))
-    return f"struct({named}) AS `__values`, row_number() OVER (PARTITION BY {', '.join(values)} ORDER BY 1) AS `__copy`"
+    one = f"struct({named}) AS `__values{number}`"
+    if not counted:
+        return one
+    return f"{one}, row_number() OVER (PARTITION BY {', '.join(values)} ORDER BY 1) AS `__copy{number}`"
 
 
-def _pair(table: TableName, name: str, before: Any, after: Any) -> tuple[str, str]:
-    """How a column's value now and its value then are compared: in the type it has now."""
-    column = quote(name)
+def _pair(table: TableName, then: Field, now: Field, since: TableInput) -> tuple[str, str] | None:
+    """How a column's value now and its value then are compared: in the type it has now. None: it is not."""
+    before, after = spark_type(then.type), spark_type(now.type)
+    column, was = quote(now.name), quote(then.name)
     if before == after or join_types(before, after) == after:
-        then = conversion(column, before, after)
-    elif is_nested(before) or is_nested(after):
-        raise _unknown(table, f"its column {name} was {type_sql(before)} and is {type_sql(after)}")
+        value = conversion(was, before, after)
+    elif _may_be_cast(before, after):
+        value = f"TRY_CAST({was} AS {type_sql(after)})"
+    elif since.used is not None and now.name not in since.used:
+        return None
     else:
-        then = f"TRY_CAST({column} AS {type_sql(after)})"
-    return comparable(column, after), comparable(then, after)
+        raise DriftRefusedError(
+            f"column '{now.name}' of {table} was {type_sql(before)} when its rows were read and is {type_sql(after)} "
+            "now: values of these types cannot be compared, so which rows are new is not known",
+            where=str(table),
+            remedy=(
+                f"Give the new column another name in {table}, or cast it there to {type_sql(before)}; "
+                "or build this model from all rows with --full-refresh."
+            ),
+        )
+    return comparable(column, after), comparable(value, after)
+
+
+def _may_be_cast(before: Any, after: Any) -> bool:
+    if is_nested(before) or is_nested(after):
+        return False
+    families = ((*_NUMBERS, "string"), (*_TIMES, "string"), ("boolean", *_NUMBERS, "string"), ("binary", "string"))
+    return any(before.startswith(family) and after.startswith(family) for family in families)
 
 
 def _unknown(table: TableName, because: str) -> StrategyError:

@@ -11,6 +11,7 @@ from tidegate.write.columns import Columns, result_columns
 from tidegate.write.full_refresh import write_full_refresh
 from tidegate.write.groups import write_groups
 from tidegate.write.incremental import write_incremental
+from tidegate.write.narrower import narrower_columns, with_narrower
 from tidegate.write.request import DriftChange, Touched, WriteOutcome, WriteRequest
 from tidegate.write.scd2 import write_scd2
 from tidegate.write.snapshot import write_snapshot
@@ -38,8 +39,9 @@ def write(request: WriteRequest) -> WriteOutcome:
     columns = result_columns(request.table, request.result)
     try:
         with result_view(request):
+            narrower = narrower_columns(request, columns)
             outcome = _WRITERS[request.settings.strategy](request, columns)
-            return replace(outcome, counted=request.learnt.counted)
+            return with_narrower(replace(outcome, counted=request.learnt.counted), request, narrower)
     except BaseException:
         if request.lake.pointer(request.table) != before:
             request.lake.restore(request.table, before)

@@ -76,7 +76,7 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class DriftChange:
-    """`action`: added, widened, rewritten, kept, dropped or rebuilt."""
+    """`action`: added, widened, narrowed, rewritten, kept, dropped or rebuilt."""
 
     column: str
     action: str

@@ -149,6 +149,7 @@ class _Shown:
             "wave": step.wave + 1,
             "run_type": step.run_type,
             "reason": step.decision.reason,
+            "warnings": list(step.decision.warnings),
             "strategy": self.compiled.models[step.table].model.settings.written_as,
             "tentative": step.tentative,
             "waits_for": self._waits_for(step),
@@ -172,6 +173,9 @@ class _Shown:
             yield from text_table(headers, rows, _WIDEST_REASON)
             yield ""
         yield _summary(self.planned)
+        for step in self.planned.steps:
+            for warning in step.decision.warnings:
+                yield f"[WARN] {step.table.short(self.compiled.namespace)}: {warning}"
         if self.explain:
             for step in self.planned.steps:
                 yield from self._explanation(step)

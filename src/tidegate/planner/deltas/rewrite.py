@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -19,7 +20,7 @@ from tidegate.planner.deltas.touching import Images, Toucher
 from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, InputTable, Refusal
 from tidegate.planner.deltas.writing import indented, name_text, union
 
-__all__ = ["NO_KEY", "explain", "needed_columns", "rewrite"]
+__all__ = ["NO_KEY", "explain", "needed_columns", "rewrite", "unique_columns"]
 
 NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
@@ -154,6 +155,21 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
         else frozenset({*used, *(column for column in facts.columns if column.lower() in named)})
         for table, facts in inputs.items()
     }
+
+
+def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tuple[str, ...]]:
+    """Sets of the query's columns of which no two rows of its result have the same values, the best first."""
+    settled = {table: replace(facts, changed=False) for table, facts in inputs.items()}
+    try:
+        _check_determinism(sql)
+        relation = _read(read_script(sql), Reader(settled))
+    except (Refused, RecursionError):
+        return []
+    low = [name.lower() for name in relation.columns]
+    found = [region for region in candidates(relation) if is_unique(relation, frozenset(region))]
+    return [
+        tuple(relation.columns[p] for p in region) for region in found if all(low.count(low[p]) == 1 for p in region)
+    ]
 
 
 def _takes_all(star: exp.Star) -> bool:
