@@ -154,3 +154,8 @@ def test_durations_are_short(milliseconds: int, text: str) -> None:
 @pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (5 * 2**40, "5.0 TiB")])
 def test_sizes_have_a_fitting_unit(count: int, text: str) -> None:
     assert size(count) == text
+
+
+def test_a_diagnostic_without_a_suggestion_of_its_own_shows_what_usually_helps(tmp_path: Path) -> None:
+    lines = list(render_diagnostics([told("TypeMismatch", "'+' does not go with string and date", "a.sql")], tmp_path))
+    assert "  = help: Cast one side, or use the column that was meant." in lines

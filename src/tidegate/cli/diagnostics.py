@@ -93,12 +93,21 @@ def _render(shown: _Shown, read: Lines, paint: Paint) -> Iterator[str]:
     margin = " " * len(str(span.line)) if span else ""
     if span:
         yield from _place(span, read, margin, paint, diagnostic.severity.value)
-    if diagnostic.suggestion:
-        yield f"{margin} {paint('=', 'place')} {paint('help:', 'help')} {clean(diagnostic.suggestion)}"
+    if suggestion := diagnostic.suggestion or _usual_fix(diagnostic.code):
+        yield f"{margin} {paint('=', 'place')} {paint('help:', 'help')} {clean(suggestion)}"
     if places := [f"{at.file}:{at.line}:{at.col}" for other in shown.others if (at := other.span)]:
         rest = len(places) - _MOST_PLACES
         more = f" and {rest} more" if rest > 0 else ""
         yield f"{margin} {paint('=', 'place')} {paint('also at:', 'help')} {', '.join(places[:_MOST_PLACES])}{more}"
+
+
+def _usual_fix(code: str) -> str | None:
+    """What helps with most diagnostics of this code."""
+    # Most diagnostics bring a suggestion of their own, and do without the registry.
+    from tidegate.compiler.registry import registry
+
+    kind = registry().get(code)
+    return kind.fix if kind else None
 
 
 def _place(span: Span, read: Lines, margin: str, paint: Paint, role: str) -> Iterator[str]:
