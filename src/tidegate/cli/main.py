@@ -219,7 +219,10 @@ def main() -> None:
         signal.signal(number, _interrupt)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` leaves it
         signal.signal(signal.SIGHUP, _interrupt)
-    code = run_cli(sys.argv[1:])
+    try:
+        code = run_cli(sys.argv[1:])
+    except KeyboardInterrupt:  # another signal, while the report of the first one was written
+        code = RunCancelledError.exit_code
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     end_all()
