@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
+from tidegate.cli.context import Invocation
 from tidegate.cli.lines import (
     anomaly_line,
     check_lines,
@@ -22,7 +24,7 @@ from tidegate.runs.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
-__all__ = ["PlainView", "RunConsole", "View", "open_view"]
+__all__ = ["PlainView", "RunConsole", "View", "open_console", "open_view"]
 
 _USUAL_WIDTH = 20
 
@@ -206,3 +208,10 @@ class RunConsole:
     def _lines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._view.line(line)
+
+
+def open_console(invocation: Invocation) -> RunConsole:
+    """As the options of the call want it; beside a document for programs it is on stderr."""
+    stream = sys.stderr if invocation.json else sys.stdout
+    view = open_view(stream, live=not invocation.quiet, color=not invocation.no_color)
+    return RunConsole(view, invocation.quiet, invocation.verbose)

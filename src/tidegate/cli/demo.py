@@ -12,7 +12,7 @@ from typing import TextIO
 
 import click
 
-from tidegate.cli.console import RunConsole, open_view
+from tidegate.cli.console import open_console
 from tidegate.cli.context import Invocation, common_options, pass_invocation
 from tidegate.cli.demo_files import deliver, write_demo
 from tidegate.cli.table import text_table
@@ -60,12 +60,12 @@ def demo(invocation: Invocation, directory: Path) -> int:
     write_demo(directory)
     settings = load_settings(directory)
     _say(stream, _first_act(directory))
-    runs = [_run(settings, stream)]
+    runs = [_run(settings, invocation)]
     measures: list[Mapping[str, str]] = []
     if runs[0].exit_code == 0:
         before = _look(settings)
         _say(stream, _second_act(deliver(directory, "day-2")))
-        runs.append(_run(settings, stream))
+        runs.append(_run(settings, invocation))
         after = _look(settings)
         measures = [{"table": m.table, "measure": m.what, "before": before[m], "after": after[m]} for m in MEASURES]
         _say(stream, _what_happened(runs[1], before, after))
@@ -77,8 +77,8 @@ def demo(invocation: Invocation, directory: Path) -> int:
     return 0 if [result.status for result in runs] == ["success", "partial"] else 1
 
 
-def _run(settings: Settings, stream: TextIO) -> RunResult:
-    with RunConsole(open_view(stream)) as console:
+def _run(settings: Settings, invocation: Invocation) -> RunResult:
+    with open_console(invocation) as console:
         result = run_project(settings, RunOptions(), [console])
         console.show(result)
     return result

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from tidegate.cli.console import RunConsole, open_view
+from tidegate.cli.console import RunConsole, open_console
 from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.runs import RunOptions, publish_run, run_project
@@ -99,7 +99,7 @@ def run(
         resume=resume or (LATEST if resume_latest else None),
         idempotency_key=idempotency_key,
     )
-    with _console(invocation) as console:
+    with open_console(invocation) as console:
         result = run_project(workspace.settings, options, [console])
         return _end(invocation, console, result, workspace if result.repeated else None)
 
@@ -116,14 +116,8 @@ def publish(invocation: Invocation, run_id: str) -> int:
       tidegate publish run-20261115-101112-123
     """
     workspace = open_workspace(invocation)
-    with _console(invocation) as console:
+    with open_console(invocation) as console:
         return _end(invocation, console, publish_run(workspace.settings, run_id, [console]))
-
-
-def _console(invocation: Invocation) -> RunConsole:
-    stream = sys.stderr if invocation.json else sys.stdout
-    view = open_view(stream, live=not invocation.quiet, color=not invocation.no_color)
-    return RunConsole(view, invocation.quiet, invocation.verbose)
 
 
 def _check_resumed(given: Sequence[str]) -> None:
