@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -52,11 +53,28 @@ def test_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
         write_demo(tmp_path / "demo")
 
 
+def _screen_of_the_readme() -> str:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    screen = re.search(r"^```\n(A small shop is now in demo.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    assert screen
+    return screen[1]
+
+
+def _likened(screen: str, folder: str) -> list[str]:
+    """Without what differs from run to run: times, ids, places, and the order of models that run side by side."""
+    text = re.sub(r"run-\d{8}-\d{6}-\d{3}", "RUN", screen.replace(folder, "demo"))
+    text = re.sub(r"\b(\d+m )?\d+(\.\d+)?m?s\b", "TIME", text)
+    text = re.sub(r"\S*tidegate (?=\w+ --project)", "tidegate ", text)
+    return sorted(line for line in text.splitlines() if line not in ("Starting Spark", ""))
+
+
 @pytest.mark.spark
 def test_story_of_the_demo_is_true(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "demo"
     assert run_cli(["demo", str(folder), "--json"]) == 0
     told = capsys.readouterr()
+    assert told.err.count("Starting Spark") <= 1
+    assert _likened(told.err, str(folder)) == _likened(_screen_of_the_readme(), "demo")
     document = json.loads(told.out)
     first, second = document["runs"]
     assert (first["status"], second["status"]) == ("success", "partial")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tidegate.config import Settings
+from tidegate.spark.jvm import running_jvm
 from tidegate.spark.session import start_session
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
@@ -36,5 +36,5 @@ def open_spark(
 
 def _is_running() -> bool:
     """Whether this process has a Spark already, which the next session shares."""
-    pyspark = sys.modules.get("pyspark.sql")
-    return pyspark is not None and pyspark.SparkSession.getActiveSession() is not None
+    jvm = running_jvm()
+    return jvm is not None and jvm.alive
