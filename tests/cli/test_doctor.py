@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
+from tests.lake.test_missing_files import write_table
+from tidegate.config import load_settings
+from tidegate.lake import open_catalog
+from tidegate.names import TableName
 
 
 def findings(document: dict[str, object]) -> dict[str, dict[str, str]]:
@@ -56,3 +60,18 @@ def test_wrong_settings_are_all_listed(project: Path, tidegate: Call) -> None:
     assert told.code == 1
     assert "nmae" in told.out
     assert "rnu" in told.out
+
+
+def test_files_that_main_refers_to_and_that_are_gone_are_found(project: Path, tidegate: Call) -> None:
+    settings = load_settings(project)
+    catalog = open_catalog(settings)
+    catalog.create_branch("begins-the-warehouse")
+    table = TableName("shop", "silver", "orders")
+    catalog.create_namespace("main", table)
+    catalog.restore("main", table, write_table(settings.lake.warehouse))
+    assert "every file of 1 table on main is there" in tidegate("doctor").out
+    next(settings.lake.warehouse.rglob("*.parquet")).unlink()
+    outcome = tidegate("doctor")
+    assert outcome.code == 1
+    assert "silver.orders: a data file of snapshot" in outcome.out
+    assert "fix: restore the file from a backup of the warehouse, or rebuild the table" in outcome.out

@@ -109,7 +109,7 @@ def test_a_warehouse_of_another_lake_is_not_written_through_the_back_door(tmp_pa
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "tidegate-warehouse.json").write_text('{"lake": "x", "warehouse": "/elsewhere"}')
     lake = BranchOrMain(EmbeddedCatalog(tmp_path / "c.db", tmp_path / "w"), "run-1")
-    with pytest.raises(LakeError, match="begun at /elsewhere"):
+    with pytest.raises(LakeError, match="moved or copied here from /elsewhere"):
         lake.create_branch("run-1")
     assert lake.failure is None
 

@@ -138,7 +138,7 @@ def test_a_copied_lake_is_refused_since_it_would_write_into_the_original(tmp_pat
     first.create_branch("run-1")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     copy = EmbeddedCatalog(tmp_path / "b" / "catalog.db", tmp_path / "b" / "warehouse")
-    with pytest.raises(LakeError, match="absolute paths") as caught:
+    with pytest.raises(LakeError, match="moved or copied") as caught:
         copy.create_branch("run-2")
     assert str(tmp_path / "a") in str(caught.value.remedy)
     first.create_branch("run-2")

@@ -136,17 +136,42 @@ def test_only_the_sources_that_the_run_reads_must_answer(make_project: Callable[
     assert other.branches() == []
 
 
-def test_a_table_named_by_hand_that_is_nowhere_stops_the_run_before_any_work(shop: ProjectFolder) -> None:
-    shop.file("tidegate.toml", '[project]\nname = "shop"\n[sources.erp]\nkind = "manual"\ntables = ["public.orders"]\n')
+def test_a_source_that_is_down_stops_only_the_models_that_read_it(shop: ProjectFolder) -> None:
+    """One of which nothing was ever known, and a table named by hand that is nowhere."""
+    shop.file(
+        "tidegate.toml",
+        '[project]\nname = "shop"\n[sources.erp]\nkind = "manual"\ntables = ["public.orders"]\n'
+        '[sources.crm]\nkind = "database"\nurl = "postgresql://postgres@127.0.0.1:1/postgres"\n',
+    )
     shop.model("silver.first", "SELECT 1 AS id")
     shop.model("silver.orders", "SELECT id FROM erp.public.orders")
-    with pytest.raises(SourceError) as stopped:
+    shop.model("silver.people", "SELECT id FROM crm.public.people")
+    shop.model("gold.people", "SELECT count(*) AS n FROM silver.people")
+    shop.model("gold.first", "SELECT id FROM silver.first")
+    result = shop.run()
+    found = {m.model: (m.status, m.failure_kind) for m in result.materializations}
+    assert found == {
+        "gold.first": ("completed", None),
+        "gold.people": ("blocked", None),
+        "silver.first": ("completed", None),
+        "silver.orders": ("failed", "NotFound"),
+        "silver.people": ("failed", "ConnectionFailed"),
+    }
+    assert (result.status, result.exit_code) == ("partial", 2)
+    assert set(result.publish.tables) == {"silver.first", "gold.first"}
+    told = {m.model: (m.error or "", m.remedy or "") for m in result.materializations}
+    assert told["silver.orders"][0] == "source 'erp': the table erp.public.orders is not in the lake"
+    assert "spark.sql.catalog.erp" in told["silver.orders"][1]
+    assert told["silver.people"][0].startswith("source 'crm': ")
+
+
+def test_a_run_of_which_no_model_can_be_read_ends_before_any_work(shop: ProjectFolder) -> None:
+    shop.file("tidegate.toml", '[project]\nname = "shop"\n[sources.erp]\nkind = "manual"\ntables = ["public.orders"]\n')
+    shop.model("silver.orders", "SELECT id FROM erp.public.orders")
+    shop.model("gold.orders", "SELECT id FROM silver.orders")
+    with pytest.raises(SourceError, match="is not in the lake"):
         shop.run()
-    assert stopped.value.message == "source 'erp': the table erp.public.orders is not in the lake"
-    assert "spark.sql.catalog.erp" in str(stopped.value.remedy)
-    assert shop.main.heads() == {}
-    result = shop.run("silver.first")
-    assert result.exit_code == 0, result.materializations
+    assert (shop.main.heads(), shop.branches()) == ({}, [])
 
 
 def test_a_quality_test_may_read_a_source_that_no_model_reads(shop: ProjectFolder, postgres: Postgres) -> None:

@@ -97,6 +97,7 @@ def check_project(workspace: Workspace) -> Iterator[Finding]:
     if settings.state.url.startswith("sqlite:"):
         yield _place("state", Path(settings.state.url.removeprefix("sqlite:///")).parent, "[state] url")
     yield from _pings(workspace)
+    yield from _files(workspace)
     yield _compile(workspace)
 
 
@@ -126,6 +127,26 @@ def _pings(workspace: Workspace) -> Iterator[Finding]:
         else:
             where = f" ({ping.failure.where})" if ping.failure.where else ""
             yield Finding(ping.name, "fail", f"{ping.detail}{where}", ping.failure.remedy or "")
+
+
+def _files(workspace: Workspace) -> Iterator[Finding]:
+    """Whether every file is there that main's tables refer to; nothing where the lake itself does not answer."""
+    try:
+        heads = workspace.heads()
+    except TidegateError:
+        return  # the ping has said so
+    if not heads:
+        return
+    from tidegate.lake.missing_files import damages
+
+    try:
+        errors = [damage.error(workspace.settings.project.namespace) for damage in damages(heads)]
+    except TidegateError as error:
+        yield _failed("files", error)
+        return
+    yield from (_failed("files", error) for error in errors)
+    if not errors:
+        yield Finding("files", "ok", f"every file of {plural(len(heads), 'table')} on main is there")
 
 
 def _compile(workspace: Workspace) -> Finding:

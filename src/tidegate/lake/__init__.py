@@ -7,6 +7,7 @@ the catalogs that speak to a server.
 from __future__ import annotations
 
 from tidegate.config import Settings
+from tidegate.lake.claim import check_place
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed, write_consumed
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata, ViewMetadata, read_metadata
@@ -44,8 +45,9 @@ __all__ = [
 
 
 def open_catalog(settings: Settings) -> BranchCatalog:
-    """The catalog that `[lake]` names. Nothing is asked of it yet."""
+    """The catalog that `[lake]` names. Nothing is asked of it yet, but a lake that was moved or copied is refused."""
     lake = settings.lake
+    check_place(lake.warehouse)
     if lake.jdbc is not None:
         from tidegate.lake.jdbc import JdbcCatalog
 

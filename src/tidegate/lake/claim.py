@@ -11,9 +11,9 @@ import json
 import os
 from pathlib import Path
 
-from tidegate.errors import LakeError, LakeUnavailableError
+from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 
-__all__ = ["check_warehouse", "claim_warehouse"]
+__all__ = ["check_place", "check_warehouse", "claim_warehouse"]
 
 _MARKER = "tidegate-warehouse.json"
 
@@ -45,6 +45,11 @@ def claim_warehouse(warehouse: Path, lake: str, alone: bool = False) -> None:
         )
 
 
+def check_place(warehouse: Path) -> None:
+    """Raise if the warehouse was moved or copied here. One that was never begun is fine."""
+    _check_place(warehouse, _read(warehouse / _MARKER))
+
+
 def check_warehouse(warehouse: Path, lake: str) -> None:
     """Raise unless the warehouse is this catalog's own."""
     marker = warehouse / _MARKER
@@ -70,8 +75,12 @@ def _read(marker: Path) -> dict[str, str]:
 def _check_place(warehouse: Path, claim: dict[str, str]) -> None:
     begun = claim.get("warehouse")
     if begun is not None and begun != os.path.realpath(warehouse):
-        raise LakeError(
-            f"the warehouse was begun at {begun} and cannot be used from here: its tables hold absolute paths",
+        error = LakeError(
+            f"the warehouse was moved or copied here from {begun}, and its tables name their files by that path",
             where=str(warehouse),
-            remedy=f"move it back to {begun}, or remove the copied catalog and warehouse to begin anew",
+            remedy=f"move it back to {begun}, or let [lake] warehouse and catalog_path name the place it came from;"
+            " to build every table again here instead, remove this warehouse and its catalog (the folder .tidegate,"
+            " unless [lake] says otherwise) and run",
         )
+        error.kind = FailureKind.QUERY_REJECTED
+        raise error

@@ -12,7 +12,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from tidegate.errors import LakeError
+from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
 
@@ -234,7 +234,9 @@ def load_json(location: str) -> Any:
             content = gzip.decompress(content)
         return json.loads(content)
     except OSError as error:
-        raise _broken(location, error.strerror or str(error)) from error
+        broken = _broken(location, error.strerror or str(error))
+        broken.kind = FailureKind.NOT_FOUND if isinstance(error, FileNotFoundError) else broken.kind
+        raise broken from error
     except (ValueError, EOFError) as error:
         raise _broken(location, f"it is not JSON ({error})") from error
 

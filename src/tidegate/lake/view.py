@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tidegate.errors import LakeError
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.port import BranchCatalog, Heads, Pointer
 from tidegate.lake.progress import Progress
@@ -28,7 +29,12 @@ class BranchView:
 
     def metadata(self, table: TableName) -> TableMetadata | ViewMetadata | None:
         pointer = self.pointer(table)
-        return None if pointer is None else _read(pointer)
+        try:
+            return None if pointer is None else _read(pointer)
+        except LakeError as error:
+            named = LakeError(f"{table}: {error.message}", where=error.where, remedy=error.remedy)
+            named.kind = error.kind
+            raise named from error
 
     def table(self, table: TableName) -> TableMetadata | None:
         """None also where the name is a view's."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
+from tidegate.errors import TidegateError
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
@@ -82,7 +83,10 @@ class Phases:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """`look`: whether others want the run to end; then it is cancelled."""
+    """`look`: whether others want the run to end; then it is cancelled.
+
+    `unreadable`: models that cannot be built, because a source that they read does not answer.
+    """
 
     run_id: str
     settings: Settings
@@ -100,6 +104,7 @@ class RunContext:
     guard: Guard
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[TableName, TidegateError] = field(default_factory=dict)
     readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
     use: BranchUse = field(default_factory=BranchUse)
     look: Callable[[], None] = lambda: None

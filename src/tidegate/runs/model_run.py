@@ -30,6 +30,7 @@ from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
 from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.damage import explain_damage
 from tidegate.runs.limits import Deadline
 from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.owned_tables import tables_of
@@ -142,7 +143,8 @@ class _Attempt:
                 before |= {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
             with run.guard.services.asking(*services, deadline=self.deadline):
                 return self.build()
-        except Exception as error:
+        except Exception as failure:
+            error = explain_damage(failure, run, self.model)
             try:
                 self._put_back(before)
             except TidegateError as lost:

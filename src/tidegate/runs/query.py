@@ -15,13 +15,14 @@ from tidegate.compiler.queries import SqlFault
 from tidegate.compiler.typed_query import refused
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
-from tidegate.errors import LakeError, QueryError, TidegateError
+from tidegate.errors import FailureKind, LakeError, QueryError, TidegateError
 from tidegate.lake import Heads, open_catalog, read_metadata
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.quality import plain
+from tidegate.runs.damage import missing_file
 from tidegate.runs.opening import open_spark
 from tidegate.runs.time_travel import settled_state
 from tidegate.spark.failures import read_failure
@@ -81,7 +82,11 @@ def query(
         except TidegateError:
             raise
         except Exception as error:
-            raise _explained(error, sql) from error
+            explained = _explained(error, sql)
+            named = [table for table in heads if table.name in sql]
+            if explained.kind is FailureKind.NOT_FOUND:
+                raise missing_file(heads, named, settings.project.namespace) or explained from error
+            raise explained from error
     more = limit is not None and len(rows) > limit
     shown = rows[:limit] if more else rows
     found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)

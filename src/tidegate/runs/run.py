@@ -26,7 +26,7 @@ from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.decide import RunType, keeps_history
+from tidegate.planner.decide import keeps_history
 from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
@@ -56,8 +56,8 @@ from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.selected import select_for_run
 from tidegate.runs.stopped import attach_result
 from tidegate.runs.tally import ModelOutcome, Tally
-from tidegate.sources import mentioned, ping_all
-from tidegate.sources.reading import missing_table, must_be_in_lake, readable
+from tidegate.runs.unreadable import unreadable_models
+from tidegate.sources.reading import readable
 from tidegate.spark.session import child_session
 from tidegate.state import RunRecord, StateStore, open_state
 from tidegate.state.alive import has_ended, lives
@@ -155,8 +155,7 @@ class _Run:
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
-            sources = self._sources(compiled, plan)
-            self._require_sources(compiled, plan, catalog, sources)
+            sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()
         self.cancellation.check()
         self.store.set_status(self.run_id, "running")
@@ -166,7 +165,7 @@ class _Run:
         if plan.idle:
             self._nothing_to_do(plan, compiled, catalog)
         else:
-            self._build(project, compiled, catalog, plan, sources)
+            self._build(project, compiled, catalog, plan, sources, unreadable)
 
     def _tell_of_interrupted(self) -> None:
         for other in self.store.reader().runs(2, project=self.settings.project.name):
@@ -218,7 +217,8 @@ class _Run:
             self.emit("discover_complete", None, facts)
         counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
         self.emit("compile_complete", None, counts)
-        if compiled.errors:
+        # A source that does not answer stops the models that read it, and no others.
+        if any(error.code != "SourceUnavailable" for error in compiled.errors):
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         for diagnostic in compiled.diagnostics:
             if diagnostic.severity is not DiagnosticSeverity.WARNING:
@@ -226,25 +226,6 @@ class _Run:
             place = f"{diagnostic.span.file}:{diagnostic.span.line}: " if diagnostic.span else ""
             self.emit("warning", diagnostic.model, {"message": f"{place}{diagnostic.message}"})
         return project, compiled, catalog
-
-    def _sources(self, compiled: Compiled, plan: Plan) -> frozenset[str]:
-        """The sources that the models of the plan, or their tests, read."""
-        models = [compiled.models[table] for table in _to_build(plan)]
-        read = {table.namespace for model in models for table in model.sources}
-        checked = [*models, *(compiled.models[step.table] for step in plan.steps if step.decision.check_again)]
-        tests = (check.source for model in checked for check in model.checks)
-        return frozenset(self.settings.sources.keys() & read) | mentioned(self.settings.sources, tests)
-
-    def _require_sources(self, compiled: Compiled, plan: Plan, catalog: BranchCatalog, sources: frozenset[str]) -> None:
-        """A run that would fail half-way fails here. The lake and the state have answered already."""
-        failures = (ping.failure for ping in ping_all(self.settings, sources))
-        if failure := next(filter(None, failures), None):
-            raise failure
-        heads = catalog.head(MAIN) if sources else {}
-        for table in _to_build(plan):
-            for source in compiled.models[table].sources:
-                if source not in heads and must_be_in_lake(self.settings, source):
-                    raise missing_table(self.settings, source)
 
     def _select(self, compiled: Compiled, catalog: BranchCatalog) -> frozenset[TableName]:
         selected = select_for_run(compiled, self.options, catalog, self.record, self.store.reader())
@@ -276,7 +257,13 @@ class _Run:
             catalog.drop_branch(self.run_id)
 
     def _build(
-        self, project: Project, compiled: Compiled, catalog: BranchCatalog, plan: Plan, sources: frozenset[str]
+        self,
+        project: Project,
+        compiled: Compiled,
+        catalog: BranchCatalog,
+        plan: Plan,
+        sources: frozenset[str],
+        unreadable: Mapping[TableName, TidegateError],
     ) -> None:
         def say(line: str) -> None:
             self.emit("phase", None, {"phase": "setup", "message": line})
@@ -284,7 +271,7 @@ class _Run:
         with self.phases.timed("branch_creation"):
             root = open_spark(self.settings, say)
         with readable(self.settings, sources) as source_conf:
-            self._build_on_branch(project, compiled, catalog, plan, root, source_conf)
+            self._build_on_branch(project, compiled, catalog, plan, root, source_conf, unreadable)
 
     def _build_on_branch(
         self,
@@ -294,6 +281,7 @@ class _Run:
         plan: Plan,
         root: SparkSession,
         source_conf: Mapping[str, str],
+        unreadable: Mapping[TableName, TidegateError],
     ) -> None:
         # Only here: these rooms need pyspark, and a run with nothing to do ends without it.
         from tidegate.runs.building import Building
@@ -313,6 +301,7 @@ class _Run:
             root=root,
             vars=dict(self.options.vars),
             source_conf=source_conf,
+            unreadable=unreadable,
             readers=readers_of(compiled),
             functions=OwnFunctions(self.settings.root),
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit, self.started),
@@ -505,10 +494,6 @@ class _Run:
             good = [status for status in statuses if status in ("completed", "skipped")]
             return "partial" if good else "failed"
         return "success" if "completed" in statuses or self.tally.kept else "skipped"
-
-
-def _to_build(plan: Plan) -> tuple[TableName, ...]:
-    return tuple(step.table for step in plan.steps if step.decision.run_type is not RunType.SKIP)
 
 
 def _names(tables: Collection[TableName], namespace: str) -> frozenset[str]:

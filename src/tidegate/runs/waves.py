@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from tidegate.compiler.values import RunValues
+from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
 from tidegate.runs.context import RunContext
@@ -68,6 +69,9 @@ def _run_wave(
             return _not_run(run, table, _FAIL_FAST)
         if stop := run.guard.why_stop():
             return _not_run(run, table, f"blocked: {stop}")
+        if (failure := run.unreadable.get(table)) is not None:
+            failed.set()
+            return _failed(run, table, failure)
         with run.use.building():
             built = run_model(run, table)
         outcome = after_model(table, built)
@@ -118,6 +122,26 @@ def _not_run(run: RunContext, table: TableName, reason: str, since: float | None
     duration = 0 if since is None else round((run.clock.monotonic() - since) * 1000)
     result = Materialization(run.short(table), status, strategy, None, reason, duration_ms=duration)
     run.emit("after_model_run", run.short(table), {"result": result})
+    return ModelOutcome(result)
+
+
+def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOutcome:
+    """Without having been tried."""
+    name, strategy = run.short(table), run.compiled.models[table].model.settings.written_as
+    result = Materialization(
+        name,
+        "failed",
+        strategy,
+        None,
+        "",
+        failure_kind=str(error.kind),
+        error=str(error),
+        where=error.where,
+        remedy=error.remedy,
+    )
+    run.emit("before_model_run", name, {})
+    run.emit("model_error", name, {"error": result.error, "failure_kind": result.failure_kind})
+    run.emit("after_model_run", name, {"result": result})
     return ModelOutcome(result)
 
 

@@ -1,0 +1,35 @@
+"""A table that cannot be read because a file of it is gone: which table and snapshot, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidegate.compiler.values import CompiledModel
+from tidegate.errors import FailureKind, LakeError, TidegateError
+from tidegate.lake.port import Heads
+from tidegate.names import TableName
+from tidegate.planner.inputs import tables_behind
+from tidegate.runs.context import RunContext
+
+__all__ = ["explain_damage", "missing_file"]
+
+
+def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> Exception:
+    """`error`, or the one that names the missing file which it is about."""
+    if not (isinstance(error, LakeError) or getattr(error, "kind", None) is FailureKind.NOT_FOUND):
+        return error
+    try:
+        heads = run.lake.heads()
+    except TidegateError:
+        return error
+    tables = [*tables_behind([*model.depends_on, *model.sources], run.compiled), model.model.table]
+    return missing_file(heads, tables, run.compiled.namespace) or error
+
+
+def missing_file(heads: Heads, tables: Iterable[TableName], namespace: str) -> LakeError | None:
+    """None where the files of these tables are all there."""
+    # Only here: it brings PyIceberg, which takes a second to load.
+    from tidegate.lake.missing_files import first_damage
+
+    damage = first_damage(heads, tables)
+    return None if damage is None else damage.error(namespace)

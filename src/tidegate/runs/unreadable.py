@@ -1,0 +1,74 @@
+"""Models that a run cannot build, because a source that they or their tests read does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.config import Settings
+from tidegate.errors import SourceError
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.names import TableName
+from tidegate.planner.decide import RunType
+from tidegate.planner.plan import Plan
+from tidegate.sources import mentioned, ping_all
+from tidegate.sources.reading import missing_table, must_be_in_lake
+
+__all__ = ["models_to_build", "sources_of", "unreadable_models"]
+
+
+def models_to_build(plan: Plan) -> tuple[TableName, ...]:
+    return tuple(step.table for step in plan.steps if step.decision.run_type is not RunType.SKIP)
+
+
+def sources_of(settings: Settings, model: CompiledModel, builds: bool = True) -> frozenset[str]:
+    """The sources that its query reads, if it is built, and those that its tests read."""
+    read = {table.namespace for table in model.sources} if builds else set()
+    return frozenset(settings.sources.keys() & read) | mentioned(settings.sources, (c.source for c in model.checks))
+
+
+def unreadable_models(
+    settings: Settings, compiled: Compiled, plan: Plan, catalog: BranchCatalog
+) -> tuple[frozenset[str], Mapping[TableName, SourceError]]:
+    """The sources that can be read, and why each of some models cannot be built.
+
+    Raises the first of these errors where no model is left to build: Spark need not start for that.
+    """
+    built = models_to_build(plan)
+    checked = [step.table for step in plan.steps if step.decision.check_again]
+    needs = {table: sources_of(settings, compiled.models[table], table in built) for table in {*built, *checked}}
+    wanted = frozenset(name for names in needs.values() for name in names)
+    down = {
+        failure.source: failure
+        for ping in ping_all(settings, wanted)
+        if isinstance(failure := ping.failure, SourceError)
+    }
+    failures = {table: down[name] for table, names in needs.items() for name in sorted(names) if name in down}
+    if wanted:
+        failures |= _missing(settings, compiled, [table for table in built if table not in failures], catalog)
+    if failures and not _others(compiled, needs, failures):
+        raise failures[min(failures)]
+    return wanted - down.keys(), failures
+
+
+def _missing(
+    settings: Settings, compiled: Compiled, tables: Collection[TableName], catalog: BranchCatalog
+) -> dict[TableName, SourceError]:
+    """Of tables that are named by hand, and are not in the lake."""
+    heads = catalog.head(MAIN)
+    return {
+        table: missing_table(settings, source)
+        for table in tables
+        for source in compiled.models[table].sources
+        if source not in heads and must_be_in_lake(settings, source)
+    }
+
+
+def _others(
+    compiled: Compiled, wanted: Collection[TableName], failures: Mapping[TableName, SourceError]
+) -> set[TableName]:
+    """Those that are neither unreadable nor built from one that is."""
+    lost = set(failures)
+    for wave in compiled.waves:
+        lost |= {table for table in wave if not lost.isdisjoint(compiled.models[table].depends_on)}
+    return set(wanted) - lost
