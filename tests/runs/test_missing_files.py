@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_a_deleted_data_file_is_named_and_the_table_can_be_rebuilt(shop: ProjectFolder) -> None:
-    shop.model("silver.orders", "SELECT id FROM range(3)")
+    shop.model("silver.orders", "SELECT id FROM range(0, 3, 1, 1)")
     assert shop.run().exit_code == 0
     before = shop.main.table(TableName("shop", "silver", "orders"))
     assert before is not None
