@@ -11,7 +11,7 @@ from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
 from tidegate.runs.context import RunContext
 
-__all__ = ["explain_damage", "missing_file"]
+__all__ = ["explain_damage", "is_damaged", "missing_file"]
 
 
 def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> Exception:
@@ -24,6 +24,11 @@ def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> E
         return error
     tables = [*tables_behind([*model.depends_on, *model.sources], run.compiled), model.model.table]
     return missing_file(heads, tables, run.compiled.namespace) or error
+
+
+def is_damaged(run: RunContext, table: TableName) -> bool:
+    """Looked for only where a full refresh was asked for: it reads all manifests of the table."""
+    return run.options.full_refresh and missing_file(run.lake.heads(), [table], "") is not None
 
 
 def missing_file(heads: Heads, tables: Iterable[TableName], namespace: str) -> LakeError | None:

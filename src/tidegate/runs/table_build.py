@@ -30,6 +30,7 @@ from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Strategy
 from tidegate.quality.profile import merged
 from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.damage import is_damaged
 from tidegate.runs.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.masking import masked_frame, sees_hidden, without_values
 from tidegate.runs.quarantine import constraint_results, sieve_of
@@ -293,7 +294,8 @@ class TableBuild:
             interval=interval,
             dropped_columns=dropped or {},
             dropped_column_grace=run.settings.run.dropped_column_grace,
-            has_readers=bool(readers),
+            # A table that is rebuilt because a file of it is gone is not what it was, though no row differs.
+            has_readers=bool(readers) and not is_damaged(run, self.table),
             as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
             hidden=hidden_columns(run.compiled, self.table),
             profiled=run.settings.run.profiles,
