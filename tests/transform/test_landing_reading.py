@@ -127,3 +127,23 @@ def test_how_rows_are_split_over_files_does_not_matter(
     assert sorted(one.columns.split(", ")) == sorted(many.columns.split(", "))
     in_order = ZoneFrame(many.frame.select("a", "b", "c"), many.columns)
     assert rows(one) == rows(in_order)
+
+
+def test_files_of_several_encodings_and_delimiters_are_read_each_by_its_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "zone"
+    folder.mkdir()
+    (folder / "a.csv").write_bytes("id,name\r\n1,café €\r\n".encode("utf-8-sig"))
+    (folder / "b.csv").write_bytes('id;name\r\n2;"ça; €"\r\n'.encode("utf-16"))
+    (folder / "c.csv").write_text("id|name\n3|naïve\n")
+    assert rows(read(spark, folder)) == [(1, "café €"), (2, "ça; €"), (3, "naïve")]
+
+
+def test_a_declared_encoding_is_read_as_such(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "zone"
+    folder.mkdir()
+    (folder / "a.csv").write_bytes("id;näme\n1;café €\n".encode("cp1252"))
+    zone = read_zone(spark, folder, list_zone(tmp_path, "zone"), ZoneSettings(encoding="windows-1252"))
+    assert zone.columns == "`id` BIGINT, `näme` STRING"
+    assert rows(zone) == [(1, "café €")]

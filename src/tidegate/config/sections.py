@@ -158,6 +158,10 @@ def read_landing(section: Section, root: Path) -> LandingSection:
     return LandingSection(root=folder, zones=zones)
 
 
+ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "iso-8859-15", "windows-1250", "windows-1251", "windows-1252")
+"""Of CSV files: names that Python and Java share."""
+
+
 def _zone(section: Section) -> ZoneSettings:
     columns: dict[str, str] | None = None
     if "columns" in section.table:
@@ -176,6 +180,8 @@ def _zone(section: Section) -> ZoneSettings:
         multiline=section.boolean("multiline", None),
         delimiter=_delimiter(section),
         columns=columns,
+        encoding=section.choice("encoding", ENCODINGS, None),
+        escape=section.choice("escape", ('"', "\\"), None),
     )
     section.finish()
     return zone

@@ -146,6 +146,8 @@ class ZoneSettings:
     multiline: bool | None = None
     delimiter: str | None = None
     columns: Mapping[str, str] | None = None
+    encoding: str | None = None
+    escape: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

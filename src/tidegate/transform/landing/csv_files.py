@@ -13,14 +13,16 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tidegate.errors import LandingError
+from tidegate.transform.landing.bad_records import BadRecord
+from tidegate.transform.landing.csv_dialect import Dialect
 from tidegate.transform.landing.raw import open_raw, utf8_pieces
 
-__all__ = ["BadRecord", "CsvShape", "find_malformed", "find_value", "inspect", "usual_delimiter"]
+__all__ = ["CsvShape", "find_values", "inspect", "malformed_records"]
 
 # Fields have no limit in Spark, and the module's own is one per process.
 csv.field_size_limit(sys.maxsize)
@@ -30,16 +32,16 @@ _SPACES_ONLY = re.compile(rb"(?:\A|[\r\n])[\x00-\x09\x0b\x0c\x0e-\x20]+(?=[\r\n]
 
 @dataclass(frozen=True, slots=True)
 class CsvShape:
-    """`first` is the first record (None: the file has none). `whole`: its records may be more than lines."""
+    """`first` is the first record (None: the file has none). `whole`: its records may be more than lines.
+
+    `dialect`: as it was given, but for the escape, which only the whole file shows. `open_quotes`: a line ends within
+    quotes, which may never be closed: Spark would take the rest of the file for a value.
+    """
 
     first: tuple[str, ...] | None
     whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BadRecord:
-    line: int
-    why: str
+    dialect: Dialect
+    open_quotes: bool = False
 
 
 @dataclass(slots=True)
@@ -47,72 +49,74 @@ class _Scan:
     """What a look at the bytes tells. Spark drops lines of white space only, which may be a record of NULLs."""
 
     open_quotes: bool = False
+    backslash_quotes: bool = False
     spaces_only: bool = False
     first_break: bytes = b""
     windows_breaks: bool = False
 
 
-def usual_delimiter(name: str) -> str:
-    return "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
-def inspect(path: Path, delimiter: str, multiline: bool | None) -> CsvShape:
+def inspect(path: Path, dialect: Dialect, multiline: bool | None, escape_declared: bool = False) -> CsvShape:
     """`multiline` False is the user's word that every record is a line."""
-    scan = _scan(path)
+    scan = _scan(path, dialect.encoding)
+    if scan.backslash_quotes and not escape_declared:
+        dialect = _with_escape(path, dialect)
     if scan.open_quotes and multiline is False:
         raise LandingError(
             f"'{path.name}' has a quoted field that spans lines, or a quote that is not closed",
-            where=f"{path}:{_first_open_quote(path)}",
+            where=f"{path}:{_first_open_quote(path, dialect.encoding)}",
             remedy="leave out multiline = false, or mend the file",
         )
-    if scan.open_quotes and (bad := find_malformed(path, delimiter, None)):
-        raise LandingError(f"'{path.name}' {bad.why}", where=f"{path}:{bad.line}", remedy="mend the record")
-    first = _first_record(path, delimiter)
+    first = _first_record(path, dialect)
     single = first is not None and len(first) == 1
-    whole = bool(multiline) or scan.open_quotes or scan.spaces_only or single
+    whole = bool(multiline) or scan.open_quotes or scan.spaces_only or single or not dialect.lines_are_bytes
     if whole and scan.windows_breaks and scan.first_break == b"\n":
         raise LandingError(
             f"'{path.name}' mixes line endings (LF and CRLF), so that its records cannot be told apart for certain",
             where=str(path),
             remedy="save it with one kind of line ending",
         )
-    return CsvShape(first, whole)
+    return CsvShape(first, whole, dialect, scan.open_quotes)
 
 
-def find_malformed(path: Path, delimiter: str, width: int | None) -> BadRecord | None:
-    """The first record with broken quotes, or with another number of fields than `width` (None: than the first)."""
-    with _records(path, delimiter) as reader:
+def malformed_records(path: Path, dialect: Dialect, width: int | None) -> Iterator[BadRecord]:
+    """Records with broken quotes, or with another number of fields than `width` (None: than the first)."""
+    with _records(path, dialect) as reader:
         start = 1
-        try:
-            for record in reader:
+        while True:
+            try:
+                record = next(reader, None)
+            except csv.Error as error:  # the next line begins a record again
+                yield BadRecord(path, start, f"has broken quotes: {error}")
+            else:
+                if record is None:
+                    return
                 width = width or len(record) or None
                 if record and width and len(record) != width:
-                    return BadRecord(start, f"has {len(record)} fields where {width} are expected")
-                start = reader.line_num + 1
-        except csv.Error as error:
-            return BadRecord(start, f"has broken quotes: {error}")
-    return None
+                    yield BadRecord(path, start, f"has {len(record)} fields where {width} are expected")
+            start = reader.line_num + 1
 
 
-def find_value(path: Path, column: str, value: str) -> int | None:
-    """The line of the first record that has the value in the column (anywhere, if the header does not name it)."""
-    with _records(path, usual_delimiter(path.name)) as reader:
+def find_values(path: Path, dialect: Dialect, column: str, value: str, place: int | None = None) -> Iterator[int]:
+    """The lines of the records that have the value in the column, whose place, if not given, the header says (anywhere,
+    if it does not)."""
+    with _records(path, dialect) as reader:
         try:
-            header = [name.strip().casefold() for name in next(reader, [])]
-            place = header.index(column.casefold()) if column.casefold() in header else None
-            start: int = reader.line_num + 1
+            start = 1
+            if place is None:
+                header = [name.strip().casefold() for name in next(reader, [])]
+                place = header.index(column.casefold()) if column.casefold() in header else None
+                start = reader.line_num + 1
             for record in reader:
                 fields = record if place is None else record[place : place + 1]
                 if value in fields:
-                    return start
+                    yield start
                 start = reader.line_num + 1
         except csv.Error:
-            return None
-    return None
+            return
 
 
-def _first_record(path: Path, delimiter: str) -> tuple[str, ...] | None:
-    with _records(path, delimiter) as reader:
+def _first_record(path: Path, dialect: Dialect) -> tuple[str, ...] | None:
+    with _records(path, dialect) as reader:
         try:
             return next((tuple(record) for record in reader if record), None)
         except csv.Error as error:
@@ -122,18 +126,29 @@ def _first_record(path: Path, delimiter: str) -> tuple[str, ...] | None:
 
 
 @contextmanager
-def _records(path: Path, delimiter: str) -> Iterator[Any]:
-    with open_raw(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace", newline="") as text:
-        yield csv.reader(text, delimiter=delimiter, strict=True)
+def _records(path: Path, dialect: Dialect) -> Iterator[Any]:
+    with open_raw(path) as raw, io.TextIOWrapper(raw, encoding=dialect.codec, errors="replace", newline="") as text:
+        yield csv.reader(text, strict=True, **dialect.for_python)  # type: ignore[arg-type]
 
 
-def _scan(path: Path) -> _Scan:
+def _with_escape(path: Path, dialect: Dialect) -> Dialect:
+    """Of a file that has a backslash before a quote: the escape with which all of its quotes fit together."""
+    backslash = replace(dialect, escape="\\")
+    fits, fits_so = (next(malformed_records(path, each, None), None) is None for each in (dialect, backslash))
+    return backslash if fits_so and not fits else dialect
+
+
+def _scan(path: Path, encoding: str) -> _Scan:
     scan = _Scan()
     odd = 0
     last = b""
-    for piece in utf8_pieces(path):
+    offset = 0
+    for piece in utf8_pieces(path, encoding, declarable=True):
+        _refuse_nul(path, piece, offset)
+        offset += len(piece)
         if not scan.first_break and (found := re.search(rb"\r\n|\n|\r", piece)):
             scan.first_break = found[0]
+        scan.backslash_quotes |= b'\\"' in piece or (last == b"\\" and piece[:1] == b'"')
         scan.windows_breaks |= b"\r\n" in piece or (last == b"\r" and piece[:1] == b"\n")
         scan.spaces_only = scan.spaces_only or _SPACES_ONLY.search(piece) is not None
         if not scan.open_quotes and (odd or b'"' in piece):
@@ -153,6 +168,16 @@ def _leave_open(piece: bytes, odd: int) -> tuple[int, bool]:
     return rest[-1].count(b'"') & 1, bool(odd) or any(line.count(b'"') & 1 for line in rest[:-1])
 
 
-def _first_open_quote(path: Path) -> int:
-    with open_raw(path) as file:
-        return next((number for number, line in enumerate(file, 1) if line.count(b'"') & 1), 1)
+def _first_open_quote(path: Path, encoding: str) -> int:
+    with open_raw(path) as raw, io.TextIOWrapper(raw, encoding=encoding, errors="replace") as file:
+        return next((number for number, line in enumerate(file, 1) if line.count('"') & 1), 1)
+
+
+def _refuse_nul(path: Path, piece: bytes, offset: int) -> None:
+    if (place := piece.find(b"\0")) >= 0:
+        raise LandingError(
+            f"'{path.name}' holds a NUL byte, which no text has, at offset {offset + place}",
+            where=str(path),
+            remedy=f'if it is UTF-16 without a mark, declare encoding = "utf-16" in [landing.{path.parent.name}]; else '
+            "deliver the file again",
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -13,9 +15,17 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.csv_files import CsvShape, inspect, usual_delimiter
-from tidegate.transform.landing.csv_types import fitting_types, resolve, typed
-from tidegate.transform.landing.failures import MISFIT_MARK, MISFIT_SEPARATOR, local_path, malformed_csv
+from tidegate.transform.landing.bad_records import SHOWN, BadRecord, bad_records_error, first_bad_records
+from tidegate.transform.landing.csv_dialect import Dialect, find_dialect, refuse_suspicious_column
+from tidegate.transform.landing.csv_files import CsvShape, find_values, inspect, malformed_records
+from tidegate.transform.landing.csv_types import fitting_types, misfits, resolve, typed
+from tidegate.transform.landing.failures import (
+    MALFORMED_REMEDY,
+    MISFIT_MARK,
+    MISFIT_SEPARATOR,
+    local_path,
+    misfit,
+)
 from tidegate.transform.landing.schemas import align, by_name, column
 from tidegate.transform.landing.source import NO_MARKS, Source, literal
 
@@ -25,7 +35,11 @@ _NULL = "\ufdd0null\ufdd0"
 """What the parser gives for an empty field without quotes, so that `""` stays an empty string: a noncharacter."""
 
 _MALFORMED = "\ufdd0malformed\ufdd0"
+_FILE, _WRONG = "\ufdd0file", "\ufdd0wrong"
 _READERS = 8
+_CHECKED_BEFORE_SPARK = 64 << 20
+"""So many bytes of a delivery are searched for malformed records here; Spark, which is quicker, finds the others."""
+_SPARKS_OWN = ("utf-8", "utf-16", "iso-8859-1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +47,12 @@ class _Group:
     """Files that have the same columns in the same places."""
 
     names: tuple[str, ...]
-    delimiter: str
+    dialect: Dialect
     whole: bool
     paths: tuple[Path, ...]
+
+    def malformed(self, path: Path) -> Iterator[BadRecord]:
+        return malformed_records(path, self.dialect, len(self.names))
 
 
 class CsvSource(Source):
@@ -49,10 +66,12 @@ class CsvSource(Source):
     ) -> None:
         self._session = session
         self._header = settings.header is not False
-        self._groups = _group(paths, settings, self._header, declared)
+        self._groups, unclosed = _group(paths, settings, self._header, declared)
+        _refuse_malformed(self._groups, unclosed)
         names = _all_names(self._groups)
         if declared is not None:
             self.schema = declared
+            self._check_declared(names, declared)
             self.notes = _declared_notes(self._groups, declared) if self._header else ()
         else:
             self.schema = self._infer(names, before)
@@ -66,7 +85,11 @@ class CsvSource(Source):
             chosen = []
             for name in group.names:
                 if field := kinds.get(name.casefold()):
-                    chosen.append(typed(column(name), field.dataType, _misfit(name, field.dataType)).alias(field.name))
+                    chosen.append(
+                        typed(column(name), field.dataType, _misfit(name, field.dataType, group.dialect)).alias(
+                            field.name
+                        )
+                    )
             known = (value.alias(name) for name, value in marks.items())
             frames.append(align(frame.select(*chosen, *known), target, marks))
         return frames
@@ -76,24 +99,19 @@ class CsvSource(Source):
         if not self._groups:
             return StructType([])
         kinds = {key: field.dataType for key, field in by_name(before).items()} if before else {}
-        text = StructType([StructField(name, StringType()) for name in (*names, _MALFORMED, "\ufdd0file")])
-        frames = [self._texts(group, text) for group in self._groups]
-        everything = frames[0]
-        for frame in frames[1:]:
-            everything = everything.union(frame)
-        bad = F.when(column(_MALFORMED).isNotNull(), F.struct("\ufdd0file", F.substring(column(_MALFORMED), 1, 120)))
-        found = everything.agg(
-            F.min(bad).alias("malformed"),
-            *(
-                fitting_types(column(name), kinds.get(name.casefold())).alias(f"t{number}")
-                for number, name in enumerate(names)
-            ),
-        ).first()
+        found = (
+            self._every_text(names)
+            .agg(
+                *_malformed_found(),
+                *(
+                    fitting_types(column(name), kinds.get(name.casefold())).alias(f"t{number}")
+                    for number, name in enumerate(names)
+                ),
+            )
+            .first()
+        )
         assert found is not None
-        if found["malformed"] is not None:
-            path, record = local_path(found["malformed"][0]), found["malformed"][1]
-            group = next((g for g in self._groups if path in g.paths), self._groups[0])
-            raise malformed_csv(path, group.delimiter, len(group.names), record)
+        self._refuse_found(found["malformed"], found["total"])
         return StructType(
             [
                 StructField(name, resolve(found[f"t{number}"], kinds.get(name.casefold())))
@@ -101,36 +119,108 @@ class CsvSource(Source):
             ]
         )
 
+    def _check_declared(self, names: tuple[str, ...], declared: StructType) -> None:
+        """One pass over everything before anything is written: else a run would report one wrong value at a time."""
+        kinds = {key: field.dataType for key, field in by_name(declared).items()}
+        wrong = [
+            F.when(misfits(column(name), kind), F.struct(F.lit(name).alias("name"), column(name).alias("value")))
+            for name in names
+            if (kind := kinds.get(name.casefold())) is not None
+        ]
+        if not self._groups:
+            return
+        texts = self._every_text(names).select(
+            column(_MALFORMED), column(_FILE), F.array_compact(F.array(*wrong)).alias(_WRONG)
+        )
+        found = texts.agg(*_malformed_found(), F.count_if(F.size(column(_WRONG)) > 0).alias("wrong")).first()
+        assert found is not None
+        self._refuse_found(found["malformed"], found["total"])
+        if found["wrong"]:
+            values = texts.select(column(_FILE), F.explode(column(_WRONG)).alias("at")).distinct()
+            shown = values.orderBy(column(_FILE), "at").limit(SHOWN).collect()
+            raise self._misfit_error(
+                [(row[0], row["at"]["name"], row["at"]["value"]) for row in shown], kinds, found["wrong"]
+            )
+
+    def _misfit_error(
+        self, values: Sequence[tuple[str, str, str]], kinds: Mapping[str, DataType], total: int
+    ) -> LandingError:
+        reasons: dict[tuple[Path, int], list[str]] = {}
+        for uri, name, value in values:
+            path = local_path(uri)
+            group = self._group_of(path)
+            place = [each.casefold() for each in group.names].index(name.casefold())
+            lines = find_values(path, group.dialect, name, value, place)
+            for line in islice(lines, SHOWN):
+                reasons.setdefault((path, line), []).append(misfit(name, kinds[name.casefold()].simpleString(), value))
+        records = [BadRecord(*place, " and ".join(why)) for place, why in sorted(reasons.items())]
+        if not records:
+            uri, name, value = values[0]
+            records = [BadRecord(local_path(uri), None, misfit(name, kinds[name.casefold()].simpleString(), value))]
+        remedy = "correct the values, or declare the columns with wider types in the zone's section"
+        return bad_records_error(records[:SHOWN], max(total, len(records)), remedy)
+
+    def _refuse_found(self, files: Sequence[str], total: int) -> None:
+        """Malformed records that Spark met: which they are is looked up in the first of the files that have some."""
+        if not total:
+            return
+        paths = [local_path(uri) for uri in files]
+        first = list(islice((bad for path in paths for bad in self._group_of(path).malformed(path)), SHOWN))
+        unknown = [BadRecord(path, None, "has a malformed record") for path in paths[:SHOWN]]
+        raise bad_records_error(first or unknown, total, MALFORMED_REMEDY)
+
+    def _group_of(self, path: Path) -> _Group:
+        return next((group for group in self._groups if path in group.paths), self._groups[0])
+
+    def _every_text(self, names: tuple[str, ...]) -> DataFrame:
+        text = StructType([StructField(name, StringType()) for name in (*names, _MALFORMED, _FILE)])
+        return reduce(DataFrame.union, [self._texts(group, text) for group in self._groups])
+
     def _texts(self, group: _Group, text: StructType) -> DataFrame:
         reader = self._read(group, (_MALFORMED,)).option("mode", "PERMISSIVE")
         frame = reader.option("columnNameOfCorruptRecord", _MALFORMED).csv([literal(path) for path in group.paths])
-        return align(frame.select("*", F.col("_metadata.file_path").alias("\ufdd0file")), text)
+        return align(frame.select("*", F.col("_metadata.file_path").alias(_FILE)), text)
 
     def _read(self, group: _Group, more: tuple[str, ...]) -> DataFrameReader:
         options = {
             "header": str(self._header).lower(),
-            "sep": group.delimiter,
+            "sep": group.dialect.delimiter,
             "quote": '"',
-            "escape": '"',
+            "escape": group.dialect.escape,
             "nullValue": _NULL,
-            "encoding": "UTF-8",
+            "encoding": group.dialect.encoding.upper(),
             "multiLine": str(group.whole).lower(),
             # with pruning, a record with too many or too few fields goes unnoticed
             "columnPruning": "false",
             "unescapedQuoteHandling": "RAISE_ERROR",
             "maxColumns": str(max(20480, len(group.names) + 1)),
         }
+        if group.dialect.encoding not in _SPARKS_OWN:
+            # Spark takes no other name than those of seven encodings otherwise
+            self._session.conf.set("spark.sql.legacy.javaCharsets", "true")
         fields = [StructField(name, StringType()) for name in (*group.names, *more)]
         return self._session.read.schema(StructType(fields)).options(**options)
 
 
-def _misfit(name: str, kind: DataType) -> Column:
+def _malformed_found() -> tuple[Column, Column]:
+    """How many records are malformed, and the files that have some."""
+    malformed = column(_MALFORMED).isNotNull()
+    return (
+        F.count_if(malformed).alias("total"),
+        F.array_sort(F.collect_set(F.when(malformed, column(_FILE)))).alias("malformed"),
+    )
+
+
+def _misfit(name: str, kind: DataType, dialect: Dialect) -> Column:
     shown = kind.simpleString()
     parts = (
         F.lit(MISFIT_MARK),
         F.col("_metadata.file_path"),
         F.lit(name),
         F.lit(shown),
+        F.lit(dialect.delimiter),
+        F.lit(dialect.encoding),
+        F.lit(dialect.escape),
         F.substring(column(name), 1, 1000),
     )
     return F.concat_ws(MISFIT_SEPARATOR, *parts, F.lit(""))
@@ -138,34 +228,39 @@ def _misfit(name: str, kind: DataType) -> Column:
 
 def _group(
     paths: Sequence[Path], settings: ZoneSettings, header: bool, declared: StructType | None
-) -> tuple[_Group, ...]:
-    def look(path: Path) -> tuple[Path, str, CsvShape]:
-        delimiter = _delimiter(path, settings)
-        return path, delimiter, inspect(path, delimiter, settings.multiline)
+) -> tuple[tuple[_Group, ...], frozenset[Path]]:
+    """The groups, and the files in which a quote may never be closed."""
 
-    groups: dict[tuple[tuple[str, ...], str, bool], list[Path]] = {}
+    def look(path: Path) -> tuple[Path, CsvShape]:
+        dialect = find_dialect(path, settings)
+        return path, inspect(path, dialect, settings.multiline, escape_declared=settings.escape is not None)
+
+    groups: dict[tuple[tuple[str, ...], Dialect, bool], list[Path]] = {}
+    unclosed: set[Path] = set()
     with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
-        for path, delimiter, shape in pool.map(look, paths):
+        for path, shape in pool.map(look, paths):
             if shape.first is None:
                 continue
+            refuse_suspicious_column(path, shape.first, settings)
+            if shape.open_quotes:
+                unclosed.add(path)
             names = _names_of_header(path, shape.first) if header else _names_by_place(path, shape.first, declared)
-            groups.setdefault((names, delimiter, shape.whole), []).append(path)
-    return tuple(_Group(*key, tuple(found)) for key, found in groups.items())
+            groups.setdefault((names, shape.dialect, shape.whole), []).append(path)
+    return tuple(_Group(*key, tuple(found)) for key, found in groups.items()), frozenset(unclosed)
 
 
-def _delimiter(path: Path, settings: ZoneSettings) -> str:
-    declared = settings.delimiter
-    if declared is None:
-        return "\t" if settings.format == "tsv" else usual_delimiter(path.name)
-    if declared in ("\\t", "tab"):
-        return "\t"
-    if len(declared) != 1 or declared in '"\r\n':
-        raise LandingError(
-            f"{declared!r} cannot be the delimiter of a CSV file",
-            where=f"[landing.{path.parent.name}] delimiter",
-            remedy="write one character other than a quote or a line break",
-        )
-    return declared
+def _refuse_malformed(groups: Sequence[_Group], unclosed: frozenset[Path]) -> None:
+    """Spark would take a quote that is never closed for a value to the end of the file: those files are read anyway."""
+    left = _CHECKED_BEFORE_SPARK
+    chosen = []
+    every = [(path, group) for group in groups for path in group.paths]
+    for path, group in sorted(every, key=lambda each: each[0]):
+        left -= path.stat().st_size
+        if left >= 0 or path in unclosed:
+            chosen.append((path, group))
+    first, total = first_bad_records(bad for path, group in chosen for bad in group.malformed(path))
+    if total:
+        raise bad_records_error(first, total, MALFORMED_REMEDY)
 
 
 def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:

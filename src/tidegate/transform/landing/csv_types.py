@@ -35,7 +35,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-__all__ = ["fitting_types", "resolve", "typed"]
+__all__ = ["fitting_types", "misfits", "resolve", "typed"]
 
 _INTEGER, _NUMBER, _BOOLEAN, _DAY, _TIME, _KNOWN = 1, 2, 4, 8, 16, 32
 _ANY = 63
@@ -86,6 +86,15 @@ def resolve(classes: int | None, before: DataType | None) -> DataType:
         return before if before is not None else NullType()
     held = classes & (_ANY if before is None else _HELD.get(type(before), 0))
     return next((kind for bit, kind in _TYPES if held & bit), StringType())
+
+
+def misfits(text: Column, kind: DataType) -> Column:
+    """Whether a text is a value, but none of `kind`."""
+    if isinstance(kind, StringType):
+        return F.lit(False)
+    filled = F.nullif(text, F.lit(""))
+    value = _exactly(filled, kind) if isinstance(kind, DecimalType) else filled.try_cast(kind)
+    return filled.isNotNull() & value.isNull()
 
 
 def typed(text: Column, kind: DataType, misfit: Column) -> Column:

@@ -7,18 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
+from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, LandingError
 from tidegate.project.landing import ZoneFile, file_format
-from tidegate.transform.landing.csv_files import find_malformed, find_value, usual_delimiter
-from tidegate.transform.landing.json_files import find_broken
+from tidegate.transform.landing.bad_records import BadRecord, bad_records_error, first_bad_records
+from tidegate.transform.landing.csv_dialect import Dialect, find_dialect
+from tidegate.transform.landing.csv_files import find_values, malformed_records
+from tidegate.transform.landing.json_files import broken_records
 
-__all__ = ["MISFIT_MARK", "MISFIT_SEPARATOR", "explain_read_error", "local_path", "malformed_csv"]
+__all__ = ["MALFORMED_REMEDY", "MISFIT_MARK", "MISFIT_SEPARATOR", "explain_read_error", "local_path", "malformed_csv"]
 
 MISFIT_MARK = "landing value does not fit"
 """Begins the message that a CSV value raises inside Spark; path, column, type and value follow."""
 MISFIT_SEPARATOR = "\x1f"
 
-_MISFIT = re.compile(MISFIT_MARK + f"{MISFIT_SEPARATOR}([^{MISFIT_SEPARATOR}]*)" * 4 + MISFIT_SEPARATOR)
+MALFORMED_REMEDY = (
+    "correct the records, or move the file out of the zone; a field that holds the delimiter, a quote or a line break "
+    'must stand in double quotes, with "" for a quote inside it'
+)
+
+_MISFIT = re.compile(MISFIT_MARK + f"{MISFIT_SEPARATOR}([^{MISFIT_SEPARATOR}]*)" * 7 + MISFIT_SEPARATOR)
 _FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.\s")
 _NOT_FOUND = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
 _CAUSE = re.compile(r"Caused by: (?:[\w$]+\.)+([\w$]+(?:: [^\n]*)?)")
@@ -30,8 +38,8 @@ def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> Landi
     """The error of one of `files`, told to a person; None when it is about something else."""
     text = str(error)
     if misfit := _MISFIT.search(text):
-        path, column, kind, value = misfit.groups()
-        return _misfit(local_path(path), column, kind, value) if _belongs(path, files) else None
+        path, column, kind, *dialect, value = misfit.groups()
+        return _misfit(local_path(path), Dialect(*dialect), column, kind, value) if _belongs(path, files) else None
     if missing := _NOT_FOUND.search(text):
         return _gone(local_path(missing[1])) if _belongs(missing[1], files) else None
     found = _FILE.search(text)
@@ -43,23 +51,22 @@ def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> Landi
     return _broken(path, text)
 
 
-def malformed_csv(path: Path, delimiter: str, width: int | None, record: str = "") -> LandingError:
+def malformed_csv(path: Path, dialect: Dialect, width: int | None, record: str = "") -> LandingError:
     """Of a CSV file that Spark found malformed, with the line looked up in the file itself."""
-    found = find_malformed(path, delimiter, width)
-    why = found.why if found else f"has a malformed record{': ' + record if record else ''}"
-    return LandingError(
-        f"'{path.name}' {why}",
-        where=f"{path}:{found.line}" if found else str(path),
-        remedy="mend the record, or move the file out of the zone; a field that holds the delimiter, a quote or a line "
-        'break must stand in double quotes, with "" for a quote inside it',
-    )
+    first, total = first_bad_records(malformed_records(path, dialect, width))
+    unknown = BadRecord(path, None, f"has a malformed record{': ' + record if record else ''}")
+    return bad_records_error(first or (unknown,), total, MALFORMED_REMEDY)
 
 
-def _misfit(path: Path, column: str, kind: str, value: str) -> LandingError:
-    line = find_value(path, column, value)
-    shown = value if len(value) <= 80 else value[:80] + "…"
+def misfit(column: str, kind: str, value: str) -> str:
+    """What is wrong with a value, after the name of its file."""
+    return f"has '{value if len(value) <= 80 else value[:80] + '…'}' in column '{column}', which does not fit {kind}"
+
+
+def _misfit(path: Path, dialect: Dialect, column: str, kind: str, value: str) -> LandingError:
+    line = next(find_values(path, dialect, column, value), None)
     return LandingError(
-        f"'{path.name}': column '{column}' has '{shown}', which does not fit {kind}",
+        f"'{path.name}' {misfit(column, kind, value)}",
         where=f"{path}:{line}" if line else str(path),
         remedy=f"correct the value, or declare '{column}' with a wider type in the zone's columns",
     )
@@ -78,16 +85,16 @@ def _gone(path: Path) -> LandingError:
 def _broken(path: Path, text: str) -> LandingError:
     kind = file_format(path.name)
     if kind == "csv" and ("MALFORMED" in text or "TextParsingException" in text):
-        return malformed_csv(path, usual_delimiter(path.name), None)
+        return malformed_csv(path, find_dialect(path, ZoneSettings()), None)
     causes = _CAUSE.findall(text)
     why = _NOISE.sub("", causes[-1])[:300] if causes else "Spark gave no reason"
-    where = str(path)
-    if kind == "json" and "MALFORMED" in text and (broken := find_broken(path)):
-        where, why = f"{path}:{broken.line}", broken.why
     remedy = "replace the file by a whole one, or move it out of the zone"
     if "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text or "MALFORMED_RECORD" in text:
         remedy = "declare the column with a type that its values have, mend the file, or move it out of the zone"
-    return LandingError(f"'{path.name}' cannot be read: {why}", where=where, remedy=remedy)
+    first, total = first_bad_records(broken_records(path) if kind == "json" and "MALFORMED" in text else ())
+    if first:
+        return bad_records_error(first, total, remedy)
+    return LandingError(f"'{path.name}' cannot be read: {why}", where=str(path), remedy=remedy)
 
 
 def _belongs(uri: str, files: Sequence[ZoneFile]) -> bool:

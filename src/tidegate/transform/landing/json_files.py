@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.errors import LandingError
+from tidegate.transform.landing.bad_records import BadRecord, bad_records_error, first_bad_records
 from tidegate.transform.landing.raw import BOM, open_raw, pieces, utf8_pieces
 
-__all__ = ["BrokenJson", "find_broken", "inspect"]
+__all__ = ["broken_records", "inspect"]
 
 _HEAD = 1 << 16
 _PARSED_WHOLE = 64 << 20
@@ -27,7 +27,7 @@ _LINE_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenJson:
+class _Broken:
     line: int
     why: str
 
@@ -42,25 +42,23 @@ def inspect(path: Path, multiline: bool | None) -> bool | None:
     document = multiline if multiline is not None else _is_document(path, start)
     broken = _followed_in_document(path) if document else _followed_in_lines(path)
     if broken:
-        raise LandingError(
-            f"'{path.name}' {broken.why}",
-            where=f"{path}:{broken.line}",
-            remedy="put one value on each line, or all of them into one array",
-        )
+        remedy = "put one value on each line, or all of them into one array"
+        first, total = first_bad_records(() if document else broken_records(path))
+        raise bad_records_error(first or [BadRecord(path, broken.line, broken.why)], total, remedy)
     return document
 
 
-def find_broken(path: Path) -> BrokenJson | None:
-    """The first line that is not JSON, or not objects; for a file that is one document, where that breaks."""
+def broken_records(path: Path) -> Iterator[BadRecord]:
+    """The lines that are not JSON, or not objects; for a file that is one document, where that breaks."""
     with open_raw(path) as file:
         start = file.read(_HEAD).removeprefix(BOM).lstrip()
     if not _is_document(path, start):
-        return next(_broken_lines(path), None)
+        yield from (BadRecord(path, broken.line, broken.why) for broken in _broken_lines(path))
+        return
     with open_raw(path) as file:
         content = file.read(_PARSED_WHOLE + 1)
-    if len(content) > _PARSED_WHOLE:
-        return None
-    return _broken_value(content.removeprefix(BOM), 1)
+    if len(content) <= _PARSED_WHOLE and (broken := _broken_value(content.removeprefix(BOM), 1)):
+        yield BadRecord(path, broken.line, broken.why)
 
 
 def _is_document(path: Path, start: bytes) -> bool:
@@ -91,7 +89,7 @@ def _ends_whole(line: bytes) -> bool:
     return True
 
 
-def _followed_in_lines(path: Path) -> BrokenJson | None:
+def _followed_in_lines(path: Path) -> _Broken | None:
     for _ in utf8_pieces(path):
         pass
     number = 0
@@ -105,7 +103,7 @@ def _followed_in_lines(path: Path) -> BrokenJson | None:
     return None
 
 
-def _followed_in_document(path: Path) -> BrokenJson | None:
+def _followed_in_document(path: Path) -> _Broken | None:
     carried = b""
     for piece in utf8_pieces(path):
         if _FOLLOWED.search(carried + piece):
@@ -115,7 +113,7 @@ def _followed_in_document(path: Path) -> BrokenJson | None:
     return None
 
 
-def _second_value(path: Path) -> BrokenJson | None:
+def _second_value(path: Path) -> _Broken | None:
     """Follow the brackets, passing over strings, to the end of the first value, and see what is after it."""
     depth, in_string, line, skip = 0, False, 1, -1
     closed = False
@@ -142,12 +140,12 @@ def _second_value(path: Path) -> BrokenJson | None:
                 skip -= len(piece)
             if closed and (rest := piece[end:].lstrip()):
                 line += piece.count(b"\n", 0, len(piece) - len(rest))
-                return BrokenJson(line, "holds more than one JSON value, of which only the first would be read")
+                return _Broken(line, "holds more than one JSON value, of which only the first would be read")
             line += piece.count(b"\n")
     return None
 
 
-def _broken_lines(path: Path) -> Iterator[BrokenJson]:
+def _broken_lines(path: Path) -> Iterator[_Broken]:
     with open_raw(path) as file:
         for number, line in enumerate(file, 1):
             content = (line.removeprefix(BOM) if number == 1 else line).strip()
@@ -155,7 +153,7 @@ def _broken_lines(path: Path) -> Iterator[BrokenJson]:
                 yield broken
 
 
-def _broken_value(content: bytes, first_line: int) -> BrokenJson | None:
+def _broken_value(content: bytes, first_line: int) -> _Broken | None:
     try:
         value = json.loads(content)
     except json.JSONDecodeError as error:
@@ -163,10 +161,10 @@ def _broken_value(content: bytes, first_line: int) -> BrokenJson | None:
             why = "holds more than one JSON value, of which only the first would be read"
         else:
             why = f"is not JSON: {error.msg} (column {error.colno})"
-        return BrokenJson(first_line + error.lineno - 1, why)
+        return _Broken(first_line + error.lineno - 1, why)
     except ValueError as error:
-        return BrokenJson(first_line, f"is not JSON: {error}")
+        return _Broken(first_line, f"is not JSON: {error}")
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, dict) for item in items):
-        return BrokenJson(first_line, "holds a value that is not an object, so it is no row")
+        return _Broken(first_line, "holds a value that is not an object, so it is no row")
     return None

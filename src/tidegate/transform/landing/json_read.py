@@ -14,7 +14,8 @@ from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructF
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.json_files import find_broken, inspect
+from tidegate.transform.landing.bad_records import bad_records_error, first_bad_records
+from tidegate.transform.landing.json_files import broken_records, inspect
 from tidegate.transform.landing.schemas import align, by_name, combine, nullable, respell
 from tidegate.transform.landing.source import NO_MARKS, Source, literal, looks_like_pattern, mark
 
@@ -144,13 +145,9 @@ def _without_nulls(field: StructField, valued: dict[str, StructField]) -> Struct
 
 
 def _broken(paths: Sequence[Path]) -> LandingError:
-    for path in paths:
-        if broken := find_broken(path):
-            return LandingError(
-                f"'{path.name}' {broken.why}",
-                where=f"{path}:{broken.line}",
-                remedy="mend the file, or move it out of the zone",
-            )
+    first, total = first_bad_records(bad for path in paths for bad in broken_records(path))
+    if first:
+        return bad_records_error(first, total, "correct the records, or move the file out of the zone")
     return LandingError(
         f"a JSON file of zone '{paths[0].parent.name}' is malformed",
         where=str(paths[0].parent),

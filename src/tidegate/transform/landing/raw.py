@@ -51,27 +51,37 @@ def pieces(file: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def utf8_pieces(path: Path) -> Iterator[bytes]:
-    """The file's bytes; raises at the first that is not UTF-8, which Spark would replace without a word."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    line = 1
+def utf8_pieces(path: Path, encoding: str = "utf-8", declarable: bool = False) -> Iterator[bytes]:
+    """The file's text as UTF-8; raises at the first byte that is not `encoding`, which Spark would replace silently.
+
+    `declarable`: the zone's settings may name another encoding.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)()
+    line, offset = 1, 0
     with open_raw(path) as file:
-        for piece in pieces(file):
+        while True:
+            piece = file.read(_PIECE)
+            held = len(decoder.getstate()[0])
             try:
-                decoder.decode(piece)
+                text = decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as error:
-                raise _not_utf8(path, line + error.object.count(b"\n", 0, error.start)) from None
+                line += error.object.count(b"\n", 0, error.start)
+                raise _not_decodable(path, encoding, line, offset - held + error.start, declarable) from None
+            if not piece:
+                break
             line += piece.count(b"\n")
-            yield piece
-    try:
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        raise _not_utf8(path, line) from None
+            offset += len(piece)
+            yield piece if encoding == "utf-8" else text.encode()
+    if encoding != "utf-8" and text:
+        yield text.encode()
 
 
-def _not_utf8(path: Path, line: int) -> LandingError:
+def _not_decodable(path: Path, encoding: str, line: int, offset: int, declarable: bool) -> LandingError:
+    remedy = f"convert it, for example: iconv -f WINDOWS-1252 -t UTF-8 {path.name} (UTF-16 from some spreadsheets)"
+    if declarable:
+        remedy = f'declare it in [landing.{path.parent.name}], for example encoding = "windows-1252"; or {remedy}'
     return LandingError(
-        f"'{path.name}' is not UTF-8",
+        f"'{path.name}' is not {encoding.upper()}: see the byte at offset {offset}",
         where=f"{path}:{line}",
-        remedy=f"convert it, for example: iconv -f WINDOWS-1252 -t UTF-8 {path.name} (UTF-16 from some spreadsheets)",
+        remedy=remedy,
     )

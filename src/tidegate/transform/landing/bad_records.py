@@ -1,0 +1,48 @@
+"""Records of landing files that cannot be read, reported together: the first of them by line, and their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from tidegate.errors import LandingError
+
+__all__ = ["SHOWN", "BadRecord", "bad_records_error", "first_bad_records"]
+
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """`why` goes on from the file's name: "has 1 fields where 2 are expected"."""
+
+    path: Path
+    line: int | None
+    why: str
+
+    @property
+    def where(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else str(self.path)
+
+
+def first_bad_records(records: Iterable[BadRecord]) -> tuple[tuple[BadRecord, ...], int]:
+    """The first few, and the number of all."""
+    every = iter(records)
+    first = tuple(islice(every, SHOWN))
+    return first, len(first) + sum(1 for _ in every)
+
+
+def bad_records_error(first: Sequence[BadRecord], total: int, remedy: str) -> LandingError:
+    """`first` is not empty."""
+    if total <= 1:
+        return LandingError(f"'{first[0].path.name}' {first[0].why}", where=first[0].where, remedy=remedy)
+    files = {record.path for record in first}
+    one = len(files) == 1 and total <= SHOWN
+    of = f"'{first[0].path.name}'" if one else f"landing zone '{first[0].path.parent.name}'"
+    lines = [f"{total} records of {of} cannot be read:"]
+    lines += [f"  {record.path.name}{f':{record.line}' if record.line else ''} {record.why}" for record in first]
+    if total > len(first):
+        lines.append(f"  and {total - len(first)} more")
+    return LandingError("\n".join(lines), where=first[0].where, remedy=remedy)

@@ -1,0 +1,131 @@
+"""How a CSV file is written: its encoding, delimiter and escapes, from what is declared or from the file alone.
+
+| | in this order |
+|---|---|
+| encoding | declared; by the byte-order mark (UTF-8, UTF-16); UTF-8 |
+| delimiter | declared; of comma, semicolon, tab and bar the one that splits the first record and agrees with the records after it, into most fields where several do |
+| escape | declared; backslash if the file has `\\"` and its quotes fit together only so; else a doubled quote |
+
+What these leave open, or what looks wrong, is refused with the setting that decides it.
+"""  # noqa: E501 - a table
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.transform.landing.raw import open_raw
+
+__all__ = ["DEFAULT", "DOUBLED", "Dialect", "find_dialect", "refuse_suspicious_column"]
+
+DOUBLED = '"'
+_CANDIDATES = (",", ";", "\t", "|")
+_SUSPICIOUS = (*_CANDIDATES, "^", "~", "\x01", "\x1f")
+_SHOWN = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
+_SAMPLE = 1 << 16
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_SPLITTABLE = ("utf-8", "iso-8859-1", "iso-8859-15", "windows-1250", "windows-1251", "windows-1252")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """`encoding` is a name that Python and Java share."""
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    escape: str = DOUBLED
+
+    @property
+    def codec(self) -> str:
+        return "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+
+    @property
+    def lines_are_bytes(self) -> bool:
+        """A line break is one byte that is nothing else, so that the file can be read in pieces."""
+        return self.encoding in _SPLITTABLE
+
+    @property
+    def for_python(self) -> dict[str, object]:
+        doubled = self.escape == DOUBLED
+        return {"delimiter": self.delimiter, "doublequote": doubled, "escapechar": None if doubled else self.escape}
+
+
+DEFAULT = Dialect()
+
+
+def find_dialect(path: Path, settings: ZoneSettings) -> Dialect:
+    """Encoding and delimiter; the escape as it is declared, or doubled quotes."""
+    with open_raw(path) as file:
+        head = file.read(_SAMPLE)
+    encoding = settings.encoding or next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+    escape = settings.escape or DOUBLED
+    declared = _declared_delimiter(path, settings)
+    if declared is not None:
+        return Dialect(declared, encoding, escape)
+    text = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
+    usual = "\t" if settings.format == "tsv" or path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    delimiter = _found_delimiter(path, text, len(head) == _SAMPLE, Dialect(usual, encoding, escape))
+    return Dialect(delimiter, encoding, escape)
+
+
+def _declared_delimiter(path: Path, settings: ZoneSettings) -> str | None:
+    declared = settings.delimiter
+    if declared in ("\\t", "tab"):
+        return "\t"
+    if declared is not None and (len(declared) != 1 or declared in '"\r\n'):
+        raise LandingError(
+            f"{declared!r} cannot be the delimiter of a CSV file",
+            where=f"[landing.{path.parent.name}] delimiter",
+            remedy="write one character other than a quote or a line break",
+        )
+    return declared
+
+
+def _found_delimiter(path: Path, text: str, cut: bool, dialect: Dialect) -> str:
+    widths = {each: _widths(text, cut, Dialect(each, dialect.encoding, dialect.escape)) for each in _CANDIDATES}
+    splitting = {each: found for each, found in widths.items() if found and found[0] > 1}
+    if not splitting:
+        return dialect.delimiter
+    agreeing = {each: found for each, found in splitting.items() if len(set(found)) == 1}
+    most = max(found[0] for found in (agreeing or splitting).values())
+    best = [each for each, found in (agreeing or splitting).items() if found[0] == most]
+    if len(best) > 1:
+        names = " or ".join(_SHOWN[each] for each in best)
+        raise LandingError(
+            f"'{path.name}' may be delimited by {names}: each gives {most} columns",
+            where=f"{path}:1",
+            remedy=f"declare which in [landing.{path.parent.name}], for example delimiter = '{best[0]}'",
+        )
+    return best[0]
+
+
+def _widths(text: str, cut: bool, dialect: Dialect) -> list[int]:
+    """How many fields each record of the sample has; a record that the sample's end cuts is left out."""
+    widths = []
+    reader = csv.reader(io.StringIO(text, newline=""), **dialect.for_python)  # type: ignore[arg-type]
+    try:
+        for record in reader:
+            if record:
+                widths.append(len(record))
+    except csv.Error:  # told of the whole file later, with its line
+        pass
+    return widths[:-1] if cut and len(widths) > 1 else widths
+
+
+def refuse_suspicious_column(path: Path, first: tuple[str, ...], settings: ZoneSettings) -> None:
+    """One column whose name holds a delimiter: mostly a whole record in quotes, or one with a delimiter of its own."""
+    inside = [mark for mark in _SUSPICIOUS if mark in first[0]]
+    if len(first) > 1 or not inside or settings.delimiter is not None or settings.header is False:
+        return
+    shown = first[0] if len(first[0]) <= 60 else first[0][:60] + "…"
+    raise LandingError(
+        f"'{path.name}' would have one column, named {shown!r}, which looks like several",
+        where=f"{path}:1",
+        remedy=f"declare it in [landing.{path.parent.name}]: delimiter = '{inside[0]}', or a character that the file "
+        "does not have if it is one column; records that stand in quotes as a whole must be written without those",
+    )
