@@ -16,7 +16,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """`why` goes on from the file's name: "has 1 fields where 2 are expected"."""
+    """`why` goes on from the file's name: "has 1 field where 2 are expected"."""
 
     path: Path
     line: int | None

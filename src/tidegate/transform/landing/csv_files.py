@@ -92,8 +92,14 @@ def malformed_records(path: Path, dialect: Dialect, width: int | None) -> Iterat
                     return
                 width = width or len(record) or None
                 if record and width and len(record) != width:
-                    yield BadRecord(path, start, f"has {len(record)} fields where {width} are expected")
+                    yield BadRecord(path, start, _width(len(record), width))
             start = reader.line_num + 1
+
+
+def _width(fields: int, expected: int) -> str:
+    return (
+        f"has {fields} field{'' if fields == 1 else 's'} where {expected} {'is' if expected == 1 else 'are'} expected"
+    )
 
 
 def find_values(path: Path, dialect: Dialect, column: str, value: str, place: int | None = None) -> Iterator[int]:
