@@ -125,3 +125,13 @@ def test_only_sql_that_cannot_change_is_deterministic(tmp_path: Path, sql: str, 
     built = build(tmp_path, files)
     assert built.compiled.errors == ()
     assert built.compiled.models[table("silver.x")].deterministic is deterministic
+
+
+def test_how_a_zone_is_read_counts_where_it_is_declared(tmp_path: Path) -> None:
+    sql = "select * from {{ landing_zone('z') }}"
+    toml = '[project]\nname = "shop"\n'
+    found = [
+        fingerprint(tmp_path / str(number), sql, **{"tidegate.toml": toml + zone})
+        for number, zone in enumerate(("", "[landing.z]\n", '[landing.z]\nencoding = "utf-16"\n'))
+    ]
+    assert found[0] == found[1] != found[2]

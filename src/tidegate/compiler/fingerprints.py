@@ -70,7 +70,7 @@ def fingerprint(
     definition: list[Any] = [
         _VERSION,
         [query.words for query in queries],
-        sorted(json.dumps(asdict(landing), sort_keys=True) for landing in landings),
+        sorted(map(_landing, landings)),
         _settings(tuple(getattr(settings, name) for name in _counted())),
         sorted(inlined.items()),
     ]
@@ -81,6 +81,14 @@ def fingerprint(
     if meant := sorted(pair for pair in spark_conf.items() if pair[0].startswith(_CHANGES_MEANING)):
         definition.append(["spark", meant])
     return str(blake3(json.dumps(definition).encode()).hexdigest())
+
+
+def _landing(landing: LandingRead) -> str:
+    """A setting that came later counts only where it is declared, so that tables built before it stay as they are."""
+    definition = asdict(landing)
+    later = ("encoding", "escape")
+    read = {name: value for name, value in definition["settings"].items() if value is not None or name not in later}
+    return json.dumps({**definition, "settings": read}, sort_keys=True)
 
 
 @lru_cache(maxsize=1)

@@ -16,11 +16,12 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """`why` goes on from the file's name: "has 1 field where 2 are expected"."""
+    """`why` goes on from the file's name: "has 1 field where 2 are expected". `quotes`: it is about those."""
 
     path: Path
     line: int | None
     why: str
+    quotes: bool = False
 
     @property
     def where(self) -> str:

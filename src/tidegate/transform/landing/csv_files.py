@@ -86,7 +86,7 @@ def malformed_records(path: Path, dialect: Dialect, width: int | None) -> Iterat
             try:
                 record = next(reader, None)
             except csv.Error as error:  # the next line begins a record again
-                yield BadRecord(path, start, f"has broken quotes: {error}")
+                yield BadRecord(path, start, f"has broken quotes: {error}", quotes=True)
             else:
                 if record is None:
                     return

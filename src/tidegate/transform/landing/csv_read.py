@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import islice
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
@@ -23,6 +23,7 @@ from tidegate.transform.landing.failures import (
     MALFORMED_REMEDY,
     MISFIT_MARK,
     MISFIT_SEPARATOR,
+    has_broken_quotes,
     local_path,
     misfit,
 )
@@ -99,19 +100,8 @@ class CsvSource(Source):
         if not self._groups:
             return StructType([])
         kinds = {key: field.dataType for key, field in by_name(before).items()} if before else {}
-        found = (
-            self._every_text(names)
-            .agg(
-                *_malformed_found(),
-                *(
-                    fitting_types(column(name), kinds.get(name.casefold())).alias(f"t{number}")
-                    for number, name in enumerate(names)
-                ),
-            )
-            .first()
-        )
-        assert found is not None
-        self._refuse_found(found["malformed"], found["total"])
+        classes = [fitting_types(column(name), kinds.get(name.casefold())) for name in names]
+        found = self._found(self._every_text(names), [each.alias(f"t{number}") for number, each in enumerate(classes)])
         return StructType(
             [
                 StructField(name, resolve(found[f"t{number}"], kinds.get(name.casefold())))
@@ -127,14 +117,12 @@ class CsvSource(Source):
             for name in names
             if (kind := kinds.get(name.casefold())) is not None
         ]
-        if not self._groups:
+        if not self._groups or not wrong:
             return
         texts = self._every_text(names).select(
             column(_MALFORMED), column(_FILE), F.array_compact(F.array(*wrong)).alias(_WRONG)
         )
-        found = texts.agg(*_malformed_found(), F.count_if(F.size(column(_WRONG)) > 0).alias("wrong")).first()
-        assert found is not None
-        self._refuse_found(found["malformed"], found["total"])
+        found = self._found(texts, [F.count_if(F.size(column(_WRONG)) > 0).alias("wrong")])
         if found["wrong"]:
             values = texts.select(column(_FILE), F.explode(column(_WRONG)).alias("at")).distinct()
             shown = values.orderBy(column(_FILE), "at").limit(SHOWN).collect()
@@ -160,10 +148,27 @@ class CsvSource(Source):
         remedy = "correct the values, or declare the columns with wider types in the zone's section"
         return bad_records_error(records[:SHOWN], max(total, len(records)), remedy)
 
-    def _refuse_found(self, files: Sequence[str], total: int) -> None:
-        """Malformed records that Spark met: which they are is looked up in the first of the files that have some."""
-        if not total:
-            return
+    def _found(self, texts: DataFrame, sums: Sequence[Column]) -> Row:
+        """One pass over all records; raises if some are malformed."""
+        malformed = column(_MALFORMED).isNotNull()
+        files = F.array_sort(F.collect_set(F.when(malformed, column(_FILE)))).alias("malformed")
+        try:
+            found = texts.agg(F.count_if(malformed).alias("total"), files, *sums).first()
+        except Exception as error:
+            if not has_broken_quotes(error):
+                raise
+            every = sorted(path for group in self._groups for path in group.paths)
+            first, total = first_bad_records(bad for path in every for bad in self._group_of(path).malformed(path))
+            if not total:
+                raise
+            raise bad_records_error(first, total, MALFORMED_REMEDY) from error
+        assert found is not None
+        if found["total"]:
+            self._refuse(found["malformed"], found["total"])
+        return found
+
+    def _refuse(self, files: Sequence[str], total: int) -> None:
+        """Malformed records that Spark met: which they are is looked up in the files that have some."""
         paths = [local_path(uri) for uri in files]
         first = list(islice((bad for path in paths for bad in self._group_of(path).malformed(path)), SHOWN))
         unknown = [BadRecord(path, None, "has a malformed record") for path in paths[:SHOWN]]
@@ -200,15 +205,6 @@ class CsvSource(Source):
             self._session.conf.set("spark.sql.legacy.javaCharsets", "true")
         fields = [StructField(name, StringType()) for name in (*group.names, *more)]
         return self._session.read.schema(StructType(fields)).options(**options)
-
-
-def _malformed_found() -> tuple[Column, Column]:
-    """How many records are malformed, and the files that have some."""
-    malformed = column(_MALFORMED).isNotNull()
-    return (
-        F.count_if(malformed).alias("total"),
-        F.array_sort(F.collect_set(F.when(malformed, column(_FILE)))).alias("malformed"),
-    )
 
 
 def _misfit(name: str, kind: DataType, dialect: Dialect) -> Column:
@@ -250,7 +246,8 @@ def _group(
 
 
 def _refuse_malformed(groups: Sequence[_Group], unclosed: frozenset[Path]) -> None:
-    """Spark would take a quote that is never closed for a value to the end of the file: those files are read anyway."""
+    """What can be seen without Spark. A quote that is never closed Spark would take for a value to the end of the file,
+    so files that may have one are searched whatever their size; of other quotes Spark is the judge."""
     left = _CHECKED_BEFORE_SPARK
     chosen = []
     every = [(path, group) for group in groups for path in group.paths]
@@ -259,7 +256,7 @@ def _refuse_malformed(groups: Sequence[_Group], unclosed: frozenset[Path]) -> No
         if left >= 0 or path in unclosed:
             chosen.append((path, group))
     first, total = first_bad_records(bad for path, group in chosen for bad in group.malformed(path))
-    if total:
+    if any(bad.path in unclosed or not bad.quotes for bad in first):
         raise bad_records_error(first, total, MALFORMED_REMEDY)
 
 

@@ -15,7 +15,16 @@ from tidegate.transform.landing.csv_dialect import Dialect, find_dialect
 from tidegate.transform.landing.csv_files import find_values, malformed_records
 from tidegate.transform.landing.json_files import broken_records
 
-__all__ = ["MALFORMED_REMEDY", "MISFIT_MARK", "MISFIT_SEPARATOR", "explain_read_error", "local_path", "malformed_csv"]
+__all__ = [
+    "MALFORMED_REMEDY",
+    "MISFIT_MARK",
+    "MISFIT_SEPARATOR",
+    "explain_read_error",
+    "has_broken_quotes",
+    "local_path",
+    "malformed_csv",
+    "misfit",
+]
 
 MISFIT_MARK = "landing value does not fit"
 """Begins the message that a CSV value raises inside Spark; path, column, type and value follow."""
@@ -49,6 +58,11 @@ def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> Landi
     if condition == "FILE_NOT_EXIST":
         return _gone(path)
     return _broken(path, text)
+
+
+def has_broken_quotes(error: BaseException) -> bool:
+    """Spark's reader of CSV files raises for these, where it only marks other malformed records."""
+    return "TextParsingException" in str(error) or "MALFORMED_CSV_RECORD" in str(error)
 
 
 def malformed_csv(path: Path, dialect: Dialect, width: int | None, record: str = "") -> LandingError:
