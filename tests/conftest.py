@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.lake.places import Place
+from tidegate import redaction
 from tidegate.config import SparkSection
 from tidegate.lake.embedded import EmbeddedCatalog
 
@@ -30,6 +32,9 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
 
+PLANTED_TOKEN = ("TIDEGATE_TEST_TOKEN", "planted-42c0ffee42")
+"""A variable that is there when Spark starts, with a value that nothing may show."""
+
 _KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for kind in ("nessie", "rest"))]
 _numbers = count(1)
 
@@ -39,6 +44,13 @@ def heard_interrupts() -> None:
     """A shell may start its jobs with the interrupt ignored, and what they start would ignore it too."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def own_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is secret to that test alone."""
+    monkeypatch.setattr(redaction, "_values", set())
+    monkeypatch.setattr(redaction, "_pattern", None)
 
 
 @pytest.fixture(scope="session")
@@ -104,15 +116,21 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spark") / "spark.log"
+
+
+@pytest.fixture(scope="session")
+def spark(spark_log: Path) -> Iterator[SparkSession]:
     from tidegate.spark.session import start_session
 
+    os.environ.setdefault(*PLANTED_TOKEN)
     section = SparkSection(
         master="local[2]",
         memory="2g",
         conf={"spark.driver.extraJavaOptions": QUICK_JVM, "spark.sql.codegen.wholeStage": "false"},
     )
-    session = start_session(section, tmp_path_factory.mktemp("spark"))
+    session = start_session(section, spark_log.parent)
     yield session
     session.stop()
 

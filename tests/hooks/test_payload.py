@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from tests.hooks.told import NOON, built, check, event
 from tidegate.config.hooks import ABOUT_MODELS, ALL_EVENTS, HOOK_EVENTS, WITH_STATUS
 from tidegate.errors import FailureKind
 from tidegate.jsontext import json_text
+from tidegate.redaction import register
 from tidegate.runs.events import EVENT_NAMES
 from tidegate.runs.hooks.payload import payload_of, status_of
 from tidegate.runs.hooks.samples import sample_event
@@ -61,3 +63,16 @@ def test_what_is_no_json_becomes_text() -> None:
         event("model_error", "silver.a", kind=FailureKind.TIMEOUT, at=NOON, odd=float("nan")), "s", "run"
     )
     assert json.loads(json_text(payload))["data"] == {"kind": "Timeout", "at": NOON.isoformat(), "odd": "nan"}
+
+
+def test_no_secret_leaves_with_an_event() -> None:
+    register("planted-0c44ee", "API_TOKEN")
+    said = "cannot cast 'planted-0c44ee' to int"
+    for name, facts in {
+        "pipeline_error": {"status": "failed", "error": said},
+        "model_error": {"error": said, "attempts": [{"error": said}]},
+        "after_model_run": {"result": replace(built(), error=said)},
+    }.items():
+        payload = payload_of(event(name, "silver.orders", **facts), "shop", "run")
+        assert "planted-0c44ee" not in json_text(payload)
+        assert payload["error"] == "cannot cast '***' to int"

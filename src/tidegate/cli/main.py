@@ -22,6 +22,7 @@ from tidegate.errors import RunCancelledError, TidegateError
 from tidegate.faults import check_faults
 from tidegate.names import nearest
 from tidegate.processes import end_all
+from tidegate.redaction import RedactingStream
 
 __all__ = ["COMMANDS", "cli", "main", "run_cli"]
 
@@ -147,7 +148,17 @@ def cli(ctx: click.Context) -> None:
 
 
 def run_cli(args: Sequence[str]) -> int:
-    """Do what `args` say and give the exit code. Every error ends here."""
+    """Do what `args` say and give the exit code. Nothing that is printed on the way holds a secret."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (RedactingStream(stream) for stream in streams)
+    try:
+        return _run_command(args)
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _run_command(args: Sequence[str]) -> int:
+    """Every error ends here."""
     invocation = Invocation.peek(args)
     try:
         check_faults()

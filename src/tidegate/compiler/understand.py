@@ -26,6 +26,7 @@ from tidegate.compiler.passes.resolve import resolve_names
 from tidegate.compiler.passes.rules import check_query, check_settings
 from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
+from tidegate.redaction import holds_secret, register
 
 __all__ = ["FILE_PASSES", "MODEL_PASSES", "understand"]
 
@@ -141,8 +142,10 @@ class _Understanding:
         self._keep(draft, draft.outcome())
 
     def _keep(self, draft: Draft, outcome: Outcome) -> None:
-        """What is wrong is found anew each time."""
-        if not draft.failed:
+        """What is wrong is found anew each time, and what holds a secret goes into no file."""
+        for name, value in outcome.asked:
+            register(value, name)
+        if not draft.failed and not _holds_secret(outcome):
             self.cache.put(draft.file, outcome)
 
     def fork(self) -> None:
@@ -163,6 +166,10 @@ class _Understanding:
     def _outcome(self, draft: Draft) -> Outcome:
         self.understand(draft)
         return draft.outcome()
+
+
+def _holds_secret(outcome: Outcome) -> bool:
+    return holds_secret(outcome.content) or holds_secret(repr((outcome.asked, outcome.diagnostics)))
 
 
 def _are_as_told(asked: Iterable[tuple[str, str | None]]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidegate.config.lines import row
+from tidegate.redaction import register
 
 __all__ = ["FromEnvironment", "fill_in"]
 
@@ -47,6 +48,7 @@ def _fill_in_text(text: str, env: Mapping[str, str], report: Callable[[str], Non
             )
             return match[0]
         found = env.get(match["name"])
+        register(found, match["name"])
         if match["default"] is not None:
             return found or match["value"]
         if found is None:

@@ -24,8 +24,9 @@ from tidegate.config.hooks import (
 from tidegate.config.lines import row
 from tidegate.config.reading import Document, Section
 from tidegate.config.secret import Secret
-from tidegate.config.secret_keys import LOOPBACK, SENSITIVE, read_by_name, read_headers, read_secret
+from tidegate.config.secret_keys import LOOPBACK, read_by_name, read_headers, read_secret
 from tidegate.names import nearest
+from tidegate.redaction import looks_secret
 
 __all__ = ["read_budget", "read_callback", "read_hooks"]
 
@@ -203,7 +204,7 @@ def _endpoint(
     secret = read_secret(section, written, "secret")
     url = section.text("url", default_url)
     if url is not None:
-        _check_url(section, url, carries_key or any(SENSITIVE.search(name) for name in headers))
+        _check_url(section, url, carries_key or any(looks_secret(name) for name in headers))
     default = Endpoint(url=Secret(url or ""))
     return Endpoint(
         url=default.url,

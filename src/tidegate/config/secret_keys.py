@@ -8,14 +8,14 @@ from typing import Any
 
 from tidegate.config.reading import Section, dotted
 from tidegate.config.secret import Secret
+from tidegate.redaction import looks_secret, register
 
-__all__ = ["LOOPBACK", "REFERENCE", "SENSITIVE", "read_by_name", "read_headers", "read_secret"]
+__all__ = ["LOOPBACK", "REFERENCE", "read_by_name", "read_headers", "read_secret"]
 
 REFERENCE = re.compile(r"\$\{[A-Za-z_]\w*(:-)?\}")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts to which a secret may go without encryption."""
 
-SENSITIVE = re.compile(r"auth|token|secret|key|password|cookie|signature", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{[A-Za-z_]\w*(:-[^}]*)?\}")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -33,6 +33,7 @@ def read_secret(section: Section, written: Mapping[str, Any], key: str, required
         return None
     if not value.strip() and required:
         section.report(key, f"{where} is empty: set the environment variable that it names")
+    register(value)
     return Secret(str(value)) if value.strip() else None
 
 
@@ -52,10 +53,11 @@ def read_by_name(
             section.document.report(place, f"'{name}' cannot be the name of {what}")
         elif not isinstance(value, str) or not value.isprintable():
             section.document.report(place, f"'{name}' in '{key}' must be a text of one line")
-        elif SENSITIVE.search(name) and not (isinstance(raw, dict) and _VARIABLE.search(str(raw[name]))):
+        elif looks_secret(name) and not (isinstance(raw, dict) and _VARIABLE.search(str(raw[name]))):
             section.document.report(
                 place, f"'{name}' in '{key}' must come from the environment: write it with ${{VAR}}"
             )
         else:
+            register(value, name)
             found[name] = Secret(str(value))
     return found

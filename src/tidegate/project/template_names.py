@@ -11,6 +11,7 @@ from typing import Any
 from tidegate.config import ZoneSettings
 from tidegate.names import TableName
 from tidegate.project.model import Strategy
+from tidegate.redaction import register
 
 __all__ = ["WATERMARK_NAMES", "LandingCall", "TemplateContext", "TemplateNames"]
 
@@ -101,6 +102,7 @@ class TemplateNames:
 
     def var(self, name: str, default: Any = _MISSING) -> Any:
         if name in self.context.vars:
+            register(self.context.vars[name], str(name))
             return self.context.vars[name]
         if default is not _MISSING:
             return default
@@ -109,6 +111,7 @@ class TemplateNames:
     def env_var(self, name: str, default: Any = _MISSING) -> Any:
         env = os.environ if self.context.env is None else self.context.env
         self.asked[name] = env.get(name)
+        register(env.get(name), str(name))
         if name in env:
             return env[name]
         if default is not _MISSING:

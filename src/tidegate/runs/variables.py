@@ -6,8 +6,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from tidegate.config.secret_keys import SENSITIVE
 from tidegate.errors import OptionsError
+from tidegate.redaction import looks_secret
 
 __all__ = ["given_again", "is_secret", "put_down"]
 
@@ -16,7 +16,7 @@ _ROUNDS = 100_000
 
 
 def is_secret(name: str) -> bool:
-    return SENSITIVE.search(name) is not None
+    return looks_secret(name)
 
 
 def put_down(variables: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from tidegate.config import SparkSection
 from tidegate.errors import SetupError
+from tidegate.redaction import log_pattern
 from tidegate.spark.classes import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
@@ -26,7 +27,10 @@ SPARK_LOG = "spark.log"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _EXTENSIONS = "spark.sql.extensions"
 
-_LOG4J = """\
+_LOG_PATTERN = (
+    "%d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %replace{%m%n%ex}{${env:TIDEGATE_LOG_SECRETS:-NOTHING_IS_SECRET}}{***}"
+)
+_LOG4J = f"""\
 status = error
 rootLogger.level = warn
 rootLogger.appenderRef.out.ref = out
@@ -34,8 +38,11 @@ appender.out.type = Console
 appender.out.name = out
 appender.out.target = SYSTEM_ERR
 appender.out.layout.type = PatternLayout
-appender.out.layout.pattern = %d{yyyy-MM-dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+appender.out.layout.alwaysWriteExceptions = false
+appender.out.layout.pattern = {_LOG_PATTERN}
 """
+_LOG_SECRETS = "TIDEGATE_LOG_SECRETS"
+"""The variable by which the JVM learns what its log must not hold: a file of settings would hold it itself."""
 
 
 def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None] = lambda line: None) -> SparkSession:
@@ -82,7 +89,12 @@ def _connect(conf: Mapping[str, str], log: IO[bytes]) -> SparkSession:
     if is_connected():
         return in_thread(builder.getOrCreate)
     forget_spark()
-    return start_jvm(conf, log).connect(builder.getOrCreate)
+    os.environ[_LOG_SECRETS] = log_pattern() or "NOTHING_IS_SECRET"
+    try:
+        jvm = start_jvm(conf, log)
+    finally:
+        del os.environ[_LOG_SECRETS]
+    return jvm.connect(builder.getOrCreate)
 
 
 def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: Path | None) -> dict[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Column, Connection, Double, Index, RowMapping, String, Table, Text, delete, insert, select
+from sqlalchemy import Column, Connection, Double, Index, RowMapping, String, Table, delete, insert, select
 
-from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.columns import RedactedText, UtcTime, metadata
 from tidegate.state.records import AnomalyRecord
 
 __all__ = ["anomalies", "anomalies_of_model", "anomalies_of_run", "put_anomaly"]
@@ -23,7 +23,7 @@ anomalies = Table(
     Column("value", Double, nullable=False),
     Column("expected", Double, nullable=False),
     Column("deviation", Double, nullable=False),
-    Column("message", Text, nullable=False),
+    Column("message", RedactedText, nullable=False),
     Index("anomalies_by_model", "model", "at"),
 )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import DateTime, Dialect, MetaData, types
+from sqlalchemy import JSON, DateTime, Dialect, MetaData, Text, types
 
-__all__ = ["UtcTime", "metadata"]
+from tidegate.redaction import redacted
+
+__all__ = ["RedactedJson", "RedactedText", "UtcTime", "metadata"]
 
 metadata = MetaData()
 
@@ -30,3 +32,24 @@ class UtcTime(types.TypeDecorator[datetime]):
             return None
         moment: datetime = value
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class RedactedText(types.TypeDecorator[str]):
+    """A message or a reason. It is recorded without the secrets that this process has read."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        text: str | None = redacted(value)
+        return text
+
+
+class RedactedJson(types.TypeDecorator[Any]):
+    """A document. Each text in it is recorded without the secrets that this process has read."""
+
+    impl = JSON
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        return redacted(value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, Connection, Integer, String, Table, func, insert, select
+from sqlalchemy import Column, Connection, Integer, String, Table, func, insert, select
 
-from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.columns import RedactedJson, UtcTime, metadata
 from tidegate.state.records import EventRecord
 
 __all__ = ["append_event", "events", "events_of_run"]
@@ -17,7 +17,7 @@ events = Table(
     Column("at", UtcTime, nullable=False),
     Column("name", String(64), nullable=False),
     Column("model", String(255)),
-    Column("data", JSON, nullable=False),
+    Column("data", RedactedJson, nullable=False),
 )
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import (
     select,
 )
 
-from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.columns import RedactedJson, RedactedText, UtcTime, metadata
 from tidegate.state.records import ModelRunRecord
 
 __all__ = ["has_model_run", "latest_of_each_model", "model_runs", "models_of_run", "put_model_run", "runs_of_model"]
@@ -34,18 +34,18 @@ model_runs = Table(
     Column("status", String(16), nullable=False),
     Column("strategy", String(32), nullable=False),
     Column("run_type", String(16)),
-    Column("reason", Text, nullable=False),
+    Column("reason", RedactedText, nullable=False),
     Column("finished_at", UtcTime, nullable=False),
     Column("rows_written", BigInteger, nullable=False),
     Column("rows_deleted", BigInteger, nullable=False),
     Column("rows_quarantined", BigInteger, nullable=False),
     Column("duration_ms", BigInteger, nullable=False),
     Column("phases", JSON, nullable=False),
-    Column("attempts", JSON, nullable=False),
+    Column("attempts", RedactedJson, nullable=False),
     Column("failure_kind", String(32)),
-    Column("error", Text),
-    Column("where", Text),
-    Column("remedy", Text),
+    Column("error", RedactedText),
+    Column("where", RedactedText),
+    Column("remedy", RedactedText),
     Column("watermark", Text),
     Column("snapshot_id", BigInteger),
     Index("model_runs_by_model", "model", "finished_at"),

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Boolean,
     Column,
@@ -22,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.columns import RedactedJson, UtcTime, metadata
 from tidegate.state.records import ProfileRecord
 
 __all__ = ["mark_published", "profile_of_run", "profiles", "profiles_of_model", "put_profile"]
@@ -38,7 +37,7 @@ profiles = Table(
     Column("table_rows", BigInteger, nullable=False),
     Column("snapshot_id", BigInteger),
     Column("published", Boolean, nullable=False),
-    Column("columns", JSON, nullable=False),
+    Column("columns", RedactedJson, nullable=False),
     Index("profiles_by_model", "model", "at"),
 )
 

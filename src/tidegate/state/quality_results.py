@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Column,
     Connection,
@@ -14,14 +13,13 @@ from sqlalchemy import (
     RowMapping,
     String,
     Table,
-    Text,
     delete,
     func,
     insert,
     select,
 )
 
-from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.columns import RedactedJson, RedactedText, UtcTime, metadata
 from tidegate.state.records import QualityRecord
 
 __all__ = ["checks_of_model", "checks_of_run", "put_check", "quality_results"]
@@ -35,14 +33,14 @@ quality_results = Table(
     Column("name", String(512), primary_key=True),
     Column("severity", String(16), nullable=False),
     Column("status", String(16), nullable=False),
-    Column("value", JSON),
-    Column("expected", Text, nullable=False),
+    Column("value", RedactedJson),
+    Column("expected", RedactedText, nullable=False),
     Column("duration_ms", BigInteger, nullable=False),
     Column("at", UtcTime, nullable=False),
-    Column("samples", JSON, nullable=False),
-    Column("description", Text, nullable=False),
-    Column("remediation", Text, nullable=False),
-    Column("error", Text),
+    Column("samples", RedactedJson, nullable=False),
+    Column("description", RedactedText, nullable=False),
+    Column("remediation", RedactedText, nullable=False),
+    Column("error", RedactedText),
     Column("kind", String(16), nullable=False),
     Column("unit", String(16), nullable=False),
     Index("quality_results_by_model", "model", "at"),

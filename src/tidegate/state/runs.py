@@ -6,9 +6,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, Connection, Index, Integer, String, Table, Text, insert, select, update
+from sqlalchemy import JSON, BigInteger, Column, Connection, Index, Integer, String, Table, insert, select, update
 
-from tidegate.state.columns import UtcTime, metadata
+from tidegate.state.columns import RedactedJson, RedactedText, UtcTime, metadata
 from tidegate.state.records import RunRecord
 
 __all__ = [
@@ -38,8 +38,8 @@ runs = Table(
     Column("duration_ms", BigInteger),
     Column("rows_written", BigInteger, nullable=False),
     Column("phase_profiles", JSON, nullable=False),
-    Column("result", JSON),
-    Column("error", Text),
+    Column("result", RedactedJson),
+    Column("error", RedactedText),
     Column("heartbeat_at", UtcTime),
     Column("pid", Integer),
     Column("host", String(255)),

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from tidegate.config import Endpoint, Secret
 from tidegate.jsontext import json_text
+from tidegate.redaction import redacted
 from tidegate.runs.hooks.answer import Answer
 from tidegate.runs.hooks.ending import Ending
 from tidegate.runs.hooks.posting import post
@@ -21,7 +22,7 @@ def send_callback(endpoint: Endpoint, ending: Ending) -> Answer:
         "duration_ms": ending.duration_ms,
         "phase_profiles": ending.phase_profiles,
         "run_id": ending.run_id,
-        "error": ending.error,
+        "error": redacted(ending.error),
     }
     url = endpoint.url.reveal().replace("{run_id}", quote(ending.run_id, safe=""))
     return post(replace(endpoint, url=Secret(url)), json_text(body).encode())

@@ -7,6 +7,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from tidegate.jsontext import json_value
+from tidegate.redaction import redacted
 from tidegate.runs.events import Event
 
 __all__ = ["Payload", "payload_of", "status_of"]
@@ -38,7 +39,7 @@ _TOP = ("error", "rows_written", "duration_ms")
 
 def payload_of(event: Event, project: str, command: str, name: str | None = None) -> dict[str, Any]:
     """`name`: what the listener calls the event. Rows of tables are never in it, not even samples of a check."""
-    data = _plain(event.data)
+    data = redacted(_plain(event.data))
     result = data.get("result")
     facts = {**data, **result} if isinstance(result, dict) else data
     status = status_of(event)

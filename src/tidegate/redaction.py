@@ -1,0 +1,143 @@
+"""Secret values that this process has read, and any text without them.
+
+A value is registered where it is read: by `env_var()`, `var()` and `--var`, and for `${VAR}` of a settings file, if its
+name looks like that of a secret. It is redacted where text leaves: console, state, hooks, logs, caches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
+from urllib.parse import quote, quote_plus
+
+__all__ = [
+    "REDACTED",
+    "RedactingStream",
+    "holds_secret",
+    "log_pattern",
+    "looks_secret",
+    "redact",
+    "redacted",
+    "register",
+]
+
+REDACTED = "***"
+
+_SECRET_NAME = re.compile(r"auth|token|secret|key|password|cookie|signature", re.IGNORECASE)
+_SHORTEST = 4
+"""A shorter value would be found inside other words."""
+_SHORT = 8
+"""A value shorter than this is redacted only where it stands alone."""
+_PLAIN_WORDS = frozenset({"true", "false", "null", "none", "default"})
+
+_values: set[str] = set()
+_pattern: re.Pattern[str] | None = None
+
+
+def looks_secret(name: str) -> bool:
+    """By the name of a variable, a setting or a header."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def register(value: object, name: str | None = None) -> None:
+    """`name`: what the value was read by; nothing is registered where that does not look like a secret."""
+    global _pattern
+    text = "" if value is None or isinstance(value, bool) else str(value)
+    if (name is not None and not looks_secret(name)) or text in _values or not _is_worth_hiding(text):
+        return
+    _values.add(text)
+    # Longest first: one may be the beginning of another.
+    forms = sorted({form for each in tuple(_values) for form in _forms(each)}, key=len, reverse=True)
+    _pattern = re.compile("|".join(map(_alternative, forms)))
+
+
+def redact(text: str) -> str:
+    return _pattern.sub(REDACTED, text) if _pattern is not None else text
+
+
+def redacted(value: Any) -> Any:
+    """The same value with each text in it redacted; keys of mappings stay."""
+    if _pattern is None:
+        return value
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {key: redacted(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(redacted, value)) if type(value) in (list, tuple) else value
+    return value
+
+
+def holds_secret(content: str | bytes) -> bool:
+    if _pattern is None:
+        return False
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    return _pattern.search(text) is not None
+
+
+def log_pattern() -> str:
+    """A regular expression of Java's for what Spark's log must not hold, of letters, digits and dots alone.
+
+    The JVM is started once, so it knows also what the environment has under secret-looking names and nobody read yet.
+    """
+    own = {value for name, value in os.environ.items() if looks_secret(name) and _is_worth_hiding(value)}
+    forms = {form for value in _values | own for form in _forms(value) if len(form) >= _SHORTEST + 2}
+    return "|".join(sorted((re.sub(r"[^A-Za-z0-9]", ".", form) for form in forms), key=len, reverse=True))
+
+
+def _is_worth_hiding(text: str) -> bool:
+    stripped = text.strip()
+    if len(stripped) < _SHORTEST or stripped.lower() in _PLAIN_WORDS:
+        return False
+    return not stripped.isdigit() or len(stripped) >= _SHORT
+
+
+def _forms(value: str) -> Iterator[str]:
+    """As it is, and as it is written in SQL, in JSON, in Python and in an address; and each line of it.
+
+    Where it stands in SQL without quotes it is read as several words, of which an error may name one.
+    """
+    yield value
+    yield value.strip()
+    yield from (
+        value.replace("'", "''"),
+        value.replace("'", "\\'"),
+        value.replace("\\", "\\\\"),
+        value.replace("\\", "\\\\").replace("'", "\\'"),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        repr(value)[1:-1],
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+    )
+    lines = value.splitlines()
+    if len(lines) > 1:
+        yield from (line.strip() for line in lines if len(line.strip()) >= _SHORT)
+    words = re.findall(r"\w+", value)
+    yield from (word for word in words if len(word) >= _SHORT and re.search(r"\d", word))
+
+
+def _alternative(form: str) -> str:
+    alone = len(form) < _SHORT or form.isdigit()
+    return rf"(?<!\w){re.escape(form)}(?!\w)" if alone else re.escape(form)
+
+
+class RedactingStream:
+    """A stream of text that writes no secret; everything else is the stream's own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(redact(text) if isinstance(text, str) else text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
