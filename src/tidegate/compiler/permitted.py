@@ -196,8 +196,10 @@ class _Words:
                 arguments.append(place + 1)
             place += 1
         ends = [*(start - 1 for start in arguments[1:]), place]
-        last = list(zip(arguments, ends, strict=True))[1:]
-        return all(self._is_text_or_texts(start, end, forbidden) for start, end in last)
+        document, *others = zip(arguments, ends, strict=True)
+        if self.sign(document[0] + 1) == "=":  # by name, in any order
+            others.insert(0, document)
+        return all(self._is_text_or_texts(start, end, forbidden) for start, end in others)
 
     def _is_text_or_texts(self, start: int, end: int, forbidden: str) -> bool:
         inside = self.pieces[start:end]
