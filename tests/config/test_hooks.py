@@ -9,7 +9,7 @@ import pytest
 
 from tests.config.test_settings import problems_of, settings_of
 from tidegate.config import BudgetSection, CommandHook, Secret, WebHook
-from tidegate.config.hooks import ABOUT_MODELS, ALL_EVENTS, WITH_STATUS
+from tidegate.config.hooks import ABOUT_MODELS, HOOK_EVENTS, WITH_STATUS
 from tidegate.config.lines import line_of, row
 
 CASES = Path(__file__).parents[1] / "cases" / "config"
@@ -92,9 +92,9 @@ def test_without_them_nobody_is_told(tmp_path: Path) -> None:
 
 def test_a_star_means_all_events_that_the_choice_fits(tmp_path: Path) -> None:
     text = '[[hooks]]\nevents = "*"\ncommand = "true"\n'
-    assert settings_of(tmp_path, text).hooks[0].events == set(ALL_EVENTS)
-    assert settings_of(tmp_path, text + 'models = ["a.b"]\n').hooks[0].events == set(ALL_EVENTS) & ABOUT_MODELS
-    assert settings_of(tmp_path, text + 'status = "failed"\n').hooks[0].events == set(ALL_EVENTS) & WITH_STATUS
+    assert settings_of(tmp_path, text).hooks[0].events == set(HOOK_EVENTS)
+    assert settings_of(tmp_path, text + 'models = ["a.b"]\n').hooks[0].events == set(HOOK_EVENTS) & ABOUT_MODELS
+    assert settings_of(tmp_path, text + 'status = "failed"\n').hooks[0].events == set(HOOK_EVENTS) & WITH_STATUS
 
 
 def test_all_mistakes_come_together_each_at_its_own_hook(tmp_path: Path) -> None:

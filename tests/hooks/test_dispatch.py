@@ -36,11 +36,15 @@ def test_the_hooks_of_an_event_are_called_in_the_order_of_the_file(tmp_path: Pat
 
 
 def test_check_failed_means_a_result_that_failed(tmp_path: Path) -> None:
-    run = Told(tmp_path, note("f", "check_failed"), note("all", "check_result"))
+    both = note("both", "check_result", "check_failed")
+    run = Told(tmp_path, note("f", "check_failed"), note("all", "check_result"), both)
     for status in ("passed", "warned", "failed", "error"):
         run.of("check_result", "silver.orders", result=check(status))
-    assert told_in(tmp_path).count("f check_failed silver.orders") == 2
+    assert told_in(tmp_path).count("f check_failed silver.orders") == 3
     assert told_in(tmp_path).count("all check_result silver.orders") == 4
+    # Once each: what failed as check_failed, the rest as check_result.
+    assert told_in(tmp_path).count("both check_failed silver.orders") == 3
+    assert told_in(tmp_path).count("both check_result silver.orders") == 1
 
 
 def test_a_hook_may_choose_models_and_statuses(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from tidegate.config.hooks import (
     ABOUT_MODELS,
-    ALL_EVENTS,
     HOOK_EVENTS,
     ON_FAILURE,
     PRESETS,
@@ -154,7 +153,7 @@ def _events(section: Section, by_model: bool, by_status: bool) -> frozenset[str]
     wanted = section.table.get("events")
     if wanted in ("*", ["*"]):
         section.asked.add("events")
-        fits = (name for name in ALL_EVENTS if not by_model or name in ABOUT_MODELS)
+        fits = (name for name in HOOK_EVENTS if not by_model or name in ABOUT_MODELS)
         return frozenset(name for name in fits if not by_status or name in WITH_STATUS)
     events = _choices(section, "events", "event", HOOK_EVENTS)
     if not events and wanted == []:

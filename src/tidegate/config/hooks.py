@@ -45,7 +45,7 @@ ALL_EVENTS = (
     "budget_breach",
 )
 HOOK_EVENTS = (*ALL_EVENTS, "check_failed")
-"""`check_failed`: a check_result that failed, or whose check could not run."""
+"""`check_failed`: a check_result that failed, whatever its severity, or whose check could not run."""
 
 ABOUT_MODELS = frozenset(ALL_EVENTS[5:16]) | {"check_failed"}
 WITH_STATUS = frozenset(

@@ -22,7 +22,8 @@ __all__ = ["DRAIN_SECONDS", "Hooks"]
 DRAIN_SECONDS = 30.0
 """How long the end of a run waits for webhooks that it did not wait for before."""
 
-_BROKEN = ("failed", "error")
+_BROKEN = ("failed", "error", "warned")
+"""Statuses of a check_result that is a check_failed: of severity `warn` it is `warned`."""
 
 
 class Hooks:
@@ -87,12 +88,12 @@ class Hooks:
         self._commands.end_all()
 
     def _heard_as(self, hook: HookSettings, event: Event) -> str | None:
-        """What the hook calls the event; None: it does not listen to it."""
+        """What the hook calls the event; None: it does not listen to it. A failed check comes once, as check_failed."""
         name = event.name
-        if name not in hook.events:
-            if name != "check_result" or "check_failed" not in hook.events or status_of(event) not in _BROKEN:
-                return None
+        if name == "check_result" and "check_failed" in hook.events and status_of(event) in _BROKEN:
             name = "check_failed"
+        if name not in hook.events:
+            return None
         if hook.models and event.model not in self._models.get(hook.name, ()):
             return None
         if hook.statuses and status_of(event) not in hook.statuses:

@@ -116,7 +116,7 @@ _DOCUMENTS: Mapping[str, Callable[[Payload, Secret | None], Mapping[str, Any]]] 
 def _level(payload: Payload) -> str:
     """error, warning, success or info."""
     status, event = payload["status"], payload["event"]
-    if status in _BAD or event.endswith("_error") or event == "check_failed":
+    if status in _BAD or event.endswith("_error"):
         return "error"
     if status in _DOUBTFUL or event in _WARNINGS:
         return "warning"
