@@ -71,8 +71,10 @@ def test_conversion_goes_by_name() -> None:
     assert sql == "IF(`s` IS NULL, NULL, named_struct('a', CAST(NULL AS date), 'b', CAST(`s`.`B` AS bigint)))"
 
 
-def test_only_maps_need_another_form_to_be_compared() -> None:
+def test_only_maps_and_floating_numbers_need_another_form_to_be_compared() -> None:
     assert comparable("`c`", _struct(a="integer")) == "`c`"
+    assert comparable("`c`", _struct(a="double"), zeros=False) == "`c`"
+    assert comparable("`c`", "double") == "struct(`c`, IF(`c` = 0D, CAST(`c` AS string) = '-0.0', false))"
     kind = {"type": "map", "keyType": "string", "valueType": "integer"}
     expected = "array_sort(transform(map_entries(`c`), item0 -> struct(item0.key, item0.value)))"
     assert comparable("`c`", kind) == expected

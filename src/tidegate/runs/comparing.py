@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tidegate.write.columns import Column, Columns
 from tidegate.write.sql import any_of, literal
-from tidegate.write.types import comparable, conversion, is_nested, join_types
+from tidegate.write.types import comparable, conversion, differ, is_nested, join_types, negative_zero
 
 __all__ = ["AFTER", "BEFORE", "KIND", "Pair", "matched_rows", "pair_columns", "same_rows_changed"]
 
@@ -19,10 +20,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One column as rows had it before and have it after; None: it was not there yet, or is no more."""
+    """One column as rows had it before and have it after; None: it was not there yet, or is no more.
+
+    `is_key`: rows are found by it, so that 0.0 and -0.0 are one value of it.
+    """
 
     before: Column | None
     after: Column | None
+    is_key: bool = False
 
     @property
     def name(self) -> str:
@@ -34,27 +39,39 @@ class Pair:
     def floating(self) -> bool:
         return any(column is not None and column.type in ("float", "double") for column in (self.before, self.after))
 
+    @property
+    def holds_zeros(self) -> bool:
+        """Rows of which it is the key may still differ in the sign of a zero."""
+        return self.is_key and self.floating
+
     def values(self, before: str | None, after: str | None) -> tuple[str, str]:
         """The value on either side as SQL that `<=>` compares; `before` and `after` are the relations."""
-        if self.before is None or self.after is None:
-            then = self.before.comparable(before) if self.before else "NULL"
-            return then, self.after.comparable(after) if self.after else "NULL"
-        one, other = _in(before, self.before), _in(after, self.after)
-        if self.before.type == self.after.type:
-            return comparable(one, self.before.type), comparable(other, self.after.type)
-        joined = join_types(self.before.type, self.after.type)
-        if joined is None:
-            return _text(one, self.before.type), _text(other, self.after.type)
-        one, other = conversion(one, self.before.type, joined), conversion(other, self.after.type, joined)
-        return comparable(one, joined), comparable(other, joined)
+        kind, one, other = self._raw(before, after)
+        if kind is None:
+            return one, other
+        return comparable(one, kind, zeros=not self.is_key), comparable(other, kind, zeros=not self.is_key)
 
     def differs(self, before: str, after: str, loosely: bool = False) -> str:
-        one, other = self.values(before, after)
-        exactly = f"NOT ({one} <=> {other})"
-        if not loosely or not self.floating or self.before is None or self.after is None:
+        kind, one, other = self._raw(before, after)
+        exactly = f"NOT ({one} <=> {other})" if kind is None else differ(one, other, kind)
+        if not loosely or not self.floating or kind is None:
             return exactly
         near = f"abs({one} - {other}) <= {_ROUNDING}D * greatest(abs({one}), abs({other}))"
-        return f"({exactly} AND NOT coalesce({near}, false))"
+        sign = f" AND {negative_zero(one)} = {negative_zero(other)}" if kind != "string" and not self.is_key else ""
+        return f"({exactly} AND NOT coalesce({near}{sign}, false))"
+
+    def _raw(self, before: str | None, after: str | None) -> tuple[Any, str, str]:
+        """Both values and the type in which they can be compared; None where they are brought to a form that can."""
+        if self.before is None or self.after is None:
+            then = self.before.comparable(before) if self.before else "NULL"
+            return None, then, self.after.comparable(after) if self.after else "NULL"
+        one, other = _in(before, self.before), _in(after, self.after)
+        if self.before.type == self.after.type:
+            return self.before.type, one, other
+        joined = join_types(self.before.type, self.after.type)
+        if joined is None:
+            return None, _text(one, self.before.type), _text(other, self.after.type)
+        return joined, conversion(one, self.before.type, joined), conversion(other, self.after.type, joined)
 
 
 def pair_columns(before: Columns, after: Columns) -> tuple[Pair, ...]:
@@ -90,7 +107,7 @@ def matched_rows(
         return f"SELECT 'deleted' AS {KIND}, {_row(pairs, 'before')} AS {BEFORE}, {nothing} AS {AFTER} FROM {before}"
     common = [pair for pair in pairs if pair.before is not None and pair.after is not None]
     others = [pair for pair in common if pair not in keys]
-    compared = [pair for pair in pairs if pair.after is not None and pair not in keys]
+    compared = [pair for pair in pairs if pair.after is not None and (pair not in keys or pair.holds_zeros)]
     on = " AND ".join([f"__b.k{at} <=> __a.k{at}" for at in range(len(keys))] + [f"__b.{_COPY} = __a.{_COPY}"])
     differs = any_of(pair.differs(f"__b.{BEFORE}", f"__a.{AFTER}", loosely) for pair in compared)
     return (
@@ -132,5 +149,5 @@ def _in(relation: str | None, column: Column) -> str:
 
 def _text(value: str, kind: object) -> str:
     if is_nested(kind):
-        return f"to_json(named_struct('v', {comparable(value, kind)}))"
-    return f"CAST({comparable(value, kind)} AS string)"
+        return f"to_json(named_struct('v', {comparable(value, kind, zeros=False)}))"
+    return f"CAST({comparable(value, kind, zeros=False)} AS string)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
@@ -78,8 +78,10 @@ class _Comparison:
         self.metadata = metadata
         self.before = moved.before
         self.after = after
-        self.pairs = _pairs(metadata.fields_of(moved.before) if moved.before else (), metadata.fields_of(after))
-        self.keys = self._keys(key)
+        pairs = _pairs(metadata.fields_of(moved.before) if moved.before else (), metadata.fields_of(after))
+        self.keys = self._keys(key, pairs)
+        names = {pair.name for pair in self.keys}
+        self.pairs = tuple(replace(pair, is_key=pair.name in names) for pair in pairs)
 
     def result(self, name: str, limit: int) -> TableDiff:
         sql, matched_by = self._changes()
@@ -156,8 +158,8 @@ class _Comparison:
     def _comparable_pairs(self) -> tuple[Pair, ...]:
         return tuple(pair for pair in self.pairs if pair.before and pair.after)
 
-    def _keys(self, names: tuple[str, ...]) -> tuple[Pair, ...]:
-        known = {pair.name.lower(): pair for pair in self.pairs if pair.after}
+    def _keys(self, names: tuple[str, ...], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+        known = {pair.name.lower(): replace(pair, is_key=True) for pair in pairs if pair.after}
         found = [known.get(name.lower()) for name in names]
         keys = tuple(pair for pair in found if pair is not None and (pair.before or self.before is None))
         return keys if len(keys) == len(names) else ()

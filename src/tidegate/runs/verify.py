@@ -7,7 +7,7 @@ those differ are rows compared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.values import CompiledModel
@@ -90,7 +90,10 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
         here, there = (content_of(request.session, side, compared) for side in (current, full))
         if here == there and len(compared) == len(columns):
             return Verified(True, here.rows, there.rows)
-        pairs = pair_columns(compared, compared)
+        # A merge leaves the key as it is, and 0.0 is the same key as -0.0.
+        merged = request.settings.unique_key if request.settings.strategy is Strategy.INCREMENTAL else ()
+        keys = {name.lower() for name in merged}
+        pairs = [replace(pair, is_key=pair.name.lower() in keys) for pair in pair_columns(compared, compared)]
         exact = [pair for pair in pairs if not pair.floating]
         changes = request.session.sql(matched_rows(current, full, pairs, exact, loosely=True)).persist()
         try:

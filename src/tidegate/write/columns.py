@@ -10,7 +10,7 @@ from tidegate.datatypes import from_json
 from tidegate.errors import StrategyError
 from tidegate.names import TableName, nearest
 from tidegate.write.sql import quote, unquote
-from tidegate.write.types import comparable, holds_type, normal_type, type_sql
+from tidegate.write.types import comparable, differ, holds_type, normal_type, type_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,11 +44,11 @@ class Column:
 
     @property
     def is_compared_exactly(self) -> bool:
-        """Whether values that do not differ are the same: -0.0 equals 0.0, and a variant is compared as JSON."""
-        return not holds_type(self.type, "float", "double", "variant")
+        """Whether values that do not differ are the same: a variant is compared as JSON, with what its schema tells."""
+        return not holds_type(self.type, "variant")
 
     def differs(self, left: str, right: str) -> str:
-        return f"NOT ({self.comparable(left)} <=> {self.comparable(right)})"
+        return differ(f"{left}.{self.quoted}", f"{right}.{self.quoted}", self.type)
 
 
 @dataclass(frozen=True, slots=True)

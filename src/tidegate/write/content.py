@@ -17,7 +17,7 @@ from tidegate.datatypes import Column, from_json
 from tidegate.lake.metadata import TableMetadata
 from tidegate.quality.profile import Counted, Scope, Survey, survey
 from tidegate.write.columns import Columns
-from tidegate.write.types import comparable, is_nested
+from tidegate.write.types import comparable, is_nested, negative_zero
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, Row, SparkSession
@@ -166,26 +166,34 @@ def recorded_content(metadata: TableMetadata) -> Content | None:
 
 
 def hash_columns(columns: Columns) -> tuple[str, str]:
-    """Spark's hash passes over NULL and the bounds of nested values: NULLs go in as bits, nested values as text."""
+    """Spark's hash passes over NULL, the sign of zero and the bounds of nested values: NULLs and signs go in as bits,
+    nested values as text."""
     values = [_hashable(column.quoted, column.type) for column in columns]
-    parts = [*_masks(columns), *values]
-    return (
-        f"xxhash64({', '.join(parts)}) AS {HASHES[0]}",
-        f"xxhash64('tidegate', {', '.join(reversed(parts))}) AS {HASHES[1]}",
-    )
+    parts = [*_masks([f"{column.quoted} IS NULL" for column in columns]), *values]
+    zeros = _masks([negative_zero(column.quoted) for column in columns if column.type in ("float", "double")])
+    first = f"xxhash64({', '.join(parts)})"
+    second = f"xxhash64('tidegate', {', '.join(reversed(parts))})"
+    return f"{_signed(first, zeros)} AS {HASHES[0]}", f"{_signed(second, zeros)} AS {HASHES[1]}"
 
 
-def _masks(columns: Columns) -> list[str]:
-    quoted = [column.quoted for column in columns]
-    groups = [quoted[at : at + _COLUMNS_PER_MASK] for at in range(0, len(quoted), _COLUMNS_PER_MASK)]
+def _signed(hashed: str, zeros: list[str]) -> str:
+    """A row without -0.0 has the hash that it always had, so that a table's recorded content stays comparable."""
+    if not zeros:
+        return hashed
+    return f"IF({' AND '.join(f'{mask} = 0' for mask in zeros)}, {hashed}, xxhash64({hashed}, {', '.join(zeros)}))"
+
+
+def _masks(conditions: list[str]) -> list[str]:
+    groups = [conditions[at : at + _COLUMNS_PER_MASK] for at in range(0, len(conditions), _COLUMNS_PER_MASK)]
     return [
-        "(" + " | ".join(f"IF({name} IS NULL, {1 << bit}L, 0L)" for bit, name in enumerate(group)) + ")"
+        "(" + " | ".join(f"IF({condition}, {1 << bit}L, 0L)" for bit, condition in enumerate(group)) + ")"
         for group in groups
     ]
 
 
 def _hashable(value: str, kind: object) -> str:
-    whole = comparable(value, kind)
+    """The text of a nested value tells -0.0 from 0.0."""
+    whole = comparable(value, kind, zeros=False)
     return f"to_json(named_struct('v', {whole}), {_EXACT_JSON})" if is_nested(kind) else whole
 
 

@@ -19,6 +19,7 @@ from tidegate.write.types import holds_type
 __all__ = ["Difference", "write_difference"]
 
 _SIDE, _NEW, _OLD, _OP = (f"__tidegate_{name}" for name in ("side", "new", "old", "op"))
+_NO_KEY = ("map", "variant", "float", "double")
 _FEW = 10
 """More than one row in so many, and the whole table is cheaper to write and to read."""
 
@@ -60,7 +61,8 @@ def write_difference(request: WriteRequest, columns: Columns, before: TableMetad
 def _keys(request: WriteRequest, columns: Columns) -> Columns | None:
     found = [columns.get(name) for name in request.settings.unique_key or request.row_key]
     keys = Columns(tuple(column for column in found if column is not None))
-    usable = len(keys) == len(found) > 0 and not any(holds_type(key.type, "map", "variant") for key in keys)
+    # A MERGE leaves the key as it is, and 0.0 is the same key as -0.0, though it is another value.
+    usable = len(keys) == len(found) > 0 and not any(holds_type(key.type, *_NO_KEY) for key in keys)
     return keys if usable else None
 
 

@@ -12,9 +12,11 @@ __all__ = [
     "alterations",
     "comparable",
     "conversion",
+    "differ",
     "holds_type",
     "is_nested",
     "join_types",
+    "negative_zero",
     "normal_type",
     "type_sql",
 ]
@@ -23,6 +25,7 @@ _NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tiny
 _DIGITS = {"integer": 10, "long": 19}
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 _PRINTABLE = {"integer", "long", "float", "double", "boolean", "date", "timestamp", "timestamp_ntz"}
+_FLOATING = ("float", "double")
 _ALTERABLE = {("integer", "long"), ("float", "double")}
 
 
@@ -196,19 +199,38 @@ def conversion(value: str, before: Any, after: Any, depth: int = 0) -> str:
             return f"IF({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
 
 
-def comparable(value: str, kind: Any, depth: int = 0) -> str:
-    """SQL that Spark can order and test with `<=>`, equal exactly where the values are: maps have neither."""
-    if not holds_type(kind, "map", "variant"):
+def comparable(value: str, kind: Any, depth: int = 0, *, zeros: bool = True) -> str:
+    """SQL that Spark can order and test with `<=>`, equal exactly where the stored values are.
+
+    Maps have neither order nor equality, and to Spark -0.0 equals 0.0, though they differ as text. `zeros` False: they
+    are equal here too.
+    """
+    if not holds_type(kind, "map", "variant", *(_FLOATING if zeros else ())):
         return value
     if isinstance(kind, str):
-        return f"to_json({value})"
+        if kind == "variant":
+            return f"concat(schema_of_variant({value}), ' ', to_json({value}))"
+        return f"struct({value}, {negative_zero(value)})"
     item = f"item{depth}"
     match kind["type"]:
         case "array":
-            return f"transform({value}, {item} -> {comparable(item, kind['elementType'], depth + 1)})"
+            return f"transform({value}, {item} -> {comparable(item, kind['elementType'], depth + 1, zeros=zeros)})"
         case "map":
-            inner = comparable(f"{item}.value", kind["valueType"], depth + 1)
-            return f"array_sort(transform(map_entries({value}), {item} -> struct({item}.key, {inner})))"
+            key = comparable(f"{item}.key", kind["keyType"], depth + 1, zeros=zeros)
+            inner = comparable(f"{item}.value", kind["valueType"], depth + 1, zeros=zeros)
+            return f"array_sort(transform(map_entries({value}), {item} -> struct({key}, {inner})))"
         case _:
-            parts = [comparable(f"{value}.{quote(f['name'])}", f["type"], depth) for f in kind["fields"]]
+            parts = [comparable(f"{value}.{quote(f['name'])}", f["type"], depth, zeros=zeros) for f in kind["fields"]]
             return f"IF({value} IS NULL, NULL, struct({', '.join(parts)}))"
+
+
+def differ(one: str, other: str, kind: Any) -> str:
+    """SQL that is true where two values of a type are not the same, never NULL."""
+    if kind not in _FLOATING:
+        return f"NOT ({comparable(one, kind)} <=> {comparable(other, kind)})"
+    return f"NOT ({one} <=> {other} AND {negative_zero(one)} = {negative_zero(other)})"
+
+
+def negative_zero(value: str) -> str:
+    """True for -0.0, false for anything else. An AND would let Spark put 0.0 in place of the value."""
+    return f"IF({value} = 0D, CAST({value} AS string) = '-0.0', false)"
