@@ -26,10 +26,17 @@ def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, Zo
             folder=root / zone,
             fresh=_as_they_arrived(state) if decision.all_files else state.fresh.all,
             files=state.files,
-            known_columns=state.consumed.columns if state.consumed else None,
+            known_columns=_known_columns(state, decision),
         )
         for zone, state in inputs.zones.items()
     }
+
+
+def _known_columns(state: ZoneState, decision: Decision) -> str | None:
+    """Columns of earlier deliveries. A table that is rebuilt has just those of the files that are there."""
+    if state.consumed is None or (decision.rebuild and state.files):
+        return None
+    return state.consumed.columns
 
 
 def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
