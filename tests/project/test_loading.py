@@ -4,9 +4,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.compiler.projects import write_project
+from tidegate.checks.values import Stage
 from tidegate.config import load_settings
 from tidegate.project import Materialized, Project, Severity, Strategy, load_project
-from tidegate.project.model import Model
+from tidegate.project.model import Freshness, Model
 
 
 def load(root: Path, files: dict[str, str]) -> Project:
@@ -146,10 +147,15 @@ def test_contracts_belong_to_the_model_beside_them(tmp_path: Path) -> None:
     assert {model.table.name: model.settings.owner for model in project.models}["orders"] == "data"
 
 
-def test_freshness_is_a_length_of_time(tmp_path: Path) -> None:
-    assert only(load(tmp_path, {"models/a/b.sql": "-- @freshness: 1h30m\nselect 1"})).settings.freshness == timedelta(
-        minutes=90
-    )
+def test_freshness_is_a_check_of_the_newest_row(tmp_path: Path) -> None:
+    warning = only(load(tmp_path, {"models/a/b.sql": "-- @freshness: at 1h30m\nselect 1"}))
+    assert warning.settings.freshness == Freshness("1h30m", "at")
+    assert [(c.name, c.stage, c.severity) for c in warning.checks] == [
+        ("freshness(at, 1h30m)", Stage.AFTER_PUBLISH, Severity.WARN)
+    ]
+    audit = "-- @watermark_column: at\n-- @freshness: 24h audit\n-- @audit: freshness(at, 24h)\nselect 1"
+    (check,) = only(load(tmp_path, {"models/a/b.sql": audit})).checks
+    assert (check.name, check.stage, check.severity) == ("freshness(at, 24h)", Stage.BEFORE_PUBLISH, Severity.ERROR)
 
 
 def test_no_time_at_all_is_no_freshness(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.project.lists import split_list, unquote
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Freshness, Materialized, Strategy
 
 __all__ = ["KEYS", "SPELLINGS", "ColumnNote", "Key", "KindValue"]
 
@@ -147,6 +147,18 @@ def _length_of_time(value: Any) -> timedelta:
     return length
 
 
+def _freshness(value: Any) -> Freshness:
+    """`24h`, `updated_at 24h`, `updated_at 24h audit`."""
+    *words, last = _filled(value).split()
+    audit = last.lower() == "audit"
+    if not audit and last.lower() != "warning":
+        words.append(last)
+    if not 1 <= len(words) <= 2:
+        raise ValueError("must be an age such as 24h, or a column and an age, such as updated_at 24h; audit may follow")
+    _length_of_time(words[-1])
+    return Freshness(words[-1], unquote(words[0]) if len(words) == 2 else None, audit)
+
+
 _TAGS = re.compile(r"(?P<note>.*?)\s*\[\s*(?P<tags>[\w.-]+(?:\s*,\s*[\w.-]+)*)\s*\]", re.DOTALL)
 
 
@@ -234,7 +246,7 @@ KEYS: Mapping[str, Key] = {
     "tags": Key(_items, "tags"),
     "column": Key(_column_notes, "columns", repeatable=True),
     "depends_on": Key(_items, "depends_on"),
-    "freshness": Key(_length_of_time, "freshness"),
+    "freshness": Key(_freshness, "freshness"),
     "anomaly_threshold": Key(_deviation, "anomaly_threshold"),
     "max_retries": Key(_count, "max_retries"),
     "retry_delay_seconds": Key(_count, "retry_delay_seconds"),

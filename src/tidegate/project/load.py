@@ -16,6 +16,7 @@ from tidegate.names import TableName, nearest
 from tidegate.project.declared_checks import CHECK_KEYS, own_and_inherited
 from tidegate.project.directives import Directive, read_directives
 from tidegate.project.discover import ModelFiles, discover
+from tidegate.project.freshness import freshness_check
 from tidegate.project.keys import KEYS
 from tidegate.project.masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
 from tidegate.project.model import Materialized, Model, ModelSettings
@@ -149,6 +150,7 @@ class _Reader:
                 header = _NOTHING
                 merged, origins = self._shared(base, *above, *sidecar)
             checks = self._checks([base, *above], [*sidecar, header], tests, merged)
+            checks = self._with_freshness(checks, merged, origins.get("freshness", Place(path)))
             masks, tagged = self._masks(merged, [*sidecar, header]) if merged.column_tags else ((), {})
             origins = {**origins, **tagged} if tagged else origins
             models.append(Model(files.table, path, source, merged, contract, origins, checks, masks))
@@ -168,6 +170,15 @@ class _Reader:
         checks, problems = own_and_inherited([*declared, *tests], inherited)
         self.problems += problems
         return checks
+
+    def _with_freshness(self, checks: tuple[Check, ...], settings: ModelSettings, place: Place) -> tuple[Check, ...]:
+        """Where the same is asked as a check of its own, that one counts."""
+        asked = freshness_check(settings, place)
+        if isinstance(asked, Problem):
+            self.problems.append(asked)
+        if not isinstance(asked, Check) or any((c.stage, c.name) == (asked.stage, asked.name) for c in checks):
+            return checks
+        return (*checks, asked)
 
     def _masks(self, settings: ModelSettings, own: list[Level]) -> tuple[tuple[ColumnMask, ...], Mapping[str, Place]]:
         """Also where the model itself tags its columns."""

@@ -14,7 +14,7 @@ from tidegate.names import TableName
 from tidegate.problems import Place, Severity
 from tidegate.project.masks import ColumnMask
 
-__all__ = ["Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
+__all__ = ["Freshness", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
 
 
 class Strategy(StrEnum):
@@ -32,6 +32,18 @@ class Materialized(StrEnum):
     TABLE = "table"
     VIEW = "view"
     EPHEMERAL = "ephemeral"
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old the newest row may be: `age` as written, such as `24h`. `column` None: the model's own time.
+
+    `audit`: a table that is older is not published; else it is a warning.
+    """
+
+    age: str
+    column: str | None = None
+    audit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ class ModelSettings:
     owner: str = ""
     tags: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
-    freshness: timedelta | None = None
+    freshness: Freshness | None = None
     anomaly_threshold: float | None = None
     max_retries: int = 0
     retry_delay_seconds: int = 30

@@ -93,7 +93,7 @@ def _freshness(compiled: Compiled, severity: DiagnosticSeverity) -> Iterator[Dia
         why = f"is read by {_listed(short)}" if short else "is in gold"
         message = f"the table {why} and has times in '{column}', but says nowhere how fresh it must be"
         span = Span(model.model.file, 1)
-        fix = "add -- @freshness: 24h to the top of the file"
+        fix = f"add -- @freshness: {column} 24h to the top of the file"
         yield Diagnostic(severity, "FreshnessCoverage", message, table.short(compiled.namespace), span, fix)
 
 
