@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from blake3 import blake3
 
 from tests.runs.conftest import ProjectFolder, run_types, statuses
 from tidegate.lake.metadata import TableMetadata
@@ -176,6 +177,12 @@ def test_three_deliveries_then_a_run_that_changes_nothing(shop: ProjectFolder) -
     assert found == expected
     meant.append(states(shop))
     check_snapshots(shop, meant)
+    for name in TABLES:
+        text = (shop.root / f"models/silver/{name}.sql").read_bytes()
+        own = [s.summary for s in table(shop, name).snapshots.values()]
+        assert {s["tidegate.sql-hash"] for s in own} == {blake3(text).hexdigest(length=16)}
+        assert all(s["tidegate.build-ms"].isdigit() and s["tidegate.columns"] for s in own)
+    assert next(iter(table(shop, "tracked").snapshots.values())).summary["tidegate.columns"] == "customer, n"
     made = {name: [commits(shop, name, each.run_id) for each in (first, second, third)] for name in TABLES}
     assert made == {name: [1, 1, 1] for name in TABLES} | {"by_day": [2, 0, 2]}
 

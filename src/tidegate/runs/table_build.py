@@ -28,7 +28,6 @@ from tidegate.planner.readers import as_difference
 from tidegate.planner.row_keys import row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Strategy
-from tidegate.quality.profile import merged
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.damage import is_damaged
 from tidegate.runs.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
@@ -36,6 +35,7 @@ from tidegate.runs.masking import masked_frame, sees_hidden, without_values
 from tidegate.runs.quarantine import constraint_results, sieve_of
 from tidegate.runs.reads import checked_inputs
 from tidegate.runs.result import VERIFIED, CheckResult
+from tidegate.runs.stamping import BuildStamp
 from tidegate.runs.verify import can_be_verified, verification_due, verify
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
@@ -45,6 +45,7 @@ from tidegate.write.kept import for_few_rows
 from tidegate.write.promises import partly_written
 from tidegate.write.quarantine import write_sieved
 from tidegate.write.regions import write_region
+from tidegate.write.request import summed
 from tidegate.write.sql import literal
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class TableBuild:
         self.facts = facts
         self.session = session
         self.phases = phases
+        self.stamp = BuildStamp(session, model.model.source, run.clock)
         self.table = model.model.table
         self.settings = model.model.settings
         self.name = run.short(self.table)
@@ -169,7 +171,7 @@ class TableBuild:
             zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, root, location, run.run_id)
             if zones:
                 fault("after_consumed", self.table)
-        return _sum(outcomes), zones
+        return summed(outcomes), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
         """A query may stumble over a row that it would have left out among all rows; those are asked then."""
@@ -281,6 +283,7 @@ class TableBuild:
         rebuild: bool = False,
     ) -> WriteRequest:
         run, readers = self.run, self.run.readers.get(self.table, ())
+        self.stamp.describe(frame.columns)
         return WriteRequest(
             session=self.session,
             lake=run.lake,
@@ -299,6 +302,7 @@ class TableBuild:
             as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
             hidden=hidden_columns(run.compiled, self.table),
             profiled=run.settings.run.profiles,
+            stamp=self.stamp,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
             in_order=self._keeps_order,
         )
@@ -405,17 +409,3 @@ class TableBuild:
         metadata = self.run.lake.table(self.table)
         assert metadata is not None
         return metadata
-
-
-def _sum(outcomes: list[WriteOutcome]) -> WriteOutcome:
-    return WriteOutcome(
-        rows_written=sum(o.rows_written for o in outcomes),
-        rows_deleted=sum(o.rows_deleted for o in outcomes),
-        changed=any(o.changed for o in outcomes),
-        drift=tuple(change for o in outcomes for change in o.drift),
-        warnings=tuple(dict.fromkeys(warning for o in outcomes for warning in o.warnings)),
-        dropped_columns=outcomes[-1].dropped_columns,
-        properties=outcomes[-1].properties,
-        counted=merged([o.counted for o in outcomes]),
-        rows_quarantined=sum(o.rows_quarantined for o in outcomes),
-    )

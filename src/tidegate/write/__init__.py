@@ -40,6 +40,7 @@ def write(request: WriteRequest) -> WriteOutcome:
     try:
         with result_view(request):
             narrower = narrower_columns(request, columns)
+            request.stamp()
             outcome = _WRITERS[request.settings.strategy](request, columns)
             return with_narrower(replace(outcome, counted=request.learnt.counted), request, narrower)
     except BaseException:

@@ -108,6 +108,7 @@ def write_region(
         ):
             if key is None:
                 _check_groups(request, columns)
+                request.stamp()
                 keys = _region_columns(request, touched, columns)
                 groups = replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
                 return replace(groups, counted=request.learnt.counted)
@@ -117,6 +118,7 @@ def write_region(
             null_safe = staged.nulls if whole else nulls is not False or request.settings.null_keys == "match"
             operator = "<=>" if null_safe else "="
             region = _Region(request, touched, drift, columns, key, operator, whole, staged)
+            request.stamp()
             outcome = _write(region, _worth_comparing(request) if compare is None else compare)
     except BaseException:
         _put_back(request, before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
-from tidegate.quality.profile import Counted
+from tidegate.quality.profile import Counted, merged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest"]
+__all__ = ["DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest", "summed"]
 
 
 @dataclass(slots=True)
@@ -49,6 +49,7 @@ class WriteRequest:
     values no message shows. `profiled`: what the rows look like is put down in `learnt`;
     `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
     what the rows look like. `in_order`: the rows are to be appended in the order in which the result has them.
+    `stamp`: to be called before a statement that commits.
     """
 
     session: SparkSession
@@ -72,6 +73,7 @@ class WriteRequest:
     profiled: bool = False
     in_order: bool = False
     learnt: Learnt = field(default_factory=Learnt, compare=False)
+    stamp: Callable[[], None] = field(default=lambda: None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +104,18 @@ class WriteOutcome:
     properties: Mapping[str, str] = field(default_factory=dict)
     counted: Counted | None = field(default=None, compare=False)
     rows_quarantined: int = 0
+
+
+def summed(outcomes: Sequence[WriteOutcome]) -> WriteOutcome:
+    """Of several writes to one table, one after the other."""
+    return WriteOutcome(
+        rows_written=sum(o.rows_written for o in outcomes),
+        rows_deleted=sum(o.rows_deleted for o in outcomes),
+        changed=any(o.changed for o in outcomes),
+        drift=tuple(change for o in outcomes for change in o.drift),
+        warnings=tuple(dict.fromkeys(warning for o in outcomes for warning in o.warnings)),
+        dropped_columns=outcomes[-1].dropped_columns,
+        properties=outcomes[-1].properties,
+        counted=merged([o.counted for o in outcomes]),
+        rows_quarantined=sum(o.rows_quarantined for o in outcomes),
+    )

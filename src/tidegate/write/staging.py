@@ -50,6 +50,7 @@ def held(
             staged = request.lake.table(table)
             count = staged.total_records if staged else 0
             learn(request, watched, count, batch_scope(request), learns, table.quoted)
+        request.stamp()
         yield table
     finally:
         # Through the catalog, not Spark: it works in an interrupted session too, and never touches a file.
