@@ -35,7 +35,8 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── MassDeleteError
     │   ├── StrategyError      the result does not fit the strategy
     │   ├── QualityError       a check of severity `error` did not pass
-    │   └── ModelTimeoutError  a time limit was over
+    │   ├── ModelTimeoutError  a time limit was over
+    │   └── SparkDiedError     the process that runs Spark ended under the model
     ├── CircuitOpenError       a service failed too often to be asked now
     ├── RunAbortedError        the run gave up: its time is over, its memory is, too many models failed
     │   ├── HookError          a hook that may abort the run failed
@@ -85,6 +86,7 @@ __all__ = [
     "SetupError",
     "SnapshotMissingError",
     "SourceError",
+    "SparkDiedError",
     "StateError",
     "StatementError",
     "StrategyError",
@@ -318,6 +320,10 @@ class QualityError(ModelError):
 
 class ModelTimeoutError(ModelError):
     kind = FailureKind.TIMEOUT
+
+
+class SparkDiedError(ModelError):
+    pass
 
 
 class CircuitOpenError(TidegateError):

@@ -82,6 +82,7 @@ class Building:
         return moved
 
     def _check_published(self, tables: Collection[TableName]) -> None:
+        self.run.spark.restart()
         phases = Phases(self.run.clock, self.run.spans)
         with phases.timed("quality_tests"):
             found = check_published(self.run, tables)

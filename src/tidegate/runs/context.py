@@ -23,6 +23,7 @@ from tidegate.runs.clock import Clock
 from tidegate.runs.events import Emit
 from tidegate.runs.guard import Guard
 from tidegate.runs.options import RunOptions
+from tidegate.runs.spark_of_run import SparkOfRun
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class RunContext:
     cancellation: Cancellation
     publish_mode: str
     emit: Emit
-    root: SparkSession
+    spark: SparkOfRun
     functions: OwnFunctions
     guard: Guard
     vars: Mapping[str, object] = field(default_factory=dict)
@@ -110,6 +111,11 @@ class RunContext:
     look: Callable[[], None] = lambda: None
     ledger: Ledger | None = None
     spans: PhaseSpans = field(default_factory=PhaseSpans)
+
+    @property
+    def root(self) -> SparkSession:
+        """The session that all others of the run are made from; another one after Spark was started again."""
+        return self.spark.root
 
     @property
     def branch(self) -> str:

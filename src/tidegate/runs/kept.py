@@ -35,6 +35,7 @@ from tidegate.runs.publishing import compacted_only
 from tidegate.runs.reads import recorded_reads, still_on_main
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Publish, RunResult
+from tidegate.runs.spark_of_run import SparkOfRun
 from tidegate.state import RunRecord, StateStore, open_state
 from tidegate.state.alive import lives
 
@@ -251,7 +252,7 @@ class _Publishing:
                 cancellation=cancellation,
                 publish_mode="run",
                 emit=self.emit,
-                root=root,
+                spark=SparkOfRun(root, self.settings, self._say),
                 functions=OwnFunctions(self.settings.root),
                 guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
             )

@@ -65,7 +65,7 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         return tries[-1].go(before)
 
     def failed(result: Materialization) -> Failed | None:
-        if result.status != "failed" or tries[-1].aborted:
+        if result.status != "failed" or tries[-1].aborted or tries[-1].lost:
             return None
         return Failed(FailureKind(result.failure_kind or ""), result.error or "", tries[-1].retry_after)
 
@@ -83,6 +83,8 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         phases=dict(attempt.phases.ms),
         attempts=tuple(each.to_dict() for each in tried.attempts),
     )
+    if attempt.lost and materialization.status == "failed":
+        return ModelOutcome(materialization, torn=attempt.torn, lost=True)
     if materialization.status == "failed":
         failure = {"error": materialization.error, "failure_kind": materialization.failure_kind}
         if attempt.writing:
@@ -121,6 +123,7 @@ class _Attempt:
         self.profile: Profile | None = None
         self.torn = False
         self.aborted = False
+        self.lost = False
         self.read: Mapping[str, TableInput] | None = None
         self.note = note
         self.kept = False
@@ -144,7 +147,8 @@ class _Attempt:
             with run.guard.services.asking(*services, deadline=self.deadline):
                 return self.build()
         except Exception as failure:
-            error = explain_damage(failure, run, self.model)
+            self.lost = not run.cancellation.requested and run.spark.died_of(failure)
+            error = failure if self.lost else explain_damage(failure, run, self.model)
             try:
                 self._put_back(before)
             except TidegateError as lost:

@@ -54,6 +54,7 @@ from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.selected import select_for_run
+from tidegate.runs.spark_of_run import SparkOfRun
 from tidegate.runs.stopped import attach_result
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.runs.unreadable import unreadable_models
@@ -256,6 +257,9 @@ class _Run:
         if self.branch.left_behind(catalog):
             catalog.drop_branch(self.run_id)
 
+    def _say(self, line: str) -> None:
+        self.emit("phase", None, {"phase": "setup", "message": line})
+
     def _build(
         self,
         project: Project,
@@ -265,11 +269,8 @@ class _Run:
         sources: frozenset[str],
         unreadable: Mapping[TableName, TidegateError],
     ) -> None:
-        def say(line: str) -> None:
-            self.emit("phase", None, {"phase": "setup", "message": line})
-
         with self.phases.timed("branch_creation"):
-            root = open_spark(self.settings, say)
+            root = open_spark(self.settings, self._say)
         with readable(self.settings, sources) as source_conf:
             self._build_on_branch(project, compiled, catalog, plan, root, source_conf, unreadable)
 
@@ -298,7 +299,7 @@ class _Run:
             cancellation=self.cancellation,
             publish_mode=self.branch.mode,
             emit=self.emit,
-            root=root,
+            spark=SparkOfRun(root, self.settings, self._say),
             vars=dict(self.options.vars),
             source_conf=source_conf,
             unreadable=unreadable,
@@ -322,7 +323,8 @@ class _Run:
         self.cancellation.orderly = False
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
             with contextlib.suppress(KeyboardInterrupt):
-                self._maintain(run)
+                if run.spark.restart():
+                    self._maintain(run)
 
     def _compare_with_history(self, compiled: Compiled) -> None:
         if self.recorder.lost is not None:

@@ -22,6 +22,8 @@ class ModelOutcome:
     the digests of its landing files.
     `kept`: nothing was built now, but by an earlier try of the same run.
 
+    `lost`: Spark died under it, or before its turn; it may be tried again.
+
     `profile`: what the rows look like that were brought to the table. `torn`: the model failed, and the lake did not
     answer when its table was to be put back, so nobody knows what the branch holds of it. `read`: the tables that
     showed it to be up to date, its own among them; None where it was built, and its table remembers what it read.
@@ -35,6 +37,7 @@ class ModelOutcome:
     torn: bool = False
     read: Mapping[str, TableInput] | None = None
     kept: bool = False
+    lost: bool = False
 
     @property
     def publishable(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 
 from tidegate.compiler.values import RunValues
 from tidegate.errors import TidegateError
@@ -19,6 +20,7 @@ from tidegate.runs.tally import ModelOutcome, Outcomes
 __all__ = ["downstream_of", "run_waves"]
 
 _FAIL_FAST = "blocked: an earlier model failed (fail-fast)"
+_NOT_TRIED = "blocked: not tried, Spark's JVM ended too often (raise [spark] memory, or lower [run] concurrency)"
 _POLL_SECONDS = 0.1
 _CANCEL_SECONDS = 1.5
 """How long a cancelled model may take to end: one that Spark is planning, not running, cannot be interrupted."""
@@ -44,7 +46,7 @@ def run_waves(
                     done[table] = _not_run(run, table, reason)
                 else:
                     ready.append(table)
-            done.update(_run_wave(run, pool, ready, after_model))
+            done.update(_run_though_spark_dies(run, pool, ready, after_model))
             held.update(after_wave(done))
             outcomes.update(done)
     finally:
@@ -72,8 +74,12 @@ def _run_wave(
         if (failure := run.unreadable.get(table)) is not None:
             failed.set()
             return _failed(run, table, failure)
+        if run.spark.died:
+            return ModelOutcome(_blocked_result(run, table, _NOT_TRIED), lost=True)
         with run.use.building():
             built = run_model(run, table)
+        if built.lost:
+            return built
         outcome = after_model(table, built)
         run.guard.ended(outcome.materialization)
         if outcome.materialization.status == "failed":
@@ -94,6 +100,36 @@ def _run_wave(
         table: _not_run(run, table, "cancelled", started.get(table)) if future in pending else future.result()
         for future, table in futures.items()
     }
+
+
+def _run_though_spark_dies(
+    run: RunContext,
+    pool: ThreadPoolExecutor,
+    tables: Collection[TableName],
+    after_model: Callable[[TableName, ModelOutcome], ModelOutcome],
+) -> Outcomes:
+    """A wave. Where Spark's JVM dies under several models, any of them may be to blame, so each is tried again alone.
+    One that was alone when it died has failed. Where it died too often, the rest is not tried."""
+    done, waiting, suspects = Outcomes(), list(tables), list[TableName]()
+    while waiting or suspects:
+        cancelled = run.cancellation.requested
+        if run.spark.died and (cancelled or not run.spark.restart()):
+            for table in (*suspects, *waiting):
+                done[table] = _not_run(run, table, "cancelled" if cancelled else _NOT_TRIED)
+            break
+        batch, waiting, suspects = ([suspects[0]], waiting, suspects[1:]) if suspects else (waiting, [], [])
+        outcomes = _run_wave(run, pool, batch, after_model)
+        lost = [table for table in batch if outcomes[table].lost]
+        under_way = [table for table in lost if outcomes[table].materialization.status == "failed"]
+        done.update({table: outcomes[table] for table in batch if table not in lost})
+        waiting += [table for table in lost if table not in under_way]
+        if len(under_way) == 1:
+            error = run.spark.error(f"Spark's JVM ended while this model was built ({run.spark.why})")
+            done[under_way[0]] = _failed(run, under_way[0], error)
+            run.guard.ended(done[under_way[0]].materialization)
+        else:
+            suspects += under_way
+    return done
 
 
 def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[TableName]) -> str | None:
@@ -117,12 +153,16 @@ def _fails_fast(run: RunContext) -> bool:
 
 def _not_run(run: RunContext, table: TableName, reason: str, since: float | None = None) -> ModelOutcome:
     """`since`: when it was begun, if it was, by the run's clock."""
-    strategy = run.compiled.models[table].model.settings.written_as
-    status = "cancelled" if reason == "cancelled" else "blocked"
     duration = 0 if since is None else round((run.clock.monotonic() - since) * 1000)
-    result = Materialization(run.short(table), status, strategy, None, reason, duration_ms=duration)
+    result = replace(_blocked_result(run, table, reason), duration_ms=duration)
     run.emit("after_model_run", run.short(table), {"result": result})
     return ModelOutcome(result)
+
+
+def _blocked_result(run: RunContext, table: TableName, reason: str) -> Materialization:
+    strategy = run.compiled.models[table].model.settings.written_as
+    status = "cancelled" if reason == "cancelled" else "blocked"
+    return Materialization(run.short(table), status, strategy, None, reason)
 
 
 def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOutcome:

@@ -75,6 +75,13 @@ class Jvm:
         port, length = struct.unpack("!ii", content[:8])
         return str(port), content[8 : 8 + length].decode()
 
+    def dies_within(self, seconds: float) -> bool:
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def wait(self) -> None:
         """Let it end in its own time, which is long where it writes its classes to a file."""
         assert self.process.stdin is not None

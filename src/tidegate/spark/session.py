@@ -52,6 +52,8 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     archive = ensure_class_archive(java, jars, say) if spark.master.startswith("local") else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it prints what the exception says, with the JVM's stack
+    if not logging.getLogger().handlers:  # where Py4J prints the stack of every call to a JVM that is gone
+        logging.getLogger().addHandler(logging.NullHandler())
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:

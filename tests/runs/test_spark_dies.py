@@ -1,0 +1,101 @@
+"""Spark's JVM dies under a model: it is started again, what was not built is built, and the model to blame is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegate.config import load_settings
+from tidegate.lake import open_catalog
+from tidegate.state import open_reader
+
+pytestmark = [pytest.mark.spark, pytest.mark.alone]
+
+KILLER = """
+import os, pathlib, signal, sys
+root = pathlib.Path(sys.argv[1])
+deaths = root / "deaths"
+if deaths.exists() and len(deaths.read_text()) >= int(sys.argv[2]):
+    sys.exit()
+for entry in pathlib.Path("/proc").iterdir():
+    try:
+        line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+    except OSError:
+        continue
+    if b"/java" in line.split(b"\\0")[0] and str(root / ".tidegate").encode() in line:
+        with deaths.open("a") as file:
+            file.write("x")
+        os.kill(int(entry.name), signal.SIGKILL)
+"""
+
+
+def write_project(root: Path, kills: int) -> None:
+    """The JVM is killed when `a.hungry` is about to be written, up to `kills` times."""
+    (root / "kill.py").write_text(KILLER)
+    command = json.dumps([sys.executable, str(root / "kill.py"), str(root), str(kills)])
+    (root / "tidegate.toml").write_text(
+        '[project]\nname = "shop"\n[spark]\nmemory = "1g"\nmaster = "local[2]"\n[run]\nconcurrency = 2\n'
+        f'[[hooks]]\nname = "oom"\nevents = ["before_materialize"]\nmodels = ["a.hungry"]\ncommand = {command}\n'
+    )
+    models = {
+        "a/first": "SELECT 1 AS x",
+        "a/hungry": "SELECT count(*) AS n FROM range(1000)",
+        "a/second": "SELECT 2 AS x",
+        "b/below_hungry": "SELECT n FROM a.hungry",
+        "b/below_second": "SELECT x FROM a.second",
+    }
+    for name, sql in models.items():
+        (root / "models" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "models" / f"{name}.sql").write_text(sql)
+
+
+def run(root: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tidegate", "run", "--json", "--project", str(root)]
+    env = {**os.environ, "TIDEGATE_NO_CLASS_ARCHIVE": ""}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return {**document, "code": done.returncode, "said": done.stderr}
+
+
+def test_a_jvm_that_dies_once_is_started_again_and_everything_is_built(tmp_path: Path) -> None:
+    """Where another model ran beside it; alone it would have failed, as in the next test."""
+    write_project(tmp_path, kills=1)
+    (tmp_path / "models" / "a" / "first.sql").write_text(
+        "SELECT count(*) AS x FROM range(60000000) WHERE sha2(CAST(id AS string), 512) LIKE '0000000000%'"
+    )
+    document = run(tmp_path)
+    by_model = {m["model"]: m["status"] for m in document["materializations"]}
+    assert (document["code"], set(by_model.values())) == (0, {"completed"}), document["said"]
+    assert "Spark's JVM ended (killed by signal 9" in document["said"]
+    assert set(document["publish"]["tables"]) == set(by_model)
+
+
+def test_a_model_under_which_the_jvm_dies_alone_fails_and_the_others_go_on(tmp_path: Path) -> None:
+    write_project(tmp_path, kills=2)
+    document = run(tmp_path)
+    by_model = {m["model"]: m for m in document["materializations"]}
+    assert {name: m["status"] for name, m in by_model.items()} == {
+        "a.first": "completed",
+        "a.hungry": "failed",
+        "a.second": "completed",
+        "b.below_hungry": "blocked",
+        "b.below_second": "completed",
+    }, document["said"]
+    hungry = by_model["a.hungry"]
+    assert "Spark's JVM ended while this model was built" in hungry["error"]
+    assert "[spark] memory, now 1g" in hungry["remedy"]
+    assert (document["code"], document["status"]) == (2, "partial")
+    assert set(document["publish"]["tables"]) == {"a.first", "a.second", "b.below_second"}
+    settings = load_settings(tmp_path)
+    assert open_catalog(settings).list_branches() == ()
+    with open_reader(settings.state.url) as state:
+        assert state.runs(1)[0].status == "partial"
+    (tmp_path / "tidegate.toml").write_text('[project]\nname = "shop"\n[spark]\nmemory = "1g"\n')
+    again = run(tmp_path)
+    assert (again["code"], sorted(again["publish"]["tables"])) == (0, ["a.hungry", "b.below_hungry"])
