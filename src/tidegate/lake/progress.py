@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["PROGRESS_PROPERTY", "PROGRESS_VERSION", "Progress", "TableInput", "ZoneInput"]
+__all__ = ["PROGRESS_PROPERTY", "PROGRESS_VERSION", "WHOLE", "Order", "Progress", "TableInput", "ZoneInput"]
 
 PROGRESS_PROPERTY = "tidegate.progress"
 PROGRESS_VERSION = 2
@@ -46,6 +46,17 @@ class ZoneInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """Commits inside which rows stand in the order of their arrival: by sequence number, `without` some."""
+
+    since: int = 0
+    without: tuple[int, ...] = ()
+
+
+WHOLE = Order()
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """`snapshot_id`: the table's own, the last that changed its rows: a later one was made by something else.
 
@@ -56,6 +67,7 @@ class Progress:
     `checks`: a digest of the checks that the table passed before it was published. `checked`: other tables that those
     read, where isolation is serializable.
     `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
+    `order`: which of its rows stand in the order of their arrival; None: none does.
     `key`: columns by which readers tell its rows apart, declared or proven from its query.
     """
 
@@ -78,6 +90,7 @@ class Progress:
     deltas: int = 0
     unique: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
+    order: Order | None = None
     checks: str = ""
     checked: Mapping[str, TableInput] = field(default_factory=dict)
     version: int = PROGRESS_VERSION
@@ -98,6 +111,8 @@ class Progress:
             data["intervals"] = tuple((start, end) for start, end in data["intervals"])
             data["unique"] = tuple(data.get("unique", ()))
             data["key"] = tuple(data.get("key", ()))
+            order = data.get("order")
+            data["order"] = Order(order["since"], tuple(order["without"])) if order else None
             return cls(**data | {"version": PROGRESS_VERSION})
         except (ValueError, TypeError, KeyError, AttributeError):
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tidegate.compiler.values import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.values import LINEAGE, DeltaQuery, InputTable, Refusal
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.kinds import result_is_complete
 from tidegate.project.model import Strategy
@@ -43,12 +44,16 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
 def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | Refusal:
     """The model's query rewritten for what changed. Call only where there is no obstacle."""
     # Only here: a run in which nothing changed ends without a parser.
+    from tidegate.planner.arrival import by_arrival
     from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
 
     settings = model.model.settings
     key = settings.group_key if settings.strategy is Strategy.TRACKED else settings.unique_key
     within_key = settings.strategy is not Strategy.FULL_REFRESH
-    delta = rewrite(bound().sql, input_tables(inputs), key, within_key)
+    query, tables = bound(), input_tables(inputs)
+    if arrival := by_arrival(model, inputs, lambda: query):
+        query, tables = arrival.query, {name: _with_lineage(facts) for name, facts in tables.items()}
+    delta = rewrite(query.sql, tables, key, within_key)
     if isinstance(delta, Refusal) and delta.construct.startswith(NO_KEY):
         foreign = next((name for name, metadata in inputs.metadata.items() if _is_distrusted(metadata)), None)
         return Refusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta
@@ -84,6 +89,10 @@ def _input_table(metadata: TableMetadata, change: TableChange | Untraceable | No
             keyed_by = change.keyed_by
     types = {field.name.lower(): str(field.type) for field in metadata.fields}
     return InputTable(columns, _unique(metadata), change is not None, keyed_by, types=types)
+
+
+def _with_lineage(facts: InputTable) -> InputTable:
+    return replace(facts, columns=(*facts.columns, *LINEAGE), lineage=True)
 
 
 def _unique(metadata: TableMetadata) -> tuple[frozenset[str], ...]:

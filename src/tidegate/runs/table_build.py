@@ -16,8 +16,9 @@ from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer
-from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput, ZoneInput
+from tidegate.lake.progress import PROGRESS_PROPERTY, Order, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
+from tidegate.planner.arrival import Arrival, by_arrival, keeps_order, order_after
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
 from tidegate.planner.inputs import recorded_inputs, with_discarded
@@ -110,11 +111,13 @@ class TableBuild:
         self.sql = ""
         self.files: tuple[ZoneFile, ...] = ()
         self.watermark: str | None = None
+        self.arrival: Arrival | None = None
 
     def go(self) -> WriteOutcome:
         """Whatever is raised, the caller puts the table back."""
         self.watermark = self._read_watermark()
         self.notes += self.decision.warnings
+        self.arrival = by_arrival(self.model, self.facts.inputs, self._bound)
         outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None:
@@ -269,7 +272,7 @@ class TableBuild:
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
         sources = Sources(self.table, run.lake, forget, batches, since, keys, self._keeps_order)
-        built = build_frame(self.session, self.query, sources)
+        built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
         self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *built.notes]
@@ -305,6 +308,7 @@ class TableBuild:
             stamp=self.stamp,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
             in_order=self._keeps_order,
+            arrival=self.arrival.unknown if self.arrival else None,
         )
 
     @property
@@ -351,7 +355,7 @@ class TableBuild:
     def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
         facts, decision, former = self.facts, self.decision, self.former
         metadata = self._metadata()
-        used = {} if self.model.manual else used_columns(facts.inputs, self._bound())
+        used = {} if self.model.manual or self.arrival else used_columns(facts.inputs, self._bound())
         took = self._spent_ms - self.aside_ms
         whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
         anew = decision.rebuild or former is None
@@ -375,10 +379,16 @@ class TableBuild:
             delta_factor=self._delta_factor(took),
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
+            order=self._order(metadata, anew),
             key=row_key(self.model, facts.inputs, metadata, self._bound),
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )
+
+    def _order(self, metadata: TableMetadata, anew: bool) -> Order | None:
+        if not keeps_order(self.model, self._bound()):
+            return None
+        return order_after(metadata, self.former, self.run.run_id, rebuilt=anew)
 
     def _bound(self) -> BoundQuery:
         return self.query or bound_query(self.run, self.model)

@@ -21,7 +21,7 @@ from tidegate.write import WriteRequest
 from tidegate.write.columns import Columns, columns_of, result_columns
 from tidegate.write.content import content_of
 from tidegate.write.drift import aligned
-from tidegate.write.keys import keeps_latest, key_columns, latest_rows
+from tidegate.write.keys import key_columns, versions_settled
 from tidegate.write.staging import RESULT, result_view
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
 
 def _full_rows(request: WriteRequest, columns: Columns) -> str:
     """As the strategy would write them: of several rows with a key, incremental may take the newest."""
-    if request.settings.strategy is Strategy.INCREMENTAL and keeps_latest(request):
-        return latest_rows(request, RESULT, columns, key_columns(request, columns))
+    if request.settings.strategy is Strategy.INCREMENTAL:
+        return versions_settled(request, RESULT, columns, key_columns(request, columns))
     return f"SELECT * FROM {RESULT}"
 
 

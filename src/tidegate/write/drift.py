@@ -101,8 +101,15 @@ def apply_drift(request: WriteRequest, drift: Drift, default_partitions: tuple[P
         f"{conversion(old.quoted, old.type, new.type)} AS {new.quoted}" for old, new in zip(columns, after, strict=True)
     )
     query = f"SELECT {', '.join(values)} FROM {request.table.quoted}"
+    if request.in_order and _has_row_ids(request):
+        query += " ORDER BY _last_updated_sequence_number, _row_id"
     with partly_written(request.session):
         replace_table(request, query, after, default_partitions)
+
+
+def _has_row_ids(request: WriteRequest) -> bool:
+    metadata = request.lake.table(request.table)
+    return metadata is not None and metadata.format_version >= 3
 
 
 def aligned(table: Columns, batch: Columns) -> str:

@@ -7,7 +7,7 @@ from tidegate.write.columns import Columns
 from tidegate.write.commits import commit_since, existing_rows, standing
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows, match_keys
+from tidegate.write.keys import check_keys, keeps_latest, key_columns, match_keys, versions_settled
 from tidegate.write.promises import promised
 from tidegate.write.regions import upsert_few
 from tidegate.write.request import WriteOutcome, WriteRequest
@@ -32,7 +32,7 @@ def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
     if request.settings.watermark_column:
         columns.require(request.settings.watermark_column, "watermark_column", request.table)
     latest = keeps_latest(request)
-    rows = latest_rows(request, RESULT, columns, keys) if latest else f"SELECT * FROM {RESULT}"
+    rows = versions_settled(request, RESULT, columns, keys)
     drift = None if starts_anew(request) else compare_columns(request, columns)
     if drift is None or drift.rebuild:
         changes = drift.changes if drift else replacement_drift(request, columns)

@@ -14,10 +14,11 @@ from tidegate.write.types import holds_type
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
-__all__ = ["check_keys", "keeps_latest", "key_columns", "latest_rows", "match_keys"]
+__all__ = ["check_keys", "keeps_latest", "key_columns", "latest_rows", "match_keys", "versions_settled"]
 
 _EXAMPLES = 5
 _RANK = "__tidegate_rank"
+_REMEDY = "Declare @watermark_column, so that the newest row wins, or make the key unique in the query."
 
 
 def key_columns(request: WriteRequest, columns: Columns, setting: str = "unique_key") -> Columns:
@@ -47,8 +48,23 @@ def match_keys(request: WriteRequest, keys: Columns, left: str, right: str) -> s
 
 def keeps_latest(request: WriteRequest) -> bool:
     """Whether one of several rows with a key is taken (else they are an error)."""
-    default = "latest" if request.settings.watermark_column else "fail"
-    return (request.settings.on_duplicate or default) != "fail"
+    return request.settings.watermark_column is not None and request.settings.on_duplicate != "fail"
+
+
+def versions_settled(request: WriteRequest, source: str, columns: Columns, keys: Columns) -> str:
+    """The rows of an incremental result that are to be written: of several with one key as few as the settings say."""
+    if keeps_latest(request):
+        return latest_rows(request, source, columns, keys)
+    return _distinct_rows(source, columns) if request.arrival else f"SELECT * FROM {source}"
+
+
+def _distinct_rows(source: str, columns: Columns) -> str:
+    """Each row once: arrivals of one commit that are the same in every column are one."""
+    values = ", ".join(column.comparable() for column in columns)
+    return (
+        f"SELECT {columns.sql()} FROM (SELECT *, row_number() OVER"
+        f" (PARTITION BY {values} ORDER BY 1) AS {_RANK} FROM {source}) WHERE {_RANK} = 1"
+    )
 
 
 def latest_rows(request: WriteRequest, source: str, columns: Columns, keys: Columns) -> str:
@@ -108,11 +124,19 @@ def _null_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row], settin
 
 def _duplicate_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row]) -> DuplicateKeysError:
     count = rows[0]["repeated"]
+    if request.arrival:
+        return DuplicateKeysError(
+            f"{count} key{'s' if count != 1 else ''} of unique_key ({', '.join(keys.names)}) "
+            f"{'have' if count != 1 else 'has'} several rows that differ in one commit: "
+            f"{_examples(request, keys, rows)}. Which of them arrived last is not known: {request.arrival}",
+            where=str(request.table),
+            remedy=_REMEDY,
+        )
     return DuplicateKeysError(
         f"{count} key{'s' if count != 1 else ''} of unique_key ({', '.join(keys.names)}) "
         f"{'have' if count != 1 else 'has'} more than one row: {_examples(request, keys, rows)}",
         where=str(request.table),
-        remedy="Make the key unique in the query, or declare watermark_column so that the newest row wins.",
+        remedy=_REMEDY,
     )
 
 

@@ -34,7 +34,7 @@ def narrower_columns(request: WriteRequest, batch: Columns) -> Mapping[str, Drif
         if join_types(column.type, given.type) != column.type:
             continue
         reason = "the query gives a narrower type; the table keeps its own, which holds every value"
-        changes[column.name] = DriftChange(column.name, "narrowed", column.type_sql, given.type_sql, reason)
+        changes[column.name] = DriftChange(column.name, "narrowed", column.type_text, given.type_text, reason)
     return changes
 
 

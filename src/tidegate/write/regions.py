@@ -19,7 +19,7 @@ from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, compare_columns
 from tidegate.write.groups import replace_groups
 from tidegate.write.kept import FEW_ROWS, for_few_rows, into_one_file, kept, pinned
-from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows
+from tidegate.write.keys import check_keys, keeps_latest, key_columns, versions_settled
 from tidegate.write.promises import partly_written, promised
 from tidegate.write.request import Touched, WriteOutcome, WriteRequest
 from tidegate.write.sql import any_of, literal, quote
@@ -182,8 +182,9 @@ def _key(request: WriteRequest, touched: Touched, columns: Columns, unique: bool
 
 
 def _staged_sql(request: WriteRequest, drift: Drift, columns: Columns, key: Columns | None, whole: bool) -> str:
-    latest = request.settings.strategy is Strategy.INCREMENTAL and keeps_latest(request)
-    rows = f"({latest_rows(request, RESULT, columns, key_columns(request, columns))})" if latest else RESULT
+    rows = RESULT
+    if request.settings.strategy is Strategy.INCREMENTAL:
+        rows = f"({versions_settled(request, RESULT, columns, key_columns(request, columns))})"
     result = f"SELECT {aligned(drift.columns, columns)}"
     if key is None or not whole:
         return f"{result}, false AS {_GONE} FROM {rows}"

@@ -47,6 +47,8 @@ class WriteRequest:
     finding out that no row differs. `as_difference`: few rows are expected to differ, and only those are written;
     `row_key` is what tells rows apart then, if the settings have no unique_key. `hidden`: columns, in lower case, whose
     values no message shows. `profiled`: what the rows look like is put down in `learnt`;
+    `arrival`: of several rows with one key the result has the newest arrival; the text says why some of its commits
+    have no order inside, so that all their rows of a key are there, and is empty where all have one.
     `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
     what the rows look like. `in_order`: the rows are to be appended in the order in which the result has them.
     `stamp`: to be called before a statement that commits.
@@ -71,6 +73,7 @@ class WriteRequest:
     hidden: frozenset[str] = frozenset()
     expected_rows: int = 0
     profiled: bool = False
+    arrival: str | None = None
     in_order: bool = False
     learnt: Learnt = field(default_factory=Learnt, compare=False)
     stamp: Callable[[], None] = field(default=lambda: None, compare=False)

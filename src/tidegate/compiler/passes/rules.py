@@ -25,6 +25,7 @@ _NEEDED = {
 def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     yield from _dates(work, draft)
     if draft.test is None:
+        yield from _latest(work, draft)
         yield from _landing(work, draft)
         yield from _outside(work, draft)
     else:
@@ -40,10 +41,6 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         if not getattr(settings, name):
             message = f"strategy {settings.strategy} needs {name}"
             yield work.error(draft, "MissingKey", message, place, f"add -- @{name}: … to the top of the file")
-    if settings.on_duplicate == "latest" and settings.watermark_column is None:
-        message = "on_duplicate 'latest' needs watermark_column: without it no row is the latest"
-        at = work.project.origin(draft.model, "on_duplicate")
-        yield work.error(draft, "LatestWithoutWatermark", message, at, "add -- @watermark_column: …")
     if settings.strategy is Strategy.SNAPSHOT and settings.partitioned_by:
         message = "strategy snapshot replaces partitions of partition_column, so partitioned_by cannot be set as well"
         at = work.project.origin(draft.model, "partitioned_by")
@@ -58,6 +55,22 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         message = "an ephemeral model has no table, so its quality tests cannot run"
         at = work.project.origin(draft.model, "materialized")
         yield work.error(draft, "TestOfEphemeral", message, at, "move the tests to a model that reads it")
+
+
+def _latest(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """Without a watermark the latest row is the one that arrived last, which only rows of one lake table can say."""
+    settings = draft.model.settings
+    if settings.on_duplicate != "latest" or settings.watermark_column is not None:
+        return
+    tables = {*draft.content.places, *draft.content.sources}
+    if settings.strategy is Strategy.INCREMENTAL and len(tables) == 1 and not zones_through(work, draft):
+        return
+    message = (
+        "on_duplicate 'latest' needs watermark_column: only an incremental model over one lake table can take the row "
+        "that arrived last"
+    )
+    at = work.project.origin(draft.model, "on_duplicate")
+    yield work.error(draft, "LatestWithoutWatermark", message, at, "add -- @watermark_column: …")
 
 
 def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:

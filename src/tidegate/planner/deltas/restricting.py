@@ -18,7 +18,7 @@ from tidegate.planner.deltas.refusals import Refused
 from tidegate.planner.deltas.regions import commutes, owner_of
 from tidegate.planner.deltas.script import Edit, span_of_table
 from tidegate.planner.deltas.touching import Toucher, alias_columns, comparison, tree_from
-from tidegate.planner.deltas.values import TOUCHED, Image
+from tidegate.planner.deltas.values import LINEAGE, TOUCHED, Image
 from tidegate.planner.deltas.writing import indented, name_text, operand
 
 __all__ = ["Restrictor"]
@@ -141,7 +141,7 @@ class Restrictor:
     def _table(self, item: Item, base: Base, pairs: list[tuple[Value, _Side, bool]], by: _By) -> None:
         start, end = span_of_table(base.node)
         named = "" if base.node.alias else f" AS {name_text(item.name)}"
-        if by.touched and self.only is base and _has_key(base, pairs):
+        if by.touched and self.only is base and _has_key(base, pairs) and not base.facts.lineage:
             self.edits[start] = Edit(start, end, self.toucher.images.name(base.table, Image.AFTER) + named)
             return
         alias = by.name if by.name.lower() != item.name.lower() else f"__{by.name}"
@@ -149,9 +149,10 @@ class Restrictor:
         conditions = "\n    AND ".join(
             comparison(operand(value.tree), side.text(alias, by.name), null_safe) for value, side, null_safe in pairs
         )
+        columns = ", ".join(("*", *LINEAGE)) if base.facts.lineage else "*"
         source = by.text if by.touched else f"{by.text} AS {alias}"
         text = (
-            f"(\n  SELECT *\n  FROM {base.table.quoted} AS {name_text(item.name)}\n"
+            f"(\n  SELECT {columns}\n  FROM {base.table.quoted} AS {name_text(item.name)}\n"
             f"  LEFT SEMI JOIN {indented(source).strip()}\n    ON {conditions}\n)"
         )
         self.edits[start] = Edit(start, end, indented(text, self._indent(start)).lstrip() + named)

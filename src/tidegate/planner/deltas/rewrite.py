@@ -20,7 +20,7 @@ from tidegate.planner.deltas.touching import Images, Toucher
 from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, InputTable, Refusal
 from tidegate.planner.deltas.writing import indented, name_text, union
 
-__all__ = ["NO_KEY", "explain", "needed_columns", "rewrite", "unique_columns"]
+__all__ = ["NO_KEY", "explain", "needed_columns", "output_columns", "rewrite", "unique_columns"]
 
 NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
@@ -155,6 +155,11 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
         else frozenset({*used, *(column for column in facts.columns if column.lower() in named)})
         for table, facts in inputs.items()
     }
+
+
+def output_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> tuple[str, ...]:
+    """The columns of the result, stars written out. Refused where they are not known."""
+    return _read(read_script(sql), Reader(inputs)).columns
 
 
 def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tuple[str, ...]]:

@@ -8,10 +8,14 @@ from enum import StrEnum
 
 from tidegate.names import TableName
 
-__all__ = ["TOUCHED", "DeltaQuery", "Image", "ImageRead", "InputTable", "Refusal"]
+__all__ = ["LINEAGE", "TOUCHED", "DeltaQuery", "Image", "ImageRead", "InputTable", "Refusal"]
 
 TOUCHED = "__touched"
 """The relation of touched keys, with the region's columns by name, without duplicates."""
+
+
+LINEAGE = ("_last_updated_sequence_number", "_row_id")
+"""Iceberg's hidden columns: the commit that wrote a row last, and the row's id, which grows inside a commit."""
 
 
 class Image(StrEnum):
@@ -40,7 +44,7 @@ class InputTable:
 
     `columns`: all names, in order. `changed`: some rows are not as they were. `keyed_by`: no row's values of these
     columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER. `types`: of columns, by
-    their names in lower case, where they are known.
+    their names in lower case, where they are known. `lineage`: the query reads Iceberg's hidden columns of the table.
     """
 
     columns: tuple[str, ...]
@@ -48,6 +52,7 @@ class InputTable:
     changed: bool = False
     keyed_by: frozenset[str] | None = None
     types: Mapping[str, str] = field(default_factory=dict)
+    lineage: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,128 @@
+"""Which of several rows with one key arrived last: the order of a table's rows, and the query that keeps the newest.
+
+An append_only model that projects or filters one landing zone appends its rows in the order in which they arrive, and
+records since which commit that holds. A merge over such a table takes the newest arrival of each key: by commit
+(`_last_updated_sequence_number`), inside one commit by `_row_id`. Both survive compaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.compiler.values import BoundQuery, CompiledModel
+from tidegate.lake.arrival import arrival_order
+from tidegate.lake.metadata import Snapshot, TableMetadata
+from tidegate.lake.progress import WHOLE, Order, Progress
+from tidegate.planner.delta_rule import input_tables
+from tidegate.planner.inputs import Inputs
+from tidegate.project.model import Materialized, Strategy
+
+__all__ = ["Arrival", "by_arrival", "keeps_order", "order_after"]
+
+_MOST_EXCEPTIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """`query` gives the newest arrival of each key. `unknown`: why some commits of the table have no order inside, so
+    that the query gives all rows of a key's newest commit there; empty: all have one."""
+
+    query: BoundQuery
+    unknown: str
+
+
+def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> Arrival | None:
+    """None where several rows with one key are no versions of it, or their key is proven to be unique."""
+    settings = model.model.settings
+    if settings.strategy is not Strategy.INCREMENTAL or settings.materialized is not Materialized.TABLE:
+        return None
+    if settings.watermark_column or settings.on_duplicate == "fail" or not settings.unique_key:
+        return None
+    if model.manual or model.zones or model.reads_itself or not model.deterministic or len(inputs.metadata) != 1:
+        return None
+    query = bound()
+    if len(query.reads) != 1:
+        return None
+    metadata = inputs.metadata.get(str(query.reads[0].table))
+    if metadata is None or metadata.format_version < 3:
+        return None
+    order = _order(metadata)
+    from tidegate.planner.deltas.newest import newest_rows
+
+    sql = newest_rows(query.sql, settings.unique_key, input_tables(inputs), order)
+    if sql is None:
+        return None
+    unknown = "" if order == WHOLE else _why_unordered(inputs.short(str(query.reads[0].table)), metadata)
+    return Arrival(replace(query, sql=sql, reads=()), unknown)
+
+
+def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
+    """Whether the model's rows are those of one landing zone, one by one, in the order of their arrival."""
+    if model.model.settings.strategy is not Strategy.APPEND_ONLY or model.manual:
+        return False
+    if len(query.reads) != 1 or query.reads[0].landing is None:
+        return False
+    # Only here and below: a run in which nothing changed ends without a parser.
+    from tidegate.planner.deltas.newest import is_row_by_row
+
+    return is_row_by_row(query.sql)
+
+
+def order_after(metadata: TableMetadata, former: Progress | None, run_id: str, *, rebuilt: bool) -> Order | None:
+    """In which commits of a table that keeps the order its rows stand in it, once `run_id` wrote the table.
+
+    None: it is written in another order. What another program wrote has none, nor has what was written before.
+    """
+    if arrival_order(metadata) is None:
+        return None
+    before = former.order if former and not rebuilt else None
+    others: list[int] = []
+    oldest = 0
+    for commit in metadata.ancestors():
+        if former and not rebuilt and commit.id == former.snapshot_id:
+            if before is None:
+                return _order_since(commit.sequence_number + 1, others)
+            return _order_since(before.since, [*others, *before.without])
+        if _adds_rows(commit):
+            oldest = commit.sequence_number
+            if commit.summary.get("tidegate.run-id") != run_id:
+                others.append(commit.sequence_number)
+    if former is None or rebuilt or former.snapshot_id is None or (before == WHOLE and not others):
+        return _order_since(0, others)  # a column was widened by writing all rows again: in the order that they had
+    return _order_since(oldest + 1, others)
+
+
+def _order_since(since: int, without: Sequence[int]) -> Order:
+    if len(without) > _MOST_EXCEPTIONS:
+        return Order(max(without) + 1)
+    return Order(since, tuple(sorted(number for number in without if number >= since)))
+
+
+def _adds_rows(commit: Snapshot) -> bool:
+    """Rows that only go leave the order of the others as it was."""
+    return commit.changed_rows and ("added-records" in commit.summary or "total-records" not in commit.summary)
+
+
+def _order(metadata: TableMetadata) -> Order:
+    """In which commits rows stand in the order of their arrival now."""
+    progress = metadata.progress
+    newest = metadata.last_change
+    nowhere = Order(newest.sequence_number + 1 if newest else 0)
+    if progress is None or progress.order is None or arrival_order(metadata) is None:
+        return nowhere
+    others: list[int] = []
+    for commit in metadata.ancestors():
+        if commit.id == progress.snapshot_id:
+            return _order_since(progress.order.since, [*others, *progress.order.without])
+        if _adds_rows(commit):
+            others.append(commit.sequence_number)
+    return nowhere if others else progress.order
+
+
+def _why_unordered(table: str, metadata: TableMetadata) -> str:
+    if metadata.partition_fields or metadata.sort_fields:
+        return f"{table} is written sorted or partitioned, so its rows do not stand in the order of their arrival"
+    if metadata.progress is None or metadata.progress.order is None:
+        return f"{table} is not an append_only model that takes the rows of one landing zone one by one"
+    return f"rows of {table} were updated or written by something else than its model, or before their order was kept"
