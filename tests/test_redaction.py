@@ -10,10 +10,39 @@ import pytest
 from tidegate.redaction import RedactingStream, holds_secret, log_pattern, looks_secret, redact, redacted, register
 
 
-@pytest.mark.parametrize("name", ["API_TOKEN", "db_password", "X-Auth", "aws_secret_access_key", "signature"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "API_TOKEN",
+            "db_password",
+            "X-Auth",
+            "aws_secret_access_key",
+            "signature",
+            "DB_PASSWD",
+            "DB_PWD",
+            "PGPASSWORD",
+        ),
+        *(
+            "passphrase",
+            "AWS_CREDENTIALS",
+            "AWS_ACCESS_KEY_ID",
+            "STRIPE_KEY",
+            "accessKey",
+            "privateKeyPem",
+            "Set-Cookie",
+        ),
+    ],
+)
 def test_names_that_look_secret(name: str) -> None:
     assert looks_secret(name)
-    assert not looks_secret("REGION")
+
+
+@pytest.mark.parametrize(
+    "name", ["REGION", "key_column", "unique_key", "sortKeys", "author", "monkey", "compass", "password_column"]
+)
+def test_names_that_do_not(name: str) -> None:
+    assert not looks_secret(name)
 
 
 def test_what_is_registered_is_redacted_in_every_form() -> None:
@@ -56,7 +85,7 @@ def test_what_would_be_found_everywhere_is_left_alone(value: object) -> None:
 
 
 def test_a_short_value_is_redacted_where_it_stands_alone() -> None:
-    register("order", "SORT_KEY")
+    register("order", "DB_PASSWORD")
     assert redact("silver.orders by order, 'order'") == "silver.orders by ***, '***'"
 
 

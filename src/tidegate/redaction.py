@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, TextIO
 from urllib.parse import quote, quote_plus
 
@@ -26,7 +27,36 @@ __all__ = [
 
 REDACTED = "***"
 
-_SECRET_NAME = re.compile(r"auth|token|secret|key|password|cookie|signature", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""`AWS_SECRET`, `access-key` and `accessKey` are words; `monkey` is one and has no key in it."""
+_SECRET_WORD = re.compile(
+    r"auth|authorization|bearer|cookies?|credentials?|creds|pass|passphrase|pwd|sas|signature"
+    r"|.*(?:password|passwd|secret|token|apikey)s?"
+)
+_DATA_KEYS = frozenset(
+    {
+        "business",
+        "cluster",
+        "composite",
+        "dedup",
+        "distribution",
+        "foreign",
+        "group",
+        "join",
+        "merge",
+        "natural",
+        "order",
+        "partition",
+        "primary",
+        "row",
+        "sort",
+        "surrogate",
+        "unique",
+    }
+)
+"""What stands before `key` where that is columns of a table."""
+_OF_DATA = frozenset({"column", "columns", "field", "fields", "table"})
+"""What such a name ends with where its value says where something stands."""
 _SHORTEST = 4
 """A shorter value would be found inside other words."""
 _SHORT = 8
@@ -38,8 +68,12 @@ _pattern: re.Pattern[str] | None = None
 
 
 def looks_secret(name: str) -> bool:
-    """By the name of a variable, a setting or a header."""
-    return _SECRET_NAME.search(name) is not None
+    """By the words in the name of a variable, a setting or a header."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in _OF_DATA:
+        return False
+    keys = (before for before, word in pairwise(["", *words]) if word in ("key", "keys"))
+    return any(map(_SECRET_WORD.fullmatch, words)) or any(before not in _DATA_KEYS for before in keys)
 
 
 def register(value: object, name: str | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import logging
 import os
 import select
 import signal
@@ -21,7 +20,6 @@ from tidegate.cli.context import Invocation, common_options
 from tidegate.errors import RunCancelledError, TidegateError
 from tidegate.faults import check_faults
 from tidegate.names import nearest
-from tidegate.processes import end_all
 from tidegate.redaction import RedactingStream
 
 __all__ = ["COMMANDS", "cli", "main", "run_cli"]
@@ -225,6 +223,8 @@ def main() -> None:
         _answer_shell()
     if "--debug" not in sys.argv:
         # Py4J logs a traceback to the root logger whenever the JVM is gone, and without a handler Python prints it.
+        import logging  # after the shell was answered, which is quick
+
         logging.getLogger().addHandler(logging.NullHandler())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -236,7 +236,8 @@ def main() -> None:
         code = RunCancelledError.exit_code
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    end_all()
+    if (processes := sys.modules.get("tidegate.processes")) is not None:
+        processes.end_all()
     sys.stdout.flush()
     sys.stderr.flush()
     # An ordinary exit would wait for a thread that still waits for Spark or a webhook, and free piece by piece the

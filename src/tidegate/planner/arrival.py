@@ -45,7 +45,7 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
     if len(query.reads) != 1:
         return None
     metadata = inputs.metadata.get(str(query.reads[0].table))
-    if metadata is None or metadata.format_version < 3:
+    if metadata is None or metadata.format_version < 3 or not _appends(metadata.progress):
         return None
     order = _order(metadata)
     from tidegate.planner.deltas.newest import newest_rows
@@ -55,6 +55,12 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
         return None
     unknown = "" if order == WHOLE else _why_unordered(inputs.short(str(query.reads[0].table)), metadata)
     return Arrival(replace(query, sql=sql, reads=()), unknown)
+
+
+def _appends(progress: Progress | None) -> bool:
+    """Only where rows are appended does their commit mean arrival: a table that is merged or rebuilt may give a row a
+    new commit, or keep its old one, for what that costs."""
+    return progress is not None and progress.strategy == Strategy.APPEND_ONLY.value
 
 
 def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
@@ -124,5 +130,5 @@ def _why_unordered(table: str, metadata: TableMetadata) -> str:
     if metadata.partition_fields or metadata.sort_fields:
         return f"{table} is written sorted or partitioned, so its rows do not stand in the order of their arrival"
     if metadata.progress is None or metadata.progress.order is None:
-        return f"{table} is not an append_only model that takes the rows of one landing zone one by one"
+        return f"{table} does not take the rows of one landing zone one by one"
     return f"rows of {table} were updated or written by something else than its model, or before their order was kept"

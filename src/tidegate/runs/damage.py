@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidegate.compiler.values import CompiledModel
-from tidegate.errors import FailureKind, LakeError, TidegateError
+from tidegate.errors import FailureKind, LakeError, LandingError, SourceError, TidegateError
 from tidegate.lake.port import Heads
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
@@ -16,6 +16,8 @@ __all__ = ["explain_damage", "is_damaged", "missing_file"]
 
 def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> Exception:
     """`error`, or the one that names the missing file which it is about."""
+    if isinstance(error, LandingError | SourceError):
+        return error
     if not (isinstance(error, LakeError) or getattr(error, "kind", None) is FailureKind.NOT_FOUND):
         return error
     try:

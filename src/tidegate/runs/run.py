@@ -478,7 +478,7 @@ class _Run:
             anomalies=tuple(self.tally.anomalies),
             warnings=tuple(self.tally.warnings),
             error=str(error) if error else None,
-            failure_kind=str(error.kind) if error else None,
+            failure_kind=str(error.kind) if error else str(FailureKind.CANCELLED) if self.tally.cancelled else None,
             remedy=error.remedy if error else None,
             where=error.where if error else None,
             resumes=self.record.resumes,

@@ -30,14 +30,11 @@ _SIGNS = (
     "SparkContext was shut down",
     "stopped SparkContext",
     "Py4JNetworkError",
-    "ConnectionRefusedError",
-    "ConnectionResetError",
-    "Connection refused",
     "Answer from Java side is empty",
     "Error while sending or receiving",
     "OutOfMemoryError",
 )
-"""What a model's failure says when the JVM is going, or gone."""
+"""What a model's failure says when the JVM is going, or gone; a source or a catalog that is down says none of it."""
 
 
 class SparkOfRun:
@@ -59,6 +56,8 @@ class SparkOfRun:
         """Whether `error` comes from a JVM that has died. One that is out of memory takes a moment to end."""
         if self._jvm is None:
             return False
+        if isinstance(error, TidegateError) and error.__cause__ is None:
+            return self.died
         text = " ".join(f"{type(each).__name__}: {each}" for each in causes(error))
         return self._jvm.dies_within(_DYING_SECONDS if any(sign in text for sign in _SIGNS) else _MOMENT_SECONDS)
 
