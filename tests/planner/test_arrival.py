@@ -58,6 +58,11 @@ def test_any_other_query_does_not(sql: str) -> None:
     assert newest_rows(sql, ("id",), INPUTS, WHOLE) is None
 
 
+@pytest.mark.parametrize("sql", [f"SELECT id, upper(v) FROM {A}", f"SELECT ALL id, v FROM {A}"])
+def test_a_query_that_cannot_be_wrapped_is_left_as_it_is(sql: str) -> None:
+    assert newest_rows(sql, ("id",), INPUTS, WHOLE) is None
+
+
 def test_a_key_that_is_unique_has_no_versions() -> None:
     unique = {TABLE: InputTable(("id", "v"), (frozenset({"id"}),))}
     assert newest_rows(f"SELECT id, v FROM {A}", ("id",), unique, WHOLE) is None

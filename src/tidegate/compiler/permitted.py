@@ -215,7 +215,9 @@ class _Words:
 
 
 def _is_plain_text(piece: Lexeme, forbidden: str) -> bool:
-    return piece.kind is Kind.STRING and "\\" not in piece.text and piece.text[1:-1].strip().lower() != forbidden
+    if piece.kind is not Kind.STRING or piece.text[0] not in "'\"" or "\\" in piece.text:
+        return False  # r'…' and the like
+    return piece.text[1:-1].strip().lower() != forbidden
 
 
 def _is_listed(name: str, qualifiers: tuple[str, ...]) -> bool:

@@ -94,6 +94,7 @@ def parse_query(text: str) -> Query | SqlFault:
     tree.meta[WORDS] = statement
     path, nodes = driving_path(tree), _collect(tree)
     found, faults = _references(nodes[exp.Table], statement, path)
+    faults += tuple(map(_hidden_by_lateral, filter(_names_a_table, nodes[exp.Lateral])))
     faults += tuple(
         SqlFault("UnsupportedSyntax", other.message, other.offset, other.hint)
         for other in unsupported_syntax(statement, nodes)
@@ -148,6 +149,7 @@ _NO_QUERIES = (exp.Command, exp.Create, exp.Delete, exp.Describe, exp.Drop, exp.
 
 _WANTED = (
     *_NO_QUERIES,
+    exp.Lateral,
     exp.Table,
     exp.TableAlias,
     exp.Column,
@@ -184,6 +186,12 @@ def _references(
         if table.find_ancestor(exp.Hint):
             continue
         parts = table.parts
+        if not parts:
+            message = "a relation without a name hides which table is read"
+            faults.append(
+                SqlFault("HiddenDependency", message, tokens[0].start, "name the table plainly, or with ref()")
+            )
+            continue
         if not all(isinstance(part, exp.Identifier) for part in parts):
             faults += _hidden_table(table, tokens)
             continue
@@ -197,6 +205,20 @@ def _references(
         names = tuple(part.name for part in parts)
         references.append(Reference(names, start, end, table.alias or None, id(table) in path.tables, table))
     return tuple(sorted(references, key=lambda reference: reference.start)), tuple(faults)
+
+
+def _names_a_table(lateral: Any) -> bool:
+    """Spark reads `FROM LATERAL a.b` as the table a.b; the parser takes it for neither a table nor a call."""
+    called = lateral.this.expression if isinstance(lateral.this, exp.Dot) else lateral.this
+    return not isinstance(called, exp.Subquery | exp.Func | exp.UDTF)
+
+
+def _hidden_by_lateral(lateral: Any) -> SqlFault:
+    start = min(
+        (name.meta["start"] for name in lateral.this.find_all(exp.Identifier) if "start" in name.meta), default=0
+    )
+    message = "LATERAL stands before a subquery, a table function or VIEW, not before a table"
+    return SqlFault("HiddenDependency", message, start, "remove LATERAL")
 
 
 def _hidden_table(table: Any, tokens: list[Token]) -> Iterator[SqlFault]:

@@ -19,7 +19,8 @@ from tidegate.planner.deltas.values import LINEAGE, InputTable
 __all__ = ["is_row_by_row", "newest_rows"]
 
 _COMMIT, _ROW, _PLACE = "__tidegate_commit", "__tidegate_row", "__tidegate_place"
-_SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*(?!\+).*?\*/)*SELECT\b(?!\s*/\*\+)", re.IGNORECASE | re.DOTALL)
+_SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*(?!\+).*?\*/)*SELECT\b(?!\s*/\*\+|\s+ALL\b)", re.IGNORECASE | re.DOTALL)
+_NAMED = (exp.Alias, exp.Column, exp.Star)
 _CLAUSES = frozenset({"expressions", "from_", "where"})
 _OF_A_TABLE = frozenset({"this", "db", "catalog", "alias"})
 
@@ -42,6 +43,8 @@ def newest_rows(sql: str, key: tuple[str, ...], inputs: Mapping[TableName, Input
     try:
         script = read_script(sql)
         selects, columns = _selects(script.tree), output_columns(sql, inputs)
+        if not all(isinstance(each, _NAMED) for select in selects for each in select.expressions):
+            return None  # Spark gives a column a name of its own, which the query around it would have to know
         if not selects or not wanted <= {name.lower() for name in columns}:
             return None
         if any({name.lower() for name in proven} <= wanted for proven in unique_columns(sql, inputs)):

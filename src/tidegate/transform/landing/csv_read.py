@@ -255,9 +255,18 @@ def _refuse_malformed(groups: Sequence[_Group], unclosed: frozenset[Path]) -> No
         left -= path.stat().st_size
         if left >= 0 or path in unclosed:
             chosen.append((path, group))
-    first, total = first_bad_records(bad for path, group in chosen for bad in group.malformed(path))
-    if any(bad.path in unclosed or not bad.quotes for bad in first):
-        raise bad_records_error(first, total, MALFORMED_REMEDY)
+    certain: list[BadRecord] = []
+
+    def bad_records() -> Iterator[BadRecord]:
+        for path, group in chosen:
+            for bad in group.malformed(path):
+                if len(certain) < SHOWN and (path in unclosed or not bad.quotes):
+                    certain.append(bad)
+                yield bad
+
+    first, total = first_bad_records(bad_records())
+    if certain:
+        raise bad_records_error(first if certain[0] in first else certain, total, MALFORMED_REMEDY)
 
 
 def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:
