@@ -67,6 +67,15 @@ def test_a_view_that_becomes_a_table_begins_with_all_rows(shop: ProjectFolder) -
     assert shop.rows("silver.a") == [(1,), (2,), (3,)]
 
 
+def test_a_view_whose_table_fails_still_stands(shop: ProjectFolder) -> None:
+    shop.model("bronze.a", "SELECT id FROM range(3)")
+    shop.model("silver.a", "SELECT id FROM bronze.a", materialized="view")
+    shop.run()
+    shop.model("silver.a", "SELECT 1 DIV (id - 1) AS id FROM bronze.a", merge_strategy="append_only")
+    assert shop.run("silver.a").exit_code == 1
+    assert shop.rows("silver.a") == [(0,), (1,), (2,)]
+
+
 def test_an_interval_that_is_not_over_is_not_done(shop: ProjectFolder) -> None:
     shop.model("bronze.days", "SELECT * FROM {{ landing_zone('days') }}", merge_strategy="append_only")
     shop.model(

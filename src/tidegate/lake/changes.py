@@ -148,7 +148,7 @@ def _change(metadata: TableMetadata, then: Snapshot, newer: list[Snapshot]) -> T
     """`newer`: the commits since `then` that changed rows, newest first."""
     now = metadata.current
     assert now is not None
-    earlier = [*newer[1:], then]
+    earlier = [*newer, then][1:]
     updating = [commit for commit in zip(newer, earlier, strict=True) if not _only_adds(commit[0])]
     kept = [_keeps_ids(snapshot, before) for snapshot, before in zip(newer, earlier, strict=True)]
     return TableChange(

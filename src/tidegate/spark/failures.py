@@ -15,7 +15,9 @@ __all__ = ["Failure", "read_failure"]
 _PLACE = re.compile(r"\bline (\d+),? pos(?:ition)? \d+")
 _ADVICE = re.compile(r"\s*If necessary set \S+ to \S+ to bypass this error\.")
 _TASK = re.compile(r"^.*?\(TID \d+\) \([^)]*\): ", re.DOTALL)
-_JAVA_CLASS = re.compile(r"^(?:(?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error): (?=\S))+")
+_JAVA_CLASS = re.compile(
+    r"^(?:(?:com|io|java|javax|jdk|net|org|scala|sun)\.(?:[a-z]\w*\.)*[A-Z][\w$]*(?:Exception|Error): (?=\S))+"
+)
 """What a Java exception is called says nothing to whoever wrote the query; its message follows."""
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 

@@ -87,10 +87,11 @@ def replace_table(
 
 
 def drop_other_kind(request: WriteRequest, kind: PointerKind) -> None:
-    """A view that becomes a table goes first; files are never touched."""
+    """A view that becomes a table goes first: its pointer alone. DROP VIEW would delete the view's metadata file, which
+    main still refers to until the run is published."""
     pointer = request.lake.pointer(request.table)
     if pointer is not None and pointer.kind is not kind:
-        request.session.sql(f"DROP {pointer.kind.value} {request.table.quoted}")
+        request.lake.restore(request.table, None)
 
 
 def refuse_untyped(table: TableName, columns: Columns) -> None:
