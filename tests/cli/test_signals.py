@@ -19,7 +19,7 @@ from tidegate.config import load_settings
 from tidegate.config.cache import cache_folder
 from tidegate.state import open_reader
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.alone]
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 MARK = "TIDEGATE_TEST_MARK"
@@ -79,7 +79,7 @@ class Command:
             assert eventually(when, 60), self.left()
             for number in numbers:
                 self.process.send_signal(number)
-            out, err = self.process.communicate(timeout=10)
+            out, err = self.process.communicate(timeout=30)
         finally:
             self.process.kill()
         return self.process.returncode, out.decode(), err.decode()
