@@ -82,6 +82,7 @@ class Command:
             out, err = self.process.communicate(timeout=30)
         finally:
             self.process.kill()
+            self.process.communicate()
         return self.process.returncode, out.decode(), err.decode()
 
 

@@ -11,7 +11,7 @@ from tests.runs.conftest import ProjectFolder, statuses
 from tidegate.redaction import redact
 from tidegate.runs.hooks.payload import payload_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.alone]  # the log is that of a session that other tests use
 
 NAME, PLANTED = PLANTED_TOKEN
 
