@@ -37,7 +37,7 @@ def bind_adhoc(
     Unlike a model, which reads its branch, a person may look at a table as it was: VERSION AS OF, TIMESTAMP AS OF.
     `settled`: the snapshot that is read instead of the one that such a clause asks for, if another one is.
     """
-    query, unlisted = _readable(sql, Permissions(frozenset(name.lower() for name in settings.spark.functions)))
+    query, unlisted = _readable(sql, Permissions(settings.spark.function_names))
     faults: list[SqlFault] = []
     index = TableIndex((), tables, settings.project.namespace)
     found: dict[int, TableName] = {}

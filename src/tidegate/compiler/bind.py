@@ -59,7 +59,7 @@ class _Binder:
     def bind(self, model: Model, source: str, file: str, *, inline: bool = False, is_test: bool = False) -> BoundQuery:
         rendered = self._render(model, source, file)
         spark = self.settings.spark
-        functions = frozenset(name.lower() for name in spark.functions)
+        functions = spark.function_names
         query = sound_query(rendered.text, Permissions(functions, spark.allow_code and not is_test))
         if isinstance(query, SqlFault):
             remedy = query.suggestion or "look at the template: with this run's values it gives other SQL"

@@ -241,7 +241,7 @@ class Workspace:
 
     @property
     def own_functions(self) -> frozenset[str]:
-        return frozenset(name.lower() for name in self.settings.spark.functions)
+        return self.settings.spark.function_names
 
     def permissions(self, draft: Draft | None = None) -> Permissions:
         """`draft`: whose text it is; a model may do more than a test, a check or a mask."""

@@ -54,7 +54,7 @@ def column_faults(
         relation = NOTHING_KNOWN if as_it_was else columns_of(table)
         sources[id(reference.node)] = Source(str(table), relation, open=True)
     lenient = settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
-    own_functions = frozenset(name.lower() for name in settings.spark.functions)
+    own_functions = settings.spark.function_names
     for finding in analyze(query.tree, sources, own_functions).findings:
         if finding.severity is not DiagnosticSeverity.ERROR or finding.code == "DuplicateColumn":
             continue

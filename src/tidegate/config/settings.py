@@ -94,6 +94,11 @@ class SparkSection:
     functions: tuple[str, ...] = ()
     allow_code: bool = False
 
+    @property
+    def function_names(self) -> frozenset[str]:
+        """The declared functions as they are looked up: names of functions are the same in upper and lower case."""
+        return frozenset(name.lower() for name in self.functions)
+
 
 @dataclass(frozen=True, slots=True)
 class StateSection:

@@ -44,7 +44,6 @@ _METHODS = (
     Candidate("path:", "models in a folder"),
     Candidate("state:", "modified or new models"),
 )
-_HELP = tuple(Candidate(name, "Explain it and exit.") for name in ("-h", "--help"))
 _STATES = ("state:modified", "state:new")
 
 
