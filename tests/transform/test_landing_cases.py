@@ -1,7 +1,8 @@
 """Each file of cases/landing is one behaviour: files in a zone, then the columns and rows, or the error, they give.
 
-Its first line says the behaviour; `declare:`, `known:`, `header:` and `delimiter:` lines are settings. Rows are JSON
-arrays in any order; dates, times and decimals are written as text.
+Its first line says the behaviour; `declare:`, `known:`, `header:`, `delimiter:` and `bad_records:` lines are settings.
+Rows are JSON arrays in any order; dates, times and decimals are written as text. `bad` lists the records that are left
+out: file, line, text, reasons, columns.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def zone_settings(lines: list[str]) -> tuple[ZoneSettings, str | None]:
         header=False if single.get("header") == "false" else None,
         delimiter=single.get("delimiter"),
         columns=declared or None,
+        bad_records=single.get("bad_records"),
     ), single.get("known")
 
 
@@ -80,6 +82,9 @@ def test_landing_files_are_read_as_the_case_says(spark: SparkSession, tmp_path: 
     wanted = [json.dumps(json.loads(line), ensure_ascii=False) for line in expected["rows"].strip().splitlines()]
     assert rows == sorted(wanted)
     assert "\n".join(zone.notes) == expected.get("notes", "").strip()
+    bad = zone.bad_records.collect() if zone.bad_records is not None else []
+    records = [[Path(row._source_file).name, row._line, row._text, row._reasons, row._columns] for row in bad]
+    assert sorted(records) == [json.loads(line) for line in expected.get("bad", "").strip().splitlines()]
 
 
 def failure(spark: SparkSession, folder: Path, files: Any, settings: ZoneSettings, known: str | None) -> LandingError:

@@ -8,7 +8,7 @@ from tidegate.checks.forms import digest_of
 from tidegate.checks.row_constraints import row_constraints
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
-from tidegate.compiler.inlining import ephemeral_through, tables_through, zones_through
+from tidegate.compiler.inlining import ephemeral_through, reads_bad_records, tables_through, zones_through
 from tidegate.compiler.settled_checks import settled_checks
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import NOTHING_KNOWN
@@ -78,6 +78,7 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
         star=draft.star,
         checks=checks,
         checks_digest=digest_of(checks) if checks else "",
+        bad_records=reads_bad_records(work, draft),
     )
 
 

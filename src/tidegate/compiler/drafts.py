@@ -25,7 +25,7 @@ from tidegate.project import MacroFile, Materialized, Model, Place, Project, Sev
 from tidegate.project.template_names import LandingCall, TemplateContext
 from tidegate.project.templates import Rendered, Templates
 
-__all__ = ["Content", "Draft", "Outcome", "Progress", "Rendering", "Workspace", "templates_of"]
+__all__ = ["Content", "Draft", "Outcome", "Progress", "Rendering", "Workspace", "refuses_rows", "templates_of"]
 
 # Inside quotes text, outside a parameter: nothing that could be taken for a column or have a type of its own.
 _STARTED_AT = "@__run_started_at__"
@@ -215,7 +215,8 @@ class Workspace:
     """Models, by their short names, with a setting that could not be understood."""
     ephemeral: frozenset[TableName]
     quarantines: Mapping[TableName, TableName] = field(default_factory=dict)
-    """Tables of refused rows, each with the table beside which it stands."""
+    """Tables that may hold refused rows, each with the table beside which it stands: which zones a model reads is not
+    known at first."""
     circular: bool = True
     """Whether models may read each other in a circle."""
 
@@ -224,7 +225,9 @@ class Workspace:
         drafts = [Draft(model) for model in project.models]
         models = {draft.model.table: draft for draft in reversed(drafts)}
         drafts += [Draft(model, test) for model in project.models for test in model.sql_tests]
-        quarantines = {table.quarantine: table for table, draft in models.items() if _quarantines(draft)}
+        zones = any(zone.quarantines for zone in settings.landing.zones.values())
+        refusing = (t for t, draft in models.items() if refuses_rows(draft) or (zones and draft.is_table))
+        quarantines = {table.quarantine: table for table in refusing}
         known = outside.tables | project.unread | quarantines.keys()
         tables = TableIndex(models, known, settings.project.namespace, outside.silent)
         variables = {**settings.vars, **cli_vars}
@@ -292,8 +295,8 @@ class Workspace:
         return Diagnostic(severity, code, message, self.short(draft.model.table), span, suggestion)
 
 
-def _quarantines(draft: Draft) -> bool:
-    """Whether there is a table for what it refuses."""
+def refuses_rows(draft: Draft) -> bool:
+    """Whether there is a table for rows that break its constraints."""
     model = draft.model
     return draft.is_table and model.settings.quarantine and bool(row_constraints(model.checks, NOTHING_KNOWN))
 

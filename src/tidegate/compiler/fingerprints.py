@@ -86,7 +86,7 @@ def fingerprint(
 def _landing(landing: LandingRead) -> str:
     """A setting that came later counts only where it is declared, so that tables built before it stay as they are."""
     definition = asdict(landing)
-    later = ("encoding", "escape")
+    later = ("encoding", "escape", "bad_records")
     read = {name: value for name, value in definition["settings"].items() if value is not None or name not in later}
     return json.dumps({**definition, "settings": read}, sort_keys=True)
 

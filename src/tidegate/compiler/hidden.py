@@ -65,6 +65,10 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     return names | {e.column.lower() for e in edges if e.origin.column.lower() in hidden.get(e.origin.table, ())}
 
 
+_RECORD = {"_text"}
+"""Of a quarantine: the column of `ABOUT_BAD_RECORDS` that holds values."""
+
+
 class _Search:
     """Upwards through the models; `tables`: those that were looked at, by their full names."""
 
@@ -76,9 +80,9 @@ class _Search:
 
     def hidden(self, model: CompiledModel) -> frozenset[str]:
         masked = _masked(model)
-        return frozenset(
-            masked | {name for name in self._names(model) if name not in masked and self._is_pii(model, name)}
-        )
+        names = masked | {name for name in self._names(model) if name not in masked and self._is_pii(model, name)}
+        # A record that could not be read has its values in the text of it.
+        return frozenset(names | _RECORD if names and model.bad_records else names)
 
     def _is_pii(self, model: CompiledModel, column: str) -> bool:
         start = (str(model.model.table), column)

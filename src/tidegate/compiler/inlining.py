@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.names import TableName
 
-__all__ = ["ephemeral_through", "tables_through", "zones_through"]
+__all__ = ["ephemeral_through", "reads_bad_records", "tables_through", "zones_through"]
 
 
 def ephemeral_through(work: Workspace, draft: Draft) -> list[Draft]:
@@ -32,3 +32,9 @@ def tables_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
 
 def zones_through(work: Workspace, draft: Draft) -> frozenset[str]:
     return draft.landings.union(*(found.landings for found in ephemeral_through(work, draft)))
+
+
+def reads_bad_records(work: Workspace, draft: Draft) -> bool:
+    """Whether there is a table for records of its landing zones that cannot be read."""
+    zones = work.settings.landing.zones
+    return draft.is_table and any(zone in zones and zones[zone].quarantines for zone in zones_through(work, draft))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tidegate.contracts import ColumnRule
 from tidegate.datatypes import (
     ANY,
+    BIGINT,
     BOOLEAN,
     INT,
     NOTHING_KNOWN,
@@ -18,7 +19,15 @@ from tidegate.datatypes import (
 )
 from tidegate.project import Materialized, Model, ModelSettings, Strategy
 
-__all__ = ["ABOUT_REFUSED", "IS_CURRENT", "quarantine_columns", "table_columns", "visible_columns"]
+__all__ = [
+    "ABOUT_BAD_RECORDS",
+    "ABOUT_REFUSED",
+    "IS_CURRENT",
+    "columns_of_quarantine",
+    "quarantine_columns",
+    "table_columns",
+    "visible_columns",
+]
 
 IS_CURRENT = "is_current"
 ABOUT_REFUSED = (
@@ -28,6 +37,12 @@ ABOUT_REFUSED = (
     Column("_quarantined_at", TIMESTAMP, nullable=False),
 )
 """What a quarantine says of each row: the constraints that it breaks, their columns, by which run and when."""
+ABOUT_BAD_RECORDS = (
+    Column("_source_file", STRING, nullable=True),
+    Column("_line", BIGINT, nullable=True),
+    Column("_text", STRING, nullable=True),
+)
+"""What it says beside that where records of landing files can be in it: zone and file, line, and the record itself."""
 
 
 def table_columns(settings: ModelSettings, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
@@ -55,10 +70,17 @@ def visible_columns(model: Model, query: Relation | None, published: Relation = 
     return Relation((*columns, *more), relation.complete)
 
 
-def quarantine_columns(query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
+def columns_of_quarantine(bad_records: bool) -> tuple[Column, ...]:
+    """The columns that a quarantine has of its own. `bad_records`: of landing files, too."""
+    return (*ABOUT_REFUSED, *ABOUT_BAD_RECORDS) if bad_records else ABOUT_REFUSED
+
+
+def quarantine_columns(
+    query: Relation | None, published: Relation = NOTHING_KNOWN, bad_records: bool = False
+) -> Relation:
     """Of the rows that a model refused. Columns that its query no longer gives may be there still."""
     result = (query or NOTHING_KNOWN).columns
-    columns = (*(Column(c.name, _stored(c.type)) for c in result), *ABOUT_REFUSED)
+    columns = (*(Column(c.name, _stored(c.type)) for c in result), *columns_of_quarantine(bad_records))
     known = {column.name.lower() for column in columns}
     return Relation((*columns, *(c for c in published.columns if c.name.lower() not in known)), complete=False)
 

@@ -11,7 +11,7 @@ from tidegate.checks.values import Check
 from tidegate.config import ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
-from tidegate.project.model import Model
+from tidegate.project.model import Materialized, Model
 
 __all__ = [
     "BoundQuery",
@@ -104,6 +104,7 @@ class CompiledModel:
     known; `edges`: where they come from, ephemeral models being tables of their own here; `conditions`: columns that
     decide which rows there are; `star`: it takes whatever columns its input has. `checks`: the model's, with other
     tables named in full; `checks_digest` changes with whatever decides how they turn out, and is empty without any.
+    `bad_records`: records of its landing zones that cannot be read go to its quarantine.
     """
 
     model: Model
@@ -122,6 +123,13 @@ class CompiledModel:
     star: bool = False
     checks: tuple[Check, ...] = ()
     checks_digest: str = ""
+    bad_records: bool = False
+
+    @property
+    def quarantines(self) -> bool:
+        """Whether a second table, of what it refuses, belongs to it."""
+        is_table = self.model.settings.materialized is Materialized.TABLE
+        return is_table and (self.model.settings.quarantine or self.bad_records)
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,9 @@ def _zone(section: Section) -> ZoneSettings:
         columns=columns,
         encoding=section.choice("encoding", ENCODINGS, None),
         escape=section.choice("escape", ('"', "\\"), None),
+        bad_records="quarantine"
+        if section.choice("bad_records", ("fail", "quarantine"), None) == "quarantine"
+        else None,
     )
     section.finish()
     return zone

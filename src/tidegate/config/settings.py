@@ -144,7 +144,11 @@ class RunSection:
 
 @dataclass(frozen=True, slots=True)
 class ZoneSettings:
-    """`[landing.<zone>]`: how to read a zone; None: find out from the files. `columns` maps name to Spark type."""
+    """`[landing.<zone>]`: how to read a zone; None: find out from the files.
+
+    `columns`: names with their Spark types.
+    `bad_records`: "quarantine" leaves out records that cannot be read; None: they fail the model.
+    """
 
     format: str | None = None
     header: bool | None = None
@@ -153,6 +157,11 @@ class ZoneSettings:
     columns: Mapping[str, str] | None = None
     encoding: str | None = None
     escape: str | None = None
+    bad_records: str | None = None
+
+    @property
+    def quarantines(self) -> bool:
+        return self.bad_records == "quarantine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,18 @@ from tidegate.spark.failures import read_failure
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["GOOD", "REFUSED", "Look", "Marked", "Refused", "about_refused", "look_at", "marked", "unanswered"]
+__all__ = [
+    "GOOD",
+    "REFUSED",
+    "Look",
+    "Marked",
+    "Refused",
+    "about_quarantined",
+    "about_refused",
+    "look_at",
+    "marked",
+    "unanswered",
+]
 
 _BROKEN = "__tidegate_broken"
 GOOD, REFUSED = f"size({_BROKEN}) = 0", f"size({_BROKEN}) > 0"
@@ -114,15 +125,15 @@ def look_at(session: SparkSession, relation: str, constraints: Sequence[RowConst
 
 def about_refused(constraints: Sequence[RowConstraint], columns: Sequence[str], run_id: str, at: datetime) -> str:
     """The SELECT list of what a quarantine says of each row of a marked result."""
-    reasons = _of_broken([literal(constraint.reason) for constraint in constraints])
     about = _of_broken([_texts(_about(constraint, columns)) for constraint in constraints])
+    reasons = _of_broken([literal(constraint.reason) for constraint in constraints])
+    return about_quarantined(reasons, f"array_distinct(flatten({about}))", run_id, at)
+
+
+def about_quarantined(reasons: str, columns: str, run_id: str, at: datetime) -> str:
+    """The SELECT list of what a quarantine says of every row."""
     moment = at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
-    values = (
-        reasons,
-        f"array_distinct(flatten({about}))",
-        literal(run_id),
-        f"TIMESTAMP '{moment}+00:00'",
-    )
+    values = (reasons, columns, literal(run_id), f"TIMESTAMP '{moment}+00:00'")
     return ", ".join(f"{value} AS {quote(column.name)}" for value, column in zip(values, ABOUT_REFUSED, strict=True))
 
 

@@ -27,6 +27,7 @@ def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, Zo
             fresh=_as_they_arrived(state) if decision.all_files else state.fresh.all,
             files=state.files,
             known_columns=_known_columns(state, decision),
+            new=state.fresh.all,
         )
         for zone, state in inputs.zones.items()
     }

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.names import TableName
-from tidegate.project.model import Materialized
 
 __all__ = ["models_of", "tables_of"]
 
@@ -28,5 +27,4 @@ def _model_of(compiled: Compiled, table: TableName) -> TableName:
 
 
 def _quarantines(model: CompiledModel | None) -> bool:
-    settings = model.model.settings if model is not None else None
-    return settings is not None and settings.quarantine and settings.materialized is Materialized.TABLE
+    return model is not None and model.quarantines

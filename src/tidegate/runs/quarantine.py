@@ -1,11 +1,11 @@
-"""Quarantine in a run: by which constraints a model refuses rows, and what those are told to have found."""
+"""Quarantine in a run: by which constraints a model refuses rows, and what those found."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from tidegate.checks.row_constraints import row_constraints
+from tidegate.checks.row_constraints import RowConstraint, row_constraints
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
@@ -16,6 +16,7 @@ from tidegate.runs.answering import kind_of_check
 from tidegate.runs.context import RunContext
 from tidegate.runs.result import CheckResult
 from tidegate.write.quarantine import Sieve
+from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,14 +26,16 @@ __all__ = ["constraint_results", "left_out", "sieve_of"]
 _READS_ALL = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED, Strategy.SCD2)
 
 
-def sieve_of(run: RunContext, model: CompiledModel, decision: Decision, frame: DataFrame) -> Sieve | None:
-    """None where no row of the result can be refused."""
-    if not model.model.settings.quarantine:
-        return None
-    fields = frame.schema.jsonValue()["fields"]
-    columns = Relation(tuple(Column(field["name"], from_json(field["type"])) for field in fields))
-    constraints = row_constraints(model.checks, columns, run.settings.project.namespace)
-    if not constraints:
+def sieve_of(
+    run: RunContext, model: CompiledModel, decision: Decision, frame: DataFrame, bad_records: BadRecords | None
+) -> Sieve | None:
+    """None where nothing can be refused."""
+    constraints: tuple[RowConstraint, ...] = ()
+    if model.model.settings.quarantine:
+        fields = frame.schema.jsonValue()["fields"]
+        columns = Relation(tuple(Column(field["name"], from_json(field["type"])) for field in fields))
+        constraints = row_constraints(model.checks, columns, run.settings.project.namespace)
+    if not constraints and bad_records is None:
         return None
     local = run.settings.spark.master.startswith("local")
     return Sieve(
@@ -41,6 +44,8 @@ def sieve_of(run: RunContext, model: CompiledModel, decision: Decision, frame: D
         run.run_id,
         whole=_reads_all(model, decision),
         staged=model.reads_itself or not (local or model.deterministic),
+        bad_records=bad_records,
+        has_texts=not model.model.masks,
     )
 
 

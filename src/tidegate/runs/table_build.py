@@ -46,7 +46,7 @@ from tidegate.write.kept import for_few_rows
 from tidegate.write.promises import partly_written
 from tidegate.write.quarantine import write_sieved
 from tidegate.write.regions import write_region
-from tidegate.write.request import summed
+from tidegate.write.request import BadRecords, summed
 from tidegate.write.sql import literal
 
 if TYPE_CHECKING:
@@ -166,7 +166,9 @@ class TableBuild:
                 built = self._frame(interval, anew)
             fault("after_build", self.table)
             with partly_written(self.session, if_any=number + 1 < len(intervals)):
-                outcomes.append(self._write(self._request(built.frame, interval, dropped, anew)))
+                request = self._request(built.frame, interval, dropped, anew)
+                # The first interval brings the bad records of all: they have no time.
+                outcomes.append(self._write(request, built.bad_records if number == 0 else None))
             dropped = dict(outcomes[-1].dropped_columns)
         with self.phases.timed("iceberg_write"):
             require_unchanged(built.zone_files, root)
@@ -316,10 +318,10 @@ class TableBuild:
         """Rows of a landing zone are appended as they arrive, so that a reader can tell which one came last."""
         return self.settings.strategy is Strategy.APPEND_ONLY and bool(self.model.zones)
 
-    def _write(self, request: WriteRequest) -> WriteOutcome:
+    def _write(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
-            sieve = sieve_of(self.run, self.model, self.decision, request.result)
+            sieve = sieve_of(self.run, self.model, self.decision, request.result, bad_records)
             fault("before_write", self.table)
             if sieve is None:
                 outcome = write(request)

@@ -63,7 +63,12 @@ class Jvm:
         shutil.rmtree(self._folder, ignore_errors=True)
         with _environment(dict(zip(GATEWAY_VARIABLES, gateway, strict=True))):
             SparkContext._ensure_initialized()
-        return open_session()
+        session = open_session()
+        # It would print a traceback when the JVM that sends it the counters of Python functions ends before it.
+        counters = getattr(session.sparkContext, "_accumulatorServer", None)
+        if counters is not None:
+            counters.handle_error = lambda request, address: None
+        return session
 
     def _wait_for_gateway(self) -> tuple[str, str]:
         pause, report = threading.Event(), self._folder / "gateway"

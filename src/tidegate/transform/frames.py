@@ -16,7 +16,8 @@ from tidegate.names import TableName, quote
 from tidegate.project.landing import ZoneFile
 from tidegate.spark.failures import read_failure
 from tidegate.transform.inserted import inserted_rows
-from tidegate.transform.landing import explain_read_error, read_zone
+from tidegate.transform.landing import bad_records_of, explain_read_error, joined, read_zone
+from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,13 +30,19 @@ _LOOK = "Change the query at this place, or correct the rows that it reads: `tid
 
 @dataclass(frozen=True, slots=True)
 class ZoneBatch:
-    """The files of a zone that are new to the model, in order of arrival, all of them, and the columns (DDL) that
-    earlier ones had."""
+    """The files of a zone for one run of a model.
+
+    `fresh`: those whose rows the result is to have, in order of arrival.
+    `files`: all of them.
+    `known_columns`: DDL of the columns that earlier ones had.
+    `new`: those that no run of the model has read.
+    """
 
     folder: Path
     fresh: tuple[ZoneFile, ...]
     files: tuple[ZoneFile, ...]
     known_columns: str | None = None
+    new: tuple[ZoneFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +65,20 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """`zone_files` were read, and `zone_columns` (DDL) found in each zone. `sql` is what Spark was given."""
+    """A query over its sources.
+
+    `sql`: what Spark was given.
+    `zone_files`: the landing files that were read.
+    `zone_columns`: the columns (DDL) that were found in each zone.
+    `bad_records`: records of zones with quarantine that are left out; None where no such zone is read.
+    """
 
     frame: DataFrame
     sql: str
     zone_files: Mapping[str, tuple[ZoneFile, ...]]
     zone_columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    bad_records: BadRecords | None = None
 
 
 def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> Built:
@@ -77,6 +91,7 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
     files: dict[str, tuple[ZoneFile, ...]] = {}
     columns: dict[str, str] = {}
     notes: list[str] = []
+    bad: dict[str, BadRecords] = {}
     for number, read in enumerate(query.reads):
         if read.landing is None:
             continue
@@ -89,8 +104,10 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
         zone.frame.createOrReplaceTempView(views[read.start])
         columns[read.landing.zone] = zone.columns
         notes += zone.notes
+        if read.landing.settings.quarantines and not (read.driving and repr(read.landing) in bad):
+            bad[repr(read.landing)] = bad_records_of(session, batch.folder, zone.bad_records, batch.new)
     sql = query.substitute(lambda read: _relation(read, query, sources, session, views))
-    return Built(session.sql(sql), sql, files, columns, tuple(notes))
+    return Built(session.sql(sql), sql, files, columns, tuple(notes), joined(bad.values()))
 
 
 def _relation(

@@ -1,4 +1,5 @@
-"""A result written without the rows that break constraints: those go to a table of their own beside the model's.
+"""A result written without the rows that break constraints: those go to a table of their own beside the model's, and so
+do records of landing files that cannot be read.
 
 The result is computed once, so that every row of it is in exactly one of the two.
 """
@@ -6,19 +7,30 @@ The result is computed once, so that every row of it is in exactly one of the tw
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.checks.row_constraints import RowConstraint
-from tidegate.compiler.tables import ABOUT_REFUSED, IS_CURRENT
+from tidegate.compiler.tables import ABOUT_BAD_RECORDS, IS_CURRENT, columns_of_quarantine
 from tidegate.errors import FailureKind, QualityError, StrategyError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, literal, quote
 from tidegate.project.model import Strategy
 from tidegate.quality.functions import OwnFunctions
-from tidegate.quality.quarantine import GOOD, REFUSED, Look, Marked, Refused, about_refused, look_at, marked, unanswered
+from tidegate.quality.quarantine import (
+    GOOD,
+    REFUSED,
+    Look,
+    Marked,
+    Refused,
+    about_quarantined,
+    about_refused,
+    look_at,
+    marked,
+    unanswered,
+)
 from tidegate.quality.samples import Columns as Shown
 from tidegate.spark.failures import read_failure
 from tidegate.write import WriteOutcome, WriteRequest, write
@@ -27,6 +39,7 @@ from tidegate.write.commits import existing_rows
 from tidegate.write.drift import aligned
 from tidegate.write.kept import FEW_ROWS, kept
 from tidegate.write.keys import key_columns
+from tidegate.write.request import BadRecords
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import held, in_written_order
 from tidegate.write.tables import refuse_untyped, starts_anew
@@ -41,7 +54,8 @@ __all__ = ["QUARANTINE_PROPERTY", "Sieve", "write_sieved"]
 QUARANTINE_PROPERTY = "tidegate.quarantine"
 """Of a table of refused rows: the table beside which it stands."""
 
-_MARKED = "__tidegate_marked"
+_MARKED, _BAD = "__tidegate_marked", "__tidegate_bad_records"
+_SHOWN = 3
 _OF_AN_EXPRESSION = (FailureKind.QUERY_REJECTED, FailureKind.UNKNOWN)
 _FOUND_BY = {
     Strategy.INCREMENTAL: "unique_key",
@@ -53,14 +67,29 @@ _FOUND_BY = {
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """`whole`: all that there is was read, so what was refused before counts no more. `staged`: the result is put into
-    a table first, because Spark might have to compute it again and find something else."""
+    """What keeps rows out of a table.
+
+    `whole`: all that there is was read, so what was refused before counts no more.
+    `staged`: the result goes into a table first, because Spark might compute it again and find something else.
+    `bad_records`: of landing files; None where no zone with quarantine is read.
+    `has_texts`: a bad record may be shown as it was delivered.
+    """
 
     constraints: tuple[RowConstraint, ...]
     functions: OwnFunctions
     run_id: str
     whole: bool = False
     staged: bool = False
+    bad_records: BadRecords | None = None
+    has_texts: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """Rows for the quarantine: a query without its SELECT, and how many it gives."""
+
+    selected: str
+    rows: int
 
 
 def write_sieved(request: WriteRequest, sieve: Sieve) -> tuple[WriteOutcome, tuple[Refused, ...]]:
@@ -70,7 +99,7 @@ def write_sieved(request: WriteRequest, sieve: Sieve) -> tuple[WriteOutcome, tup
     """
     columns = result_columns(request.table, request.result)
     refuse_untyped(request.table, columns)
-    _refuse_own_columns(request, columns)
+    _refuse_own_columns(request, columns, sieve)
     found = marked(request.result, sieve.constraints, sieve.functions)
     try:
         return _write_marked(request, sieve, columns, found)
@@ -91,27 +120,87 @@ def write_sieved(request: WriteRequest, sieve: Sieve) -> tuple[WriteOutcome, tup
 def _write_marked(
     request: WriteRequest, sieve: Sieve, columns: Columns, found: Marked
 ) -> tuple[WriteOutcome, tuple[Refused, ...]]:
-    if not found.constraints:
-        return write(request), ()
+    former = _own_table(request, request.table.quarantine)
+    anew = former is None or sieve.whole or starts_anew(request)
+    with _restored(request), _bad_records(request, sieve, columns, anew) as bad:
+        if not found.constraints:
+            if bad is not None:
+                _put_aside(request, [bad], former, anew)
+                fault("after_quarantine", request.table)
+            outcome, look = write(request), Look(0, 0, ())
+        else:
+            outcome, look = _write_good(request, sieve, columns, found, bad, former, anew)
+        unread = bad.rows if bad else 0
+        warnings = (*outcome.warnings, *([_told(request, unread)] if unread else []))
+    return replace(outcome, rows_quarantined=look.refused + unread, warnings=warnings), look.by_constraint
+
+
+def _write_good(
+    request: WriteRequest,
+    sieve: Sieve,
+    columns: Columns,
+    found: Marked,
+    bad: _Aside | None,
+    former: TableMetadata | None,
+    anew: bool,
+) -> tuple[WriteOutcome, Look]:
     types = {field.name: field.dataType.simpleString() for field in request.result.schema.fields}
     shown = Shown(types, request.settings.unique_key, request.hidden)
+    with _computed_once(request, found.frame, sieve.staged) as rows:
+        relation = _concerned(request, columns, rows)
+        look = look_at(request.session, relation, found.constraints, shown)
+        about = about_refused(found.constraints, columns.names, sieve.run_id, request.run_started_at)
+        if bad is not None:
+            about += "".join(f", CAST(NULL AS {c.type.text}) AS {quote(c.name)}" for c in ABOUT_BAD_RECORDS)
+        refused = _Aside(f"{columns.sql()}, {about} FROM {relation} WHERE {REFUSED}", look.refused)
+        # First: a query that reads the model's own table would be computed again once that is written.
+        _put_aside(request, [refused, bad] if bad else [refused], former, anew)
+        fault("after_quarantine", request.table)
+        outcome = write(replace(request, result=_good_rows(request, columns, relation, look)))
+        _require_all(request, outcome, look)
+    return outcome, look
+
+
+@contextlib.contextmanager
+def _restored(request: WriteRequest) -> Iterator[None]:
+    """Both tables, where something is raised."""
     before = {table: request.lake.pointer(table) for table in (request.table, request.table.quarantine)}
     try:
-        with _computed_once(request, found.frame, sieve.staged) as rows:
-            relation = _concerned(request, columns, rows)
-            look = look_at(request.session, relation, found.constraints, shown)
-            about = about_refused(found.constraints, columns.names, sieve.run_id, request.run_started_at)
-            # First: a query that reads the model's own table would be computed again once that is written.
-            _put_aside(request, f"{columns.sql()}, {about} FROM {relation} WHERE {REFUSED}", look, sieve.whole)
-            fault("after_quarantine", request.table)
-            outcome = write(replace(request, result=_good_rows(request, columns, relation, look)))
-            _require_all(request, outcome, look)
+        yield
     except BaseException:
         for table, pointer in before.items():
             if request.lake.pointer(table) != pointer:
                 request.lake.restore(table, pointer)
         raise
-    return replace(outcome, rows_quarantined=look.refused), look.by_constraint
+
+
+@contextlib.contextmanager
+def _bad_records(request: WriteRequest, sieve: Sieve, columns: Columns, anew: bool) -> Iterator[_Aside | None]:
+    """Those that are not in the quarantine already: a zone that is looked up is read whole by every run."""
+    bad = sieve.bad_records
+    if bad is None:
+        yield None
+        return
+    records = bad.frame
+    if not anew:
+        records = records.where(records["_source_file"].isin(sorted(bad.new_files)))
+    with kept(request.session, records, _BAD, on_disk=True) as view:
+        rows = request.session.table(view).count()
+        about = about_quarantined("_reasons", "_columns", sieve.run_id, request.run_started_at)
+        text = "_text" if sieve.has_texts else "CAST(NULL AS STRING) AS _text"
+        nothing = aligned(columns, Columns(()))
+        yield _Aside(f"{nothing}, {about}, _source_file, _line, {text} FROM {view}", rows)
+
+
+def _told(request: WriteRequest, rows: int) -> str:
+    first = request.session.sql(
+        f"SELECT _source_file, _line, array_join(_reasons, ', ') AS why FROM {_BAD} ORDER BY 1, 2 LIMIT {_SHOWN}"
+    ).collect()
+    shown = "; ".join(f"{row['_source_file']}:{row['_line']} {row['why']}" for row in first)
+    more = f"; and {rows - len(first)} more" if rows > len(first) else ""
+    records = "1 record of a landing file" if rows == 1 else f"{rows} records of landing files"
+    table = request.table.quarantine.short(request.table.namespace)
+    return f"{records} cannot be read and went to {table}: {shown}{more}"
 
 
 @contextlib.contextmanager
@@ -167,18 +256,18 @@ def _former_rows(request: WriteRequest, columns: Columns, relation: str) -> str 
     )
 
 
-def _put_aside(request: WriteRequest, selected: str, look: Look, whole: bool) -> None:
-    """`selected`: what follows SELECT. A table that is made anew starts a quarantine anew as well."""
+def _put_aside(request: WriteRequest, asides: Sequence[_Aside], former: TableMetadata | None, anew: bool) -> None:
+    """Replace what the quarantine has (`anew`), or add to it."""
     table, session = request.table.quarantine, request.session
-    former = _own_table(request, table)
+    refused = sum(aside.rows for aside in asides)
     # Few rows of many parts would be as many files.
-    query = f"SELECT {'/*+ REPARTITION(1) */ ' if look.refused <= FEW_ROWS else ''}{selected}"
+    hint = "/*+ REPARTITION(1) */ " if refused <= FEW_ROWS else ""
+    query = f"SELECT {hint}* FROM ({' UNION ALL '.join(f'SELECT {aside.selected}' for aside in asides)})"
     batch = columns_of(session.sql(query))
-    anew = former is None or whole or starts_anew(request)
     existing = columns_of(session.table(table.quoted)) if former is not None else batch
     columns = batch if anew else _joined(existing, batch)
     rows_before = 0 if former is None else former.total_records
-    if former is not None and columns == existing and not look.refused and not (anew and rows_before):
+    if former is not None and columns == existing and not refused and not (anew and rows_before):
         return
     create = (
         f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg"
@@ -194,8 +283,8 @@ def _put_aside(request: WriteRequest, selected: str, look: Look, whole: bool) ->
         session.sql(f"{create}SELECT {aligned(columns, existing)} FROM {table.quoted} UNION ALL {rows}")
     after = request.lake.table(table)
     added = (after.total_records if after else 0) - (0 if anew else rows_before)
-    if added != look.refused:
-        raise _does_not_add_up(request, f"{look.refused} break a constraint, but {added} were quarantined")
+    if added != refused:
+        raise _does_not_add_up(request, f"{refused} are refused, but {added} were quarantined")
 
 
 def _own_table(request: WriteRequest, table: TableName) -> TableMetadata | None:
@@ -222,8 +311,8 @@ def _joined_type(old: Column, new: Column) -> object:
     return join_types(old.type, new.type) or "string"
 
 
-def _refuse_own_columns(request: WriteRequest, columns: Columns) -> None:
-    for own in ABOUT_REFUSED:
+def _refuse_own_columns(request: WriteRequest, columns: Columns, sieve: Sieve) -> None:
+    for own in columns_of_quarantine(bad_records=sieve.bad_records is not None):
         if own.name in columns:
             raise StrategyError(
                 f"the result has a column '{own.name}', which the quarantine fills itself",

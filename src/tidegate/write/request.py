@@ -15,7 +15,7 @@ from tidegate.quality.profile import Counted, merged
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest", "summed"]
+__all__ = ["BadRecords", "DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest", "summed"]
 
 
 @dataclass(slots=True)
@@ -34,6 +34,18 @@ class Touched:
 
     view: str
     region: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecords:
+    """Records of landing files that the result lacks, because they cannot be read.
+
+    `frame`: `_reasons`, `_columns`, `_source_file`, `_line` and `_text` of each.
+    `new_files`: those of its files that no earlier run of the model read, named as in `_source_file`.
+    """
+
+    frame: DataFrame
+    new_files: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

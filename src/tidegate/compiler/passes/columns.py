@@ -8,6 +8,7 @@ from dataclasses import replace
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Analysis, Finding, Source
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.inlining import reads_bad_records
 from tidegate.compiler.landings import landing_read
 from tidegate.compiler.queries import Query
 from tidegate.compiler.tables import quarantine_columns, visible_columns
@@ -80,7 +81,8 @@ def _table(work: Workspace, draft: Draft, table: TableName) -> Relation:
     """What a model last published fills in what its query leaves open; its own last state is open to it."""
     upstream = work.models.get(table)
     if upstream is None and table in work.quarantines:
-        return quarantine_columns(work.models[work.quarantines[table]].relation, work.outside.relation(table))
+        beside = work.models[work.quarantines[table]]
+        return quarantine_columns(beside.relation, work.outside.relation(table), reads_bad_records(work, beside))
     if upstream is None:
         return work.outside.relation(table)
     if upstream is draft and draft.test is None:

@@ -1,4 +1,4 @@
-"""Models that put aside rows which break a constraint: what they need for it, and what may not stand in the way."""
+"""Models that quarantine rows and bad records: what they need for it, and what may not stand in the way."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from tidegate.checks.row_constraints import row_constraints
-from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.tables import ABOUT_REFUSED
+from tidegate.compiler.drafts import Draft, Workspace, refuses_rows
+from tidegate.compiler.inlining import reads_bad_records
+from tidegate.compiler.tables import columns_of_quarantine
 from tidegate.compiler.values import Diagnostic
 from tidegate.datatypes import NOTHING_KNOWN
+from tidegate.names import TableName
 from tidegate.project import Materialized, Model, Place
 
 __all__ = ["check_quarantine", "check_quarantine_names"]
@@ -17,7 +19,16 @@ __all__ = ["check_quarantine", "check_quarantine_names"]
 
 def check_quarantine(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     model = draft.model
-    if draft.test is not None or not model.settings.quarantine:
+    for table in sorted(draft.content.sources):
+        if table in work.quarantines and not _is_written(work, table) and table not in work.outside.tables:
+            message = (
+                f"there is no table '{work.short(table)}': {work.short(work.quarantines[table])} quarantines nothing"
+            )
+            fix = 'give it constraints and quarantine: true, or bad_records = "quarantine" for a zone that it reads'
+            place = work.place_of_table(draft, work.quarantines[table])
+            yield work.error(draft, "QuarantineOfNothing", message, place, fix)
+    bad_records = reads_bad_records(work, draft)
+    if draft.test is not None or not (model.settings.quarantine or bad_records):
         return
     place = work.project.origin(model, "quarantine")
     if not draft.is_table:
@@ -27,11 +38,12 @@ def check_quarantine(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             yield work.error(draft, "QuarantineWithoutTable", message, place, "make it a table, or remove quarantine")
         return
     relation = draft.relation or NOTHING_KNOWN
-    if _is_own(model, place) and not row_constraints(model.checks, relation, work.settings.project.namespace):
+    has_rules = bad_records or row_constraints(model.checks, relation, work.settings.project.namespace)
+    if not has_rules and _is_own(model, place):
         message = "no constraint of severity error is about single rows, so no row will be quarantined"
         fix = "add one, such as -- @constraint: not_null(…)"
         yield work.warning(draft, "QuarantineWithoutRule", message, place, fix)
-    for column in ABOUT_REFUSED:
+    for column in columns_of_quarantine(bad_records):
         if relation.find(column.name) is not None:
             message = f"the result has a column '{column.name}', which the quarantine fills itself"
             yield work.error(draft, "QuarantineColumn", message, place, "give the column another name in the query")
@@ -45,12 +57,17 @@ def check_quarantine_names(work: Workspace) -> Iterator[Diagnostic]:
     """A model's table and another's refused rows cannot stand in one place."""
     if not work.quarantines:
         return
-    taken = {str(table).lower(): beside for table, beside in work.quarantines.items()}
+    taken = {str(table).lower(): beside for table, beside in work.quarantines.items() if _is_written(work, table)}
     for table, draft in work.models.items():
         beside = taken.get(str(table).lower())
         if beside is not None:
             message = f"{work.short(table)} is where the rows go that {work.short(beside)} quarantines"
             yield work.error(draft, "QuarantineName", message, Place(draft.file), "rename one of them")
+
+
+def _is_written(work: Workspace, quarantine: TableName) -> bool:
+    draft = work.models[work.quarantines[quarantine]]
+    return refuses_rows(draft) or reads_bad_records(work, draft)
 
 
 def _is_own(model: Model, place: Place) -> bool:

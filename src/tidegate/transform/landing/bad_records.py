@@ -9,19 +9,18 @@ from pathlib import Path
 
 from tidegate.errors import LandingError
 
-__all__ = ["SHOWN", "BadRecord", "bad_records_error", "first_bad_records"]
+__all__ = ["SHOWN", "BadRecord", "BadRecordsError", "bad_records_error", "first_bad_records"]
 
 SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """`why` goes on from the file's name: "has 1 field where 2 are expected". `quotes`: it is about those."""
+    """`why` goes on from the file's name: "has 1 field where 2 are expected"."""
 
     path: Path
     line: int | None
     why: str
-    quotes: bool = False
 
     @property
     def where(self) -> str:
@@ -35,10 +34,24 @@ def first_bad_records(records: Iterable[BadRecord]) -> tuple[tuple[BadRecord, ..
     return first, len(first) + sum(1 for _ in every)
 
 
-def bad_records_error(first: Sequence[BadRecord], total: int, remedy: str) -> LandingError:
+class BadRecordsError(LandingError):
+    """`paths`: every file that holds some of the records."""
+
+    paths: frozenset[Path] = frozenset()
+
+
+def bad_records_error(
+    first: Sequence[BadRecord], total: int, remedy: str, paths: Iterable[Path] = ()
+) -> BadRecordsError:
     """`first` is not empty."""
+    error = BadRecordsError(_message(first, total), where=first[0].where, remedy=remedy)
+    error.paths = frozenset(paths)
+    return error
+
+
+def _message(first: Sequence[BadRecord], total: int) -> str:
     if total <= 1:
-        return LandingError(f"'{first[0].path.name}' {first[0].why}", where=first[0].where, remedy=remedy)
+        return f"'{first[0].path.name}' {first[0].why}"
     files = {record.path for record in first}
     one = len(files) == 1 and total <= SHOWN
     of = f"'{first[0].path.name}'" if one else f"landing zone '{first[0].path.parent.name}'"
@@ -46,4 +59,4 @@ def bad_records_error(first: Sequence[BadRecord], total: int, remedy: str) -> La
     lines += [f"  {record.path.name}{f':{record.line}' if record.line else ''} {record.why}" for record in first]
     if total > len(first):
         lines.append(f"  and {total - len(first)} more")
-    return LandingError("\n".join(lines), where=first[0].where, remedy=remedy)
+    return "\n".join(lines)

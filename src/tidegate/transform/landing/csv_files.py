@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,14 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.errors import LandingError
-from tidegate.transform.landing.bad_records import BadRecord
 from tidegate.transform.landing.csv_dialect import Dialect
+from tidegate.transform.landing.csv_records import malformed_records, open_text
 from tidegate.transform.landing.raw import open_raw, utf8_pieces
 
-__all__ = ["CsvShape", "find_values", "inspect", "malformed_records"]
-
-# Fields have no limit in Spark, and the module's own is one per process.
-csv.field_size_limit(sys.maxsize)
+__all__ = ["CsvShape", "find_values", "inspect"]
 
 _SPACES_ONLY = re.compile(rb"(?:\A|[\r\n])[\x00-\x09\x0b\x0c\x0e-\x20]+(?=[\r\n]|\Z)")
 
@@ -64,7 +60,7 @@ def inspect(path: Path, dialect: Dialect, multiline: bool | None, escape_declare
         raise LandingError(
             f"'{path.name}' has a quoted field that spans lines, or a quote that is not closed",
             where=f"{path}:{_first_open_quote(path, dialect.encoding)}",
-            remedy="leave out multiline = false, or mend the file",
+            remedy="leave out multiline = false, or correct the file",
         )
     first = _first_record(path, dialect)
     single = first is not None and len(first) == 1
@@ -76,30 +72,6 @@ def inspect(path: Path, dialect: Dialect, multiline: bool | None, escape_declare
             remedy="save it with one kind of line ending",
         )
     return CsvShape(first, whole, dialect, scan.open_quotes)
-
-
-def malformed_records(path: Path, dialect: Dialect, width: int | None) -> Iterator[BadRecord]:
-    """Records with broken quotes, or with another number of fields than `width` (None: than the first)."""
-    with _records(path, dialect) as reader:
-        start = 1
-        while True:
-            try:
-                record = next(reader, None)
-            except csv.Error as error:  # the next line begins a record again
-                yield BadRecord(path, start, f"has broken quotes: {error}", quotes=True)
-            else:
-                if record is None:
-                    return
-                width = width or len(record) or None
-                if record and width and len(record) != width:
-                    yield BadRecord(path, start, _width(len(record), width))
-            start = reader.line_num + 1
-
-
-def _width(fields: int, expected: int) -> str:
-    return (
-        f"has {fields} field{'' if fields == 1 else 's'} where {expected} {'is' if expected == 1 else 'are'} expected"
-    )
 
 
 def find_values(path: Path, dialect: Dialect, column: str, value: str, place: int | None = None) -> Iterator[int]:
@@ -127,13 +99,15 @@ def _first_record(path: Path, dialect: Dialect) -> tuple[str, ...] | None:
             return next((tuple(record) for record in reader if record), None)
         except csv.Error as error:
             raise LandingError(
-                f"'{path.name}' has broken quotes: {error}", where=f"{path}:{reader.line_num}", remedy="mend the record"
+                f"'{path.name}' has broken quotes: {error}",
+                where=f"{path}:{reader.line_num}",
+                remedy="correct the record",
             ) from error
 
 
 @contextmanager
 def _records(path: Path, dialect: Dialect) -> Iterator[Any]:
-    with open_raw(path) as raw, io.TextIOWrapper(raw, encoding=dialect.codec, errors="replace", newline="") as text:
+    with open_text(path, dialect) as text:
         yield csv.reader(text, strict=True, **dialect.for_python)  # type: ignore[arg-type]
 
 

@@ -97,12 +97,15 @@ def misfits(text: Column, kind: DataType) -> Column:
     return filled.isNotNull() & value.isNull()
 
 
-def typed(text: Column, kind: DataType, misfit: Column) -> Column:
-    """The text as `kind`; a value that is none raises `misfit`. An empty text is NULL, but for strings."""
+def typed(text: Column, kind: DataType, misfit: Column | None) -> Column:
+    """The text as `kind`; a value that is none raises `misfit` (None: there are no such values). An empty text is NULL,
+    but for strings."""
     if isinstance(kind, StringType):
         return text
     filled = F.nullif(text, F.lit(""))
     value = _exactly(filled, kind) if isinstance(kind, DecimalType) else filled.try_cast(kind)
+    if misfit is None:
+        return value
     return F.coalesce(value, F.when(filled.isNotNull(), F.raise_error(misfit))).cast(kind)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
@@ -20,9 +21,24 @@ from tidegate.transform.landing.json_read import JsonSource
 from tidegate.transform.landing.parquet_read import ParquetSource
 from tidegate.transform.landing.schemas import align, combine, ddl, known, nullable, settle
 
-__all__ = ["read_delivery"]
+__all__ = ["ZoneFrame", "read_delivery"]
 
-_SOURCES = {"csv": CsvSource, "json": JsonSource, "parquet": ParquetSource}
+_FORMATS = {"csv": CsvSource, "json": JsonSource, "parquet": ParquetSource}
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneFrame:
+    """What was read of a zone.
+
+    `columns`: DDL of the frame, to be known next time.
+    `notes`: for the user.
+    `bad_records`: what was left out, as `BAD_RECORD`; None where every record can be read.
+    """
+
+    frame: DataFrame
+    columns: str
+    notes: tuple[str, ...] = ()
+    bad_records: DataFrame | None = None
 
 
 def read_delivery(
@@ -32,12 +48,11 @@ def read_delivery(
     settings: ZoneSettings,
     known_columns: str | None,
     in_order: bool = False,
-) -> tuple[DataFrame, str, tuple[str, ...]]:
-    """The frame, its columns as DDL, and notes."""
+) -> ZoneFrame:
     declared = _declared(folder, settings)
     before = known(known_columns)
     sources = [
-        _SOURCES[kind](session, [folder / file.path for file in group], settings, declared, before)
+        _FORMATS[kind](session, [folder / file.path for file in group], settings, declared, before)
         for kind, group in files_by_format(folder, sorted(files), settings.format).items()
     ]
     found = [source.schema for source in sources]
@@ -49,7 +64,9 @@ def read_delivery(
     else:
         frames = [frame for source in sources for frame in source.load(target)]
     frame = reduce(DataFrame.union, frames) if frames else align(session.range(0).drop("id"), target)
-    return frame, ddl(target), tuple(note for source in sources for note in source.notes)
+    bad = [frame for source in sources for frame in source.bad_records(target)]
+    notes = tuple(note for source in sources for note in source.notes)
+    return ZoneFrame(frame, ddl(target), notes, reduce(DataFrame.union, bad) if bad else None)
 
 
 def _declared(folder: Path, settings: ZoneSettings) -> StructType | None:

@@ -12,7 +12,8 @@ from tidegate.errors import FailureKind, LandingError
 from tidegate.project.landing import ZoneFile, file_format
 from tidegate.transform.landing.bad_records import BadRecord, bad_records_error, first_bad_records
 from tidegate.transform.landing.csv_dialect import Dialect, find_dialect
-from tidegate.transform.landing.csv_files import find_values, malformed_records
+from tidegate.transform.landing.csv_files import find_values
+from tidegate.transform.landing.csv_records import malformed_records
 from tidegate.transform.landing.json_files import broken_records
 
 __all__ = [

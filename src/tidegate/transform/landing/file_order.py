@@ -13,19 +13,19 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidegate.project.landing import ZoneFile
 from tidegate.transform.landing.failures import local_path
-from tidegate.transform.landing.source import Source
+from tidegate.transform.landing.source import ORDER, ORDER_FILE, ORDER_LINE, ORDER_PIECE, Source
 
 __all__ = ["rows_in_order"]
 
 BYTES_OF_A_TASK = 32 << 20
 
-_FILE, _PIECE, _LINE, _START = "\ufdd0of_file", "\ufdd0of_piece", "\ufdd0of_line", "\ufdd0start"
+_START = "\ufdd0start"
 
 
 def rows_in_order(
@@ -39,24 +39,16 @@ def rows_in_order(
     for file in files:
         starts[os.path.abspath(folder / file.path)] = total
         total += file.size
-    frames = [frame for source in sources for frame in source.load(target, _marks())]
+    frames = [frame for source in sources for frame in source.load(target, ordered=True)]
     if not frames:
         return []
     everything = frames[0]
     for frame in frames[1:]:
         everything = everything.union(frame)
     uris = {uri.replace("file:///", "file:/", 1) for frame in frames for uri in frame.inputFiles()}
-    placed = _with_start(session, everything, {uri: starts[str(local_path(uri))] for uri in uris})
-    return [_sorted(placed, total).drop(_FILE, _PIECE, _LINE, _START)]
-
-
-def _marks() -> dict[str, Column]:
-    """Of a row just read: its file, where the piece of the file begins, and a number that grows within the piece."""
-    return {
-        _FILE: F.col("_metadata.file_path"),
-        _PIECE: F.col("_metadata.file_block_start"),
-        _LINE: F.monotonically_increasing_id(),
-    }
+    # A file that is read record by record is named by its path.
+    placed = _with_start(session, everything, {**starts, **{uri: starts[str(local_path(uri))] for uri in uris}})
+    return [_sorted(placed, total).drop(*ORDER, _START)]
 
 
 def _with_start(session: SparkSession, frame: DataFrame, starts: dict[str, int]) -> DataFrame:
@@ -64,9 +56,9 @@ def _with_start(session: SparkSession, frame: DataFrame, starts: dict[str, int])
     known = session.range(1).select(
         F.inline(F.from_json(F.lit(listed), "array<struct<file: string, start: bigint>>")).alias("\ufdd0named", _START)
     )
-    joined = frame.join(F.broadcast(known), F.col(_FILE) == F.col("\ufdd0named"), "left")
-    unknown = F.raise_error(F.concat(F.lit("a landing file was not listed: "), F.col(_FILE)))
-    return joined.withColumn(_START, F.coalesce(F.col(_START), unknown.cast("bigint")) + F.col(_PIECE)).drop(
+    joined = frame.join(F.broadcast(known), F.col(ORDER_FILE) == F.col("\ufdd0named"), "left")
+    unknown = F.raise_error(F.concat(F.lit("a landing file was not listed: "), F.col(ORDER_FILE)))
+    return joined.withColumn(_START, F.coalesce(F.col(_START), unknown.cast("bigint")) + F.col(ORDER_PIECE)).drop(
         "\ufdd0named"
     )
 
@@ -74,6 +66,6 @@ def _with_start(session: SparkSession, frame: DataFrame, starts: dict[str, int])
 def _sorted(frame: DataFrame, total: int) -> DataFrame:
     tasks = -(-total // BYTES_OF_A_TASK)
     if tasks < 2:
-        return frame.coalesce(1).sortWithinPartitions(_START, _LINE)
+        return frame.coalesce(1).sortWithinPartitions(_START, ORDER_LINE)
     task = F.floor(F.col(_START) / F.lit(BYTES_OF_A_TASK)).cast("int")
-    return frame.repartitionById(tasks, task).sortWithinPartitions(_START, _LINE)
+    return frame.repartitionById(tasks, task).sortWithinPartitions(_START, ORDER_LINE)

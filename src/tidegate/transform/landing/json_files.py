@@ -15,7 +15,7 @@ from pathlib import Path
 from tidegate.transform.landing.bad_records import BadRecord, bad_records_error, first_bad_records
 from tidegate.transform.landing.raw import BOM, open_raw, pieces, utf8_pieces
 
-__all__ = ["broken_records", "inspect"]
+__all__ = ["broken_records", "inspect", "json_records"]
 
 _HEAD = 1 << 16
 _PARSED_WHOLE = 64 << 20
@@ -33,7 +33,10 @@ class _Broken:
 
 
 def inspect(path: Path, multiline: bool | None) -> bool | None:
-    """Whether the file is one document (True) or lines (False); None when there is nothing in it."""
+    """Whether the file is one document (True) or lines (False); None when there is nothing in it.
+
+    Raises where a value follows another, which Spark would pass over.
+    """
     with open_raw(path) as file:
         head = file.read(_HEAD)
     start = head.removeprefix(BOM).lstrip()
@@ -44,7 +47,8 @@ def inspect(path: Path, multiline: bool | None) -> bool | None:
     if broken:
         remedy = "put one value on each line, or all of them into one array"
         first, total = first_bad_records(() if document else broken_records(path))
-        raise bad_records_error(first or [BadRecord(path, broken.line, broken.why)], total, remedy)
+        lines = () if document else (path,)
+        raise bad_records_error(first or [BadRecord(path, broken.line, broken.why)], total, remedy, lines)
     return document
 
 
@@ -53,12 +57,22 @@ def broken_records(path: Path) -> Iterator[BadRecord]:
     with open_raw(path) as file:
         start = file.read(_HEAD).removeprefix(BOM).lstrip()
     if not _is_document(path, start):
-        yield from (BadRecord(path, broken.line, broken.why) for broken in _broken_lines(path))
+        yield from (BadRecord(path, line, why) for line, _, why in json_records(path) if why)
         return
     with open_raw(path) as file:
         content = file.read(_PARSED_WHOLE + 1)
     if len(content) <= _PARSED_WHOLE and (broken := _broken_value(content.removeprefix(BOM), 1)):
         yield BadRecord(path, broken.line, broken.why)
+
+
+def json_records(path: Path) -> Iterator[tuple[int, str, str | None]]:
+    """Of a file of lines: the number of each, its text, and what is wrong with it."""
+    with open_raw(path) as file:
+        for number, line in enumerate(file, 1):
+            content = (line.removeprefix(BOM) if number == 1 else line).strip()
+            if content:
+                broken = _broken_value(content, number)
+                yield number, content.decode(errors="replace"), broken.why if broken else None
 
 
 def _is_document(path: Path, start: bytes) -> bool:
@@ -143,14 +157,6 @@ def _second_value(path: Path) -> _Broken | None:
                 return _Broken(line, "holds more than one JSON value, of which only the first would be read")
             line += piece.count(b"\n")
     return None
-
-
-def _broken_lines(path: Path) -> Iterator[_Broken]:
-    with open_raw(path) as file:
-        for number, line in enumerate(file, 1):
-            content = (line.removeprefix(BOM) if number == 1 else line).strip()
-            if content and (broken := _broken_value(content, number)):
-                yield broken
 
 
 def _broken_value(content: bytes, first_line: int) -> _Broken | None:

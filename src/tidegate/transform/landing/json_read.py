@@ -4,24 +4,46 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from enum import IntEnum
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructField, StructType
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.bad_records import bad_records_error, first_bad_records
+from tidegate.transform.landing.bad_records import BadRecord, BadRecordsError, bad_records_error, first_bad_records
+from tidegate.transform.landing.failures import local_path
 from tidegate.transform.landing.json_files import broken_records, inspect
-from tidegate.transform.landing.schemas import align, by_name, combine, nullable, respell
-from tidegate.transform.landing.source import NO_MARKS, Source, literal, looks_like_pattern, mark
+from tidegate.transform.landing.records import TEXT, WHY, RecordFile, record_frame
+from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell, settle
+from tidegate.transform.landing.source import (
+    Source,
+    bad_record_columns,
+    file_order,
+    literal,
+    looks_like_pattern,
+    record_order,
+    with_columns,
+)
 
 __all__ = ["JsonSource"]
 
 _READERS = 8
+_VALUE, _CORRUPT = "\ufdd0value", "\ufdd0corrupt"
+_OPTIONS = {"timeZone": "UTC"}
+
+
+class _Kind(IntEnum):
+    """How files are read. `RECORDS`: lines, some of which are bad, one by one."""
+
+    LINES = 0
+    DOCUMENTS = 1
+    RECORDS = 2
 
 
 class JsonSource(Source):
@@ -34,40 +56,113 @@ class JsonSource(Source):
         before: StructType | None,
     ) -> None:
         self._session = session
+        self._quarantines = settings.quarantines
+        self._groups: dict[_Kind, list[Path]] = {}
         with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
-            kinds = list(pool.map(lambda path: inspect(path, _multiline(settings)), paths))
-        self._groups: dict[bool, list[Path]] = {}
-        for path, document in zip(paths, kinds, strict=True):
-            if document is not None:
-                self._groups.setdefault(document, []).append(path)
-        self._found: dict[bool, StructType] = {}
+            kinds = pool.map(lambda path: self._kind(path, _multiline(settings)), paths)
+            for path, kind in zip(paths, kinds, strict=True):
+                if kind is not None:
+                    self._groups.setdefault(kind, []).append(path)
+        self._found: dict[_Kind, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
+        if self._quarantines:
+            self._set_apart_misfits(self.schema)
 
-    def load(self, target: StructType, marks: Mapping[str, Column] = NO_MARKS) -> list[DataFrame]:
+    def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames = []
-        for document, paths in sorted(self._groups.items()):
-            # keys are told apart by case, columns are not
-            schema = respell(target, self._found.get(document, target))
-            frame = self._reader(document).schema(schema).json([literal(path) for path in paths])
-            frames.append(align(mark(frame, marks), target, marks))
+        for kind, paths in sorted(self._groups.items()):
+            if kind is _Kind.RECORDS:
+                good = self._records(target).where(column(WHY).isNull())
+                order = record_order(ordered)
+                frame = good.select(F.col(f"{_VALUE}.*"), *(value.alias(name) for name, value in order.items()))
+            else:
+                frame, order = self._reader(kind).schema(self._spelled(kind, target)).json(_literals(paths)), {}
+                frame = with_columns(frame, order := file_order(ordered))
+            frames.append(align(frame, target, order))
         return frames
+
+    def bad_records(self, target: StructType) -> list[DataFrame]:
+        if _Kind.RECORDS not in self._groups:
+            return []
+        bad = self._records(target).where(column(WHY).isNotNull())
+        nothing = F.array().cast("array<string>")
+        return [bad.select(*bad_record_columns(F.array(column(WHY)), nothing))]
+
+    def _kind(self, path: Path, multiline: bool | None) -> _Kind | None:
+        try:
+            document = inspect(path, multiline)
+        except BadRecordsError as error:
+            if not self._quarantines or path not in error.paths:
+                raise
+            return _Kind.RECORDS
+        return None if document is None else _Kind(document)
+
+    def _set_apart(self, paths: Iterable[Path]) -> bool:
+        """Whether some lines are read one by one from now on."""
+        chosen = [path for path in self._groups.get(_Kind.LINES, ()) if path in set(paths)]
+        if chosen:
+            left = [path for path in self._groups.pop(_Kind.LINES) if path not in chosen]
+            if left:
+                self._groups[_Kind.LINES] = left
+            self._groups.setdefault(_Kind.RECORDS, []).extend(chosen)
+        return bool(chosen)
+
+    def _set_apart_misfits(self, schema: StructType) -> None:
+        """One pass over the lines: values that do not fit would else be met when the rows are written."""
+        paths = self._groups.get(_Kind.LINES)
+        if not paths or not schema.fields:
+            return
+        fields = [*self._spelled(_Kind.LINES, settle(schema)).fields, StructField(_CORRUPT, StringType())]
+        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        frame = self._reader(_Kind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
+        bad = F.collect_set(F.when(column(_CORRUPT).isNotNull(), F.col("_metadata.file_path")))
+        found = frame.agg(bad.alias("files"), F.count(column(fields[0].name))).first()
+        assert found is not None
+        self._set_apart([local_path(uri) for uri in found["files"]])
+
+    def _records(self, target: StructType) -> DataFrame:
+        """The values of all lines as `_VALUE`; a line may be an array of several. `WHY` also where one does not fit."""
+        files = [RecordFile(os.path.abspath(path)) for path in self._groups[_Kind.RECORDS]]
+        text = column(TEXT)
+        several = column(WHY).isNull() & text.startswith("[")
+        items = F.when(several, F.from_json(text, "array<string>")).otherwise(F.array(text))
+        fields = [*self._spelled(_Kind.RECORDS, target).fields, StructField(_CORRUPT, StringType())]
+        options = {**_OPTIONS, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        value = F.from_json(F.when(column(WHY).isNull(), text), StructType(fields), options)
+        frame = record_frame(self._session, files).withColumn(TEXT, F.explode(items)).withColumn(_VALUE, value)
+        misfit = F.when(F.col(f"{_VALUE}.{_CORRUPT}").isNotNull(), F.lit("has a value that does not fit its column"))
+        return frame.withColumn(WHY, F.coalesce(column(WHY), misfit))
+
+    def _spelled(self, kind: _Kind, target: StructType) -> StructType:
+        """Keys are told apart by case, columns are not."""
+        spelled = respell(target, self._found.get(kind, target))
+        assert isinstance(spelled, StructType)
+        return spelled
 
     def _infer(self, before: StructType | None) -> StructType:
         """A field that is null throughout looks like a string to Spark; where that would widen a type, look closer."""
-        self._found = {document: self._infer_group(document, all_null=True) for document in sorted(self._groups)}
+        while True:
+            try:
+                self._found = {kind: self._infer_group(kind, all_null=True) for kind in sorted(self._groups)}
+                break
+            except BadRecordsError as error:
+                if not self._quarantines or not self._set_apart(error.paths):
+                    raise
         loose = combine(self._found.values())
         parts = ([before] if before else []) + list(self._found.values())
         if not any(_clash(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]):
             return loose
-        valued = combine(self._infer_group(document, all_null=False) for document in sorted(self._groups))
+        valued = combine(self._infer_group(kind, all_null=False) for kind in sorted(self._groups))
         return StructType([_without_nulls(field, by_name(valued)) for field in loose.fields])
 
-    def _infer_group(self, document: bool, all_null: bool) -> StructType:
-        paths = self._groups[document]
-        reader = self._reader(document).option("dropFieldIfAllNull", str(not all_null).lower())
-        with _plainly_named(paths if document else ()) as renamed, _case_sensitive(self._session):
+    def _infer_group(self, kind: _Kind, all_null: bool) -> StructType:
+        paths = self._groups[kind]
+        reader = self._reader(kind).option("dropFieldIfAllNull", str(not all_null).lower())
+        if kind is _Kind.RECORDS:
+            reader = reader.option("mode", "DROPMALFORMED")
+        with _plainly_named(paths if kind is _Kind.DOCUMENTS else ()) as renamed, _case_sensitive(self._session):
             try:
-                schema = nullable(reader.json([literal(renamed.get(path, path)) for path in paths]).schema)
+                schema = nullable(reader.json(_literals([renamed.get(path, path) for path in paths])).schema)
             except Exception as error:
                 if not any(sign in str(error) for sign in ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE")):
                     raise
@@ -80,9 +175,13 @@ class JsonSource(Source):
             )
         return schema
 
-    def _reader(self, document: bool) -> DataFrameReader:
-        options = {"mode": "FAILFAST", "multiLine": str(document).lower(), "samplingRatio": "1.0", "timeZone": "UTC"}
-        return self._session.read.options(**options)
+    def _reader(self, kind: _Kind) -> DataFrameReader:
+        document = str(kind is _Kind.DOCUMENTS).lower()
+        return self._session.read.options(**_OPTIONS, mode="FAILFAST", multiLine=document, samplingRatio="1.0")
+
+
+def _literals(paths: Sequence[Path]) -> list[str]:
+    return [literal(path) for path in paths]
 
 
 @contextmanager
@@ -145,9 +244,18 @@ def _without_nulls(field: StructField, valued: dict[str, StructField]) -> Struct
 
 
 def _broken(paths: Sequence[Path]) -> LandingError:
-    first, total = first_bad_records(bad for path in paths for bad in broken_records(path))
+    broken: list[Path] = []
+
+    def records() -> Iterator[BadRecord]:
+        for path in paths:
+            for number, bad in enumerate(broken_records(path)):
+                if not number:
+                    broken.append(path)
+                yield bad
+
+    first, total = first_bad_records(records())
     if first:
-        return bad_records_error(first, total, "correct the records, or move the file out of the zone")
+        return bad_records_error(first, total, "correct the records, or move the file out of the zone", broken)
     return LandingError(
         f"a JSON file of zone '{paths[0].parent.name}' is malformed",
         where=str(paths[0].parent),

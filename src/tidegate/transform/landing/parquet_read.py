@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet  # type: ignore[import-untyped]
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.transform.landing.schemas import align, by_name, combine, nullable
-from tidegate.transform.landing.source import NO_MARKS, Source, literal, mark
+from tidegate.transform.landing.source import Source, file_order, literal, with_columns
 
 __all__ = ["ParquetSource"]
 
@@ -41,12 +41,12 @@ class ParquetSource(Source):
         self._groups = self._group(paths)
         self.schema = declared if declared is not None else combine(schema for _, schema in self._groups)
 
-    def load(self, target: StructType, marks: Mapping[str, Column] = NO_MARKS) -> list[DataFrame]:
-        frames = []
+    def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
+        frames, order = [], file_order(ordered)
         for paths, found in self._groups:
             reader = self._session.read.schema(_readable(found, by_name(target)))
             frame = reader.parquet(*map(literal, paths))
-            frames.append(align(mark(frame, marks), target, marks))
+            frames.append(align(with_columns(frame, order), target, order))
         return frames
 
     def _group(self, paths: Sequence[Path]) -> list[tuple[Sequence[Path], StructType]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,18 +13,11 @@ from tidegate.project.landing import ZoneFile
 from tidegate.transform.landing.failures import explain_read_error
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-__all__ = ["ZoneFrame", "read_zone"]
+    from tidegate.transform.landing.delivery import ZoneFrame
 
-
-@dataclass(frozen=True, slots=True)
-class ZoneFrame:
-    """`columns` is the DDL of what was read, to be known next time; `notes` are for the user."""
-
-    frame: DataFrame
-    columns: str
-    notes: tuple[str, ...] = ()
+__all__ = ["read_zone"]
 
 
 def read_zone(
@@ -45,7 +37,7 @@ def read_zone(
     from tidegate.transform.landing.delivery import read_delivery
 
     try:
-        return ZoneFrame(*read_delivery(session, folder, files, settings, known_columns, in_order))
+        return read_delivery(session, folder, files, settings, known_columns, in_order)
     except LandingError:
         raise
     except Exception as error:

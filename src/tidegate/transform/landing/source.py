@@ -5,32 +5,89 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-__all__ = ["NO_MARKS", "Source", "literal", "looks_like_pattern", "mark"]
+from tidegate.transform.landing.records import FILE, LINE, TEXT
+from tidegate.transform.landing.schemas import column
 
-NO_MARKS: Mapping[str, Column] = MappingProxyType({})
+__all__ = [
+    "BAD_RECORD",
+    "ORDER",
+    "ORDER_FILE",
+    "ORDER_LINE",
+    "ORDER_PIECE",
+    "Source",
+    "bad_record_columns",
+    "file_order",
+    "literal",
+    "looks_like_pattern",
+    "record_order",
+    "with_columns",
+]
 
 _PATTERN = re.compile(r"[{}\[\]*?\\]")
 
+ORDER_FILE, ORDER_PIECE, ORDER_LINE = "\ufdd0of_file", "\ufdd0of_piece", "\ufdd0of_line"
+ORDER = (ORDER_FILE, ORDER_PIECE, ORDER_LINE)
+"""Where a row was read: its file, where the piece of the file begins, a number that grows within the piece."""
+
+BAD_RECORD = StructType(
+    [
+        StructField("_reasons", ArrayType(StringType())),
+        StructField("_columns", ArrayType(StringType())),
+        StructField("_source_file", StringType()),
+        StructField("_line", LongType()),
+        StructField("_text", StringType()),
+    ]
+)
+"""The columns of records that cannot be read."""
+
 
 class Source:
-    """Files of one format. `schema` is what they have (or were declared to have); void where there is no value."""
+    """Files of one format.
+
+    `schema`: the columns that they have (or were declared to have); void where there is no value.
+    `notes`: for the user.
+    """
 
     schema: StructType
     notes: tuple[str, ...] = ()
 
-    def load(self, target: StructType, marks: Mapping[str, Column] = NO_MARKS) -> list[DataFrame]:
-        """The rows, in frames that have the columns of `target`, then `marks`: what the reader knows of each row."""
+    def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
+        """The rows, in frames that have the columns of `target`, and with `ordered` those of `ORDER` behind them."""
         raise NotImplementedError
 
+    def bad_records(self, target: StructType) -> list[DataFrame]:
+        """What `load` leaves out, as `BAD_RECORD`; a zone without quarantine has none, because `load` raises."""
+        return []
 
-def mark(frame: DataFrame, marks: Mapping[str, Column]) -> DataFrame:
-    """A frame as it was read, with marks beside its columns."""
-    return frame.select("*", *(value.alias(name) for name, value in marks.items()))
+
+def file_order(ordered: bool) -> dict[str, Column]:
+    """Of rows that one of Spark's readers gives."""
+    if not ordered:
+        return {}
+    places = (F.col("_metadata.file_path"), F.col("_metadata.file_block_start"), F.monotonically_increasing_id())
+    return dict(zip(ORDER, places, strict=True))
+
+
+def record_order(ordered: bool) -> dict[str, Column]:
+    """Of rows that were read record by record."""
+    places = (column(FILE), F.lit(0).cast("bigint"), column(LINE))
+    return dict(zip(ORDER, places, strict=True)) if ordered else {}
+
+
+def bad_record_columns(reasons: Column, columns: Column) -> list[Column]:
+    """`BAD_RECORD` of rows that were read record by record."""
+    values = (reasons, columns, column(FILE), column(LINE), column(TEXT))
+    return [value.alias(field) for value, field in zip(values, BAD_RECORD.fieldNames(), strict=True)]
+
+
+def with_columns(frame: DataFrame, more: Mapping[str, Column]) -> DataFrame:
+    """A frame as it was read, with more columns beside its own."""
+    return frame.select("*", *(value.alias(name) for name, value in more.items()))
 
 
 def literal(path: Path) -> str:

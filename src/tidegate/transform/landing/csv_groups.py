@@ -1,0 +1,125 @@
+"""CSV files in groups that are read together: same columns in the same places, same dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.sql.types import StructType
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.transform.landing.csv_dialect import Dialect, find_dialect, refuse_suspicious_column
+from tidegate.transform.landing.csv_files import CsvShape, inspect
+from tidegate.transform.landing.schemas import by_name
+
+__all__ = ["CsvGroup", "all_names", "declared_notes", "group_files", "set_apart"]
+
+_READERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CsvGroup:
+    """Files that have the same columns in the same places.
+
+    `whole`: records may span lines. `apart`: the files hold bad records and are read record by record.
+    """
+
+    names: tuple[str, ...]
+    dialect: Dialect
+    whole: bool
+    paths: tuple[Path, ...]
+    apart: bool = False
+
+
+def group_files(
+    paths: Sequence[Path], settings: ZoneSettings, declared: StructType | None
+) -> tuple[tuple[CsvGroup, ...], frozenset[Path]]:
+    """The groups, and the files in which a quote may never be closed."""
+    header = settings.header is not False
+
+    def look(path: Path) -> tuple[Path, CsvShape]:
+        dialect = find_dialect(path, settings)
+        return path, inspect(path, dialect, settings.multiline, escape_declared=settings.escape is not None)
+
+    groups: dict[tuple[tuple[str, ...], Dialect, bool], list[Path]] = {}
+    unclosed: set[Path] = set()
+    with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
+        for path, shape in pool.map(look, paths):
+            if shape.first is None:
+                continue
+            refuse_suspicious_column(path, shape.first, settings)
+            if shape.open_quotes:
+                unclosed.add(path)
+            names = _names_of_header(path, shape.first) if header else _names_by_place(path, shape.first, declared)
+            groups.setdefault((names, shape.dialect, shape.whole), []).append(path)
+    return tuple(CsvGroup(*key, tuple(found)) for key, found in groups.items()), frozenset(unclosed)
+
+
+def set_apart(groups: Iterable[CsvGroup], paths: Collection[Path]) -> tuple[CsvGroup, ...]:
+    """The same files, those of `paths` in groups of their own."""
+    divided = []
+    for group in groups:
+        bad = tuple(path for path in group.paths if group.apart or path in paths)
+        good = tuple(path for path in group.paths if path not in bad)
+        divided += [replace(group, paths=good)] if good else []
+        divided += [replace(group, paths=bad, apart=True)] if bad else []
+    return tuple(divided)
+
+
+def all_names(groups: Iterable[CsvGroup]) -> tuple[str, ...]:
+    names: dict[str, str] = {}
+    for group in groups:
+        for name in group.names:
+            names.setdefault(name.casefold(), name)
+    return tuple(names.values())
+
+
+def declared_notes(groups: Sequence[CsvGroup], declared: StructType) -> tuple[str, ...]:
+    wanted = by_name(declared)
+    notes = []
+    for group in groups:
+        first, more = group.paths[0].name, len(group.paths) - 1
+        which = first if not more else f"{first} and {more} more"
+        there = {name.casefold() for name in group.names}
+        if extra := [name for name in group.names if name.casefold() not in wanted]:
+            notes.append(f"{which}: columns that are not declared are not read: {', '.join(extra)}")
+        if missing := [field.name for key, field in wanted.items() if key not in there]:
+            notes.append(f"{which}: declared columns that are not there are NULL: {', '.join(missing)}")
+    return tuple(notes)
+
+
+def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in record)
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names, 1):
+        if not name:
+            raise LandingError(
+                f"'{path.name}': column {place} of {len(names)} has no name in the header",
+                where=f"{path}:1",
+                remedy="name it in the file, or declare header = false and the columns if the file has no header",
+            )
+        if name.casefold() in seen:
+            raise LandingError(
+                f"'{path.name}': the header has '{name}' twice, in columns {seen[name.casefold()]} and {place} "
+                "(upper and lower case are the same)",
+                where=f"{path}:1",
+                remedy="give one of them another name; if the file has no header, declare header = false",
+            )
+        seen[name.casefold()] = place
+    return names
+
+
+def _names_by_place(path: Path, record: tuple[str, ...], declared: StructType | None) -> tuple[str, ...]:
+    if declared is None:
+        return tuple(f"_c{place}" for place in range(len(record)))
+    if len(record) != len(declared.fields):
+        raise LandingError(
+            f"'{path.name}' has {len(record)} columns, but {len(declared.fields)} are declared, and without a header "
+            "nothing says which they are",
+            where=f"{path}:1",
+            remedy="declare every column of the file, in its order",
+        )
+    return tuple(field.name for field in declared.fields)
