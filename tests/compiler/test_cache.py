@@ -308,3 +308,12 @@ def test_whatever_is_edited_the_answer_is_that_of_a_fresh_start(
             if text is not None:
                 write_project(root, {file: text})
         assert kept(compiled(root, cache)) == kept(compiled(root))
+
+
+def test_a_table_that_is_no_longer_appended_is_seen_by_those_that_ask_for_its_latest_row(tmp_path: Path) -> None:
+    append, cache = "-- @kind: append\n", CompileCache()
+    latest = "-- @kind: merge\n-- @unique_key: id\n-- @on_duplicate: latest\nselect id from bronze.a"
+    write_project(tmp_path, {"models/bronze/a.sql": f"{append}select 1 as id", "models/silver/b.sql": latest})
+    assert codes(tmp_path, cache) == []
+    write_project(tmp_path, {"models/bronze/a.sql": "select 1 as id", "models/silver/b.sql": latest})
+    assert codes(tmp_path, cache) == ["LatestWithoutWatermark models/silver/b.sql:3"]

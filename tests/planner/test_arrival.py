@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.planner.histories import History
+from tidegate.compiler.row_by_row import Obstacle, RowQuery, is_row_by_row, read_row_query
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import WHOLE, Order, Progress
 from tidegate.names import TableName
 from tidegate.planner.arrival import order_after
-from tidegate.planner.deltas.newest import is_row_by_row, newest_rows
+from tidegate.planner.deltas.newest import newest_rows
 from tidegate.planner.deltas.values import InputTable
 
 TABLE = TableName("shop", "bronze", "a")
@@ -42,10 +44,18 @@ OTHERS = [
 ]
 
 
+def newest(sql: str, inputs: Mapping[TableName, InputTable] = INPUTS, order: Order = WHOLE) -> str | None:
+    query = read_row_query(sql)
+    assert isinstance(query, RowQuery), query
+    wrapped = newest_rows(query, ("id",), inputs, order)
+    assert not isinstance(wrapped, Obstacle), wrapped
+    return wrapped
+
+
 @pytest.mark.parametrize("sql", ROW_BY_ROW)
 def test_a_query_that_gives_each_row_once_takes_the_newest(sql: str) -> None:
     assert is_row_by_row(sql)
-    wrapped = newest_rows(sql, ("id",), INPUTS, WHOLE)
+    wrapped = newest(sql)
     assert wrapped is not None
     assert "row_number() OVER (PARTITION BY `id`" in wrapped
     assert wrapped.count("_row_id AS __tidegate_row") == 1
@@ -55,21 +65,36 @@ def test_a_query_that_gives_each_row_once_takes_the_newest(sql: str) -> None:
 @pytest.mark.parametrize("sql", OTHERS)
 def test_any_other_query_does_not(sql: str) -> None:
     assert not is_row_by_row(sql)
-    assert newest_rows(sql, ("id",), INPUTS, WHOLE) is None
+    assert isinstance(read_row_query(sql), Obstacle)
 
 
-@pytest.mark.parametrize("sql", [f"SELECT id, upper(v) FROM {A}", f"SELECT ALL id, v FROM {A}"])
-def test_a_query_that_cannot_be_wrapped_is_left_as_it_is(sql: str) -> None:
-    assert newest_rows(sql, ("id",), INPUTS, WHOLE) is None
+@pytest.mark.parametrize(
+    ("sql", "reason", "remedy"),
+    [
+        (f"SELECT id, upper(v) FROM {A}", "the column UPPER(v) has no name", "UPPER(v) AS …"),
+        (f"SELECT ALL id, v FROM {A}", "begins with ALL", "begin it with SELECT"),
+        (f"SELECT /*+ COALESCE(1) */ id, v FROM {A}", "a hint", "in a model that reads this one"),
+        (f"WITH x(id, v) AS (SELECT id, v FROM {A}) SELECT id, v FROM x", "x(id, v)", "with AS"),
+        (f"SELECT id, v FROM {A} AS t(id, v)", "t(id, v)", "with AS"),
+        (f"SELECT id, v FROM {A} TABLESAMPLE (10 PERCENT)", "TABLESAMPLE", "in a model that reads this one"),
+        (f"SELECT id FROM {A} UNION ALL SELECT id FROM {A}", "UNION", "in a model that reads this one"),
+        (f"FROM {A} |> SELECT id, v", "|>", "in a model that reads this one"),
+    ],
+)
+def test_what_stands_in_the_way_is_named_with_what_to_do(sql: str, reason: str, remedy: str) -> None:
+    obstacle = read_row_query(sql)
+    assert isinstance(obstacle, Obstacle)
+    assert reason in obstacle.reason
+    assert remedy in obstacle.remedy
 
 
 def test_a_key_that_is_unique_has_no_versions() -> None:
     unique = {TABLE: InputTable(("id", "v"), (frozenset({"id"}),))}
-    assert newest_rows(f"SELECT id, v FROM {A}", ("id",), unique, WHOLE) is None
+    assert newest(f"SELECT id, v FROM {A}", unique) is None
 
 
 def test_commits_without_an_order_keep_all_their_rows() -> None:
-    wrapped = newest_rows(f"SELECT id, v FROM {A}", ("id",), INPUTS, Order(3, (5, 7)))
+    wrapped = newest(f"SELECT id, v FROM {A}", order=Order(3, (5, 7)))
     assert wrapped is not None
     assert "rank() OVER" in wrapped
     assert ">= 3 AND __tidegate_commit NOT IN (5, 7)" in wrapped

@@ -74,6 +74,18 @@ def test_on_duplicate_fail_is_as_before(shop: ProjectFolder) -> None:
     assert "has more than one row: id=1 (2 rows)" in (failed.error or "")
 
 
+def test_duplicates_say_why_the_newest_is_not_known(shop: ProjectFolder) -> None:
+    upsert(shop, "SELECT id, upper(v) FROM bronze.a")
+    shop.model("silver.rows", "SELECT id, v FROM bronze.a WHERE v <> 'c'", materialized="ephemeral")
+    shop.model("silver.b", "SELECT id, v FROM silver.rows", kind="merge", unique_key="id", on_duplicate="latest")
+    shop.file("landing/a/1.csv", "id,v\n1,a\n1,b\n1,c\n")
+    failed = {m.model: m for m in shop.run().materializations}["silver.a"]
+    assert "Which of them arrived last is not known: the column UPPER(v) has no name" in (failed.error or "")
+    assert "Name it: UPPER(v) AS" in (failed.remedy or "")
+    assert "@watermark_column" in (failed.remedy or "")
+    assert shop.rows("silver.b") == [(1, "b")]
+
+
 def test_incremental_equals_full_whatever_happens_upstream(
     make_project: Callable[[str], ProjectFolder], spark: SparkSession
 ) -> None:

@@ -69,6 +69,49 @@ def test_an_append_is_the_same_however_its_upstream_is_written(
     assert taken["always"] == taken["never"]
 
 
+def test_a_declared_key_of_several_rows_loses_and_doubles_no_row(
+    make_project: Callable[[str], ProjectFolder], spark: SparkSession
+) -> None:
+    """Nothing enforces the key of a full_refresh: rows that share one are compared by their values, others by key."""
+    inserts = [[(1, 11), (3, 30)], [(1, 11), (1, 12), (None, 5), (None, 6)], [(None, 7)]]
+    deletes = ["false", "v = 10", "v IN (11, 12)"]
+    for deltas in ("always", "never"):
+        shop = make_project(deltas)
+        outside = Outside(shop, spark)
+        outside.sql("CREATE TABLE shop.src.a (id INT, v INT) USING iceberg TBLPROPERTIES ('format-version'='3')")
+        outside.sql("INSERT INTO shop.src.a VALUES (1, 10), (2, 20)")
+        shop.model("silver.a", "SELECT id, v FROM src.a", unique_key="id", deltas=deltas)
+        shop.model("gold.log", "SELECT id, v FROM silver.a", kind="append")
+        shop.run()
+        expected, repeated = [(1, 10), (2, 20)], []
+        for gained, gone in zip(inserts, deletes, strict=True):
+            values = ", ".join(f"({'NULL' if id is None else id}, {v})" for id, v in gained)
+            outside.sql(f"DELETE FROM shop.src.a WHERE {gone}")
+            outside.sql(f"INSERT INTO shop.src.a VALUES {values}")
+            outside.sql("UPDATE shop.src.a SET v = v + 100 WHERE id = 2")
+            result = shop.run()
+            assert result.exit_code == 0, result
+            expected += gained
+            assert shop.rows("gold.log") == sorted(expected, key=str), (deltas, gone)
+            repeated.append([warning for warning in result.warnings if "more than one row" in warning])
+        assert all(repeated)
+        assert "silver.a" in repeated[0][0]
+        assert "unique_key" in repeated[0][0]
+
+
+def test_a_key_that_cannot_be_compared_is_not_compared_in_part(shop: ProjectFolder) -> None:
+    shop.model("silver.a", "SELECT 1 AS id, CAST(1 AS DECIMAL(10,2)) AS part, 10 AS v", unique_key="id, part")
+    shop.model("gold.log", "SELECT id, v FROM silver.a", kind="append")
+    shop.run()
+    shop.model(
+        "silver.a",
+        "SELECT 1 AS id, col1 AS part, col2 AS v FROM VALUES (DATE '2024-01-01', 10), (DATE '2024-01-02', 11)",
+        unique_key="id, part",
+    )
+    assert shop.run().exit_code == 0
+    assert shop.rows("gold.log") == [(1, 10), (1, 11)]
+
+
 def test_without_a_key_a_rewritten_upstream_is_warned_of(shop: ProjectFolder) -> None:
     shop.model("silver.a", "SELECT id, id * 2 AS v FROM range(3)")
     shop.model("gold.log", "SELECT id, v FROM silver.a", kind="append")

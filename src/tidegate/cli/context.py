@@ -196,9 +196,9 @@ class Workspace:
         if len(meant) == 1:
             return meant[0]
         if meant:
-            names = [table.short(namespace) for table in meant]
-            message = f"'{name}' is the name of {len(names)} models: {', '.join(names)}"
-            raise SelectionError(message, remedy=f"Name its layer: {' or '.join(names[:3])}.")
+            from tidegate.planner.selectors import ambiguous_name
+
+            raise ambiguous_name(name, [table.short(namespace) for table in meant])
         try:
             return TableName.parse(name, namespace)
         except ValueError as error:

@@ -8,7 +8,15 @@ from tidegate.checks.forms import digest_of
 from tidegate.checks.row_constraints import row_constraints
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
-from tidegate.compiler.inlining import ephemeral_through, reads_bad_records, tables_through, zones_through
+from tidegate.compiler.inlining import (
+    ephemeral_through,
+    is_deterministic,
+    reads_bad_records,
+    sources_through,
+    tables_through,
+    template_names_through,
+    zones_through,
+)
 from tidegate.compiler.settled_checks import settled_checks
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import NOTHING_KNOWN
@@ -59,15 +67,15 @@ class CompiledModels(Mapping[TableName, CompiledModel]):
 def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
     inlined = ephemeral_through(work, draft)
-    names = draft.content.names.union(*(found.content.names for found in inlined))
+    names = template_names_through(work, draft)
     checks = settled_checks(work, draft) if draft.model.checks else ()
     return CompiledModel(
         model=draft.model,
         depends_on=tuple(sorted(reads - {table})),
-        sources=tuple(sorted(draft.content.sources.union(*(found.content.sources for found in inlined)))),
+        sources=tuple(sorted(sources_through(work, draft))),
         zones=tuple(sorted(zones_through(work, draft))),
         fingerprint=_fingerprint(work, draft, {str(found.model.table): _fingerprint(work, found) for found in inlined}),
-        deterministic=all(_is_deterministic(work.models[other]) for other in _queried_with(work, draft)),
+        deterministic=is_deterministic(work, draft),
         manual=bool(names & WATERMARK_NAMES),
         uses_watermark="watermark_value" in names,
         reads_itself=table in reads,
@@ -95,20 +103,3 @@ def _refusing(model: Model) -> str:
     if not model.settings.quarantine or not model.checks:
         return ""
     return digest_of(constraint.check for constraint in row_constraints(model.checks, NOTHING_KNOWN))
-
-
-def _is_deterministic(draft: Draft) -> bool:
-    return "run_started_at" not in draft.content.names and all(facts.deterministic for _, facts in draft.facts)
-
-
-def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:
-    """The model, and the queries that run within its own: ephemeral models and views, however deep."""
-    seen = {draft.model.table}
-    waiting = list(draft.tables)
-    while waiting:
-        table = waiting.pop()
-        if table in seen or work.models[table].model.settings.materialized is Materialized.TABLE:
-            continue
-        seen.add(table)
-        waiting += work.models[table].tables
-    return seen

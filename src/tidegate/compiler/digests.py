@@ -12,7 +12,7 @@ from tidegate.compiler.drafts import Draft, Outcome, Workspace
 from tidegate.compiler.landings import zone_names
 from tidegate.compiler.tables import visible_columns
 from tidegate.datatypes import Relation
-from tidegate.project import Materialized, ModelSettings
+from tidegate.project import Materialized, ModelSettings, Strategy
 
 __all__ = ["Digests"]
 
@@ -72,7 +72,8 @@ class Digests:
         settings = draft.model.settings
         columns = visible_columns(draft.model, draft.relation)
         draft.open = not columns.complete
-        parts = [str(draft.failed), settings.materialized.value, _text(columns)]
+        appended = settings.strategy is Strategy.APPEND_ONLY  # what a reader may ask for the latest row
+        parts = [str(draft.failed), settings.materialized.value, str(appended), _text(columns)]
         digest = blake3("\0".join(parts).encode())
         if settings.materialized is not Materialized.TABLE:
             # Its query becomes part of its readers'.

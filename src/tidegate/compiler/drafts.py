@@ -17,6 +17,7 @@ from tidegate.compiler.locate import locate
 from tidegate.compiler.outside import Outside
 from tidegate.compiler.permitted import Permissions
 from tidegate.compiler.queries import Query, SqlFault
+from tidegate.compiler.row_by_row import Obstacle
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -45,7 +46,8 @@ class Progress(Enum):
 class Rendering:
     """A query as a first (or `later`) run would have it. `text` and `query` are gone once the facts are known.
 
-    `unlisted`: calls of functions that no list has.
+    `unlisted`: calls of functions that no list has. `obstacle`: why its rows are not those of one relation, one by one;
+    known of ephemeral models, and of those that ask for the latest of several rows.
     """
 
     later: bool
@@ -54,6 +56,7 @@ class Rendering:
     query: Query | None = None
     unlisted: tuple[SqlFault, ...] = ()
     facts: QueryFacts | None = None
+    obstacle: Obstacle | None = None
 
 
 @dataclass(slots=True)

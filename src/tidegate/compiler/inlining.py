@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.names import TableName
+from tidegate.project import Materialized
 
-__all__ = ["ephemeral_through", "reads_bad_records", "tables_through", "zones_through"]
+__all__ = [
+    "ephemeral_through",
+    "is_deterministic",
+    "reads_bad_records",
+    "sources_through",
+    "tables_through",
+    "template_names_through",
+    "zones_through",
+]
 
 
 def ephemeral_through(work: Workspace, draft: Draft) -> list[Draft]:
@@ -32,6 +41,38 @@ def tables_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
 
 def zones_through(work: Workspace, draft: Draft) -> frozenset[str]:
     return draft.landings.union(*(found.landings for found in ephemeral_through(work, draft)))
+
+
+def sources_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
+    """The tables that the query reads and no model makes."""
+    return frozenset(draft.content.sources).union(*(found.content.sources for found in ephemeral_through(work, draft)))
+
+
+def template_names_through(work: Workspace, draft: Draft) -> frozenset[str]:
+    """What the templates look up that become the query."""
+    return draft.content.names.union(*(found.content.names for found in ephemeral_through(work, draft)))
+
+
+def is_deterministic(work: Workspace, draft: Draft) -> bool:
+    """Whether the same inputs give the same rows another time."""
+    return all(_is_deterministic(work.models[table]) for table in _queried_with(work, draft))
+
+
+def _is_deterministic(draft: Draft) -> bool:
+    return "run_started_at" not in draft.content.names and all(facts.deterministic for _, facts in draft.facts)
+
+
+def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:
+    """The model, and the queries that run within its own: ephemeral models and views, however deep."""
+    seen = {draft.model.table}
+    waiting = list(draft.tables)
+    while waiting:
+        table = waiting.pop()
+        if table in seen or work.models[table].model.settings.materialized is Materialized.TABLE:
+            continue
+        seen.add(table)
+        waiting += work.models[table].tables
+    return seen
 
 
 def reads_bad_records(work: Workspace, draft: Draft) -> bool:

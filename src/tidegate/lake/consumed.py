@@ -20,6 +20,8 @@ class ConsumedFile:
     """`path` is relative to the zone, `run_id` the first run that took the file with this content.
 
     `digest`: what its content is known by; None in lists that were written before there were digests.
+    `delivery`: grows with each run that published files of the zone to the table, whichever began first; files of one
+    run share it. None in lists that were written before there were numbers.
     """
 
     path: str
@@ -27,6 +29,7 @@ class ConsumedFile:
     mtime_ns: int
     run_id: str
     digest: str | None = None
+    delivery: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,11 @@ class Consumed:
     zone: str
     files: tuple[ConsumedFile, ...]
     columns: str | None = None
+
+    @property
+    def deliveries(self) -> int:
+        """The highest number of a delivery so far."""
+        return max((file.delivery or 0 for file in self.files), default=0)
 
 
 def write_consumed(table_location: str, consumed: Consumed) -> ZoneInput:

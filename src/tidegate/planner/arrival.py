@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tidegate.compiler.values import BoundQuery, CompiledModel
 from tidegate.lake.arrival import arrival_order
@@ -17,6 +18,10 @@ from tidegate.lake.progress import WHOLE, Order, Progress
 from tidegate.planner.delta_rule import input_tables
 from tidegate.planner.inputs import Inputs
 from tidegate.project.model import Materialized, Strategy
+
+if TYPE_CHECKING:
+    from tidegate.compiler.newest_arrival import Reading
+    from tidegate.compiler.row_by_row import Obstacle, RowQuery
 
 __all__ = ["Arrival", "by_arrival", "keeps_order", "order_after"]
 
@@ -32,35 +37,53 @@ class Arrival:
     unknown: str
 
 
-def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> Arrival | None:
-    """None where several rows with one key are no versions of it, or their key is proven to be unique."""
+def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> Arrival | Obstacle | None:
+    """None where the settings ask for something else, or the key is proven to be unique. An obstacle where which of
+    several rows with one key arrived last is not known."""
     settings = model.model.settings
     if settings.strategy is not Strategy.INCREMENTAL or settings.materialized is not Materialized.TABLE:
         return None
     if settings.watermark_column or settings.on_duplicate == "fail" or not settings.unique_key:
         return None
-    if model.manual or model.zones or model.reads_itself or not model.deterministic or len(inputs.metadata) != 1:
-        return None
-    query = bound()
-    if len(query.reads) != 1:
-        return None
-    metadata = inputs.metadata.get(str(query.reads[0].table))
-    if metadata is None or metadata.format_version < 3 or not _appends(metadata.progress):
-        return None
-    order = _order(metadata)
+    # Only here and below: a run in which nothing changed ends without a parser.
+    from tidegate.compiler.newest_arrival import arrival_obstacle
+    from tidegate.compiler.row_by_row import Obstacle, read_row_query
     from tidegate.planner.deltas.newest import newest_rows
 
-    sql = newest_rows(query.sql, settings.unique_key, input_tables(inputs), order)
-    if sql is None:
-        return None
-    unknown = "" if order == WHOLE else _why_unordered(inputs.short(str(query.reads[0].table)), metadata)
-    return Arrival(replace(query, sql=sql, reads=()), unknown)
+    rows: RowQuery | Obstacle | None = None
+
+    def shape() -> Obstacle | None:
+        nonlocal rows
+        rows = read_row_query(bound().sql)
+        return rows if isinstance(rows, Obstacle) else None
+
+    obstacle = arrival_obstacle(settings, _reading(model, inputs), shape)
+    if obstacle is not None or rows is None or isinstance(rows, Obstacle):
+        return obstacle
+    ((name, metadata),) = inputs.metadata.items()
+    if metadata.format_version < 3:
+        reason = f"{inputs.short(name)} is of format version {metadata.format_version}, which does not number rows"
+        return Obstacle(reason, f"build {inputs.short(name)} again with --full-refresh")
+    order = _order(metadata)
+    sql = newest_rows(rows, settings.unique_key, input_tables(inputs), order)
+    if sql is None or isinstance(sql, Obstacle):
+        return sql
+    unknown = "" if order == WHOLE else _why_unordered(inputs.short(name), metadata)
+    return Arrival(replace(bound(), sql=sql, reads=()), unknown)
 
 
-def _appends(progress: Progress | None) -> bool:
-    """Only where rows are appended does their commit mean arrival: a table that is merged or rebuilt may give a row a
-    new commit, or keep its old one, for what that costs."""
-    return progress is not None and progress.strategy == Strategy.APPEND_ONLY.value
+def _reading(model: CompiledModel, inputs: Inputs) -> Reading:
+    """A table that is merged or rebuilt may give a row a new commit, or keep its old one, for what that costs: how it
+    was written last counts, whatever its model says now."""
+    from tidegate.compiler.newest_arrival import Reading
+
+    names = [str(table) for table in (*model.depends_on, *model.sources)]
+    upstream = ""
+    if len(names) == 1 and names[0] in inputs.tables:
+        metadata = inputs.metadata.get(names[0])
+        upstream = "view" if metadata is None else metadata.progress.strategy if metadata.progress else ""
+    tables = tuple(map(inputs.short, names))
+    return Reading(tables, model.zones, upstream, model.manual, model.reads_itself, model.deterministic)
 
 
 def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
@@ -69,8 +92,7 @@ def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
         return False
     if len(query.reads) != 1 or query.reads[0].landing is None:
         return False
-    # Only here and below: a run in which nothing changed ends without a parser.
-    from tidegate.planner.deltas.newest import is_row_by_row
+    from tidegate.compiler.row_by_row import is_row_by_row
 
     return is_row_by_row(query.sql)
 

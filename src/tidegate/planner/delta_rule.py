@@ -44,14 +44,15 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
 def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | Refusal:
     """The model's query rewritten for what changed. Call only where there is no obstacle."""
     # Only here: a run in which nothing changed ends without a parser.
-    from tidegate.planner.arrival import by_arrival
+    from tidegate.planner.arrival import Arrival, by_arrival
     from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
 
     settings = model.model.settings
     key = settings.group_key if settings.strategy is Strategy.TRACKED else settings.unique_key
     within_key = settings.strategy is not Strategy.FULL_REFRESH
     query, tables = bound(), input_tables(inputs)
-    if arrival := by_arrival(model, inputs, lambda: query):
+    arrival = by_arrival(model, inputs, lambda: query)
+    if isinstance(arrival, Arrival):
         query, tables = arrival.query, {name: _with_lineage(facts) for name, facts in tables.items()}
     delta = rewrite(query.sql, tables, key, within_key)
     if isinstance(delta, Refusal) and delta.construct.startswith(NO_KEY):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tidegate.compiler.values import BoundQuery, CompiledModel
 from tidegate.lake.metadata import TableMetadata
-from tidegate.planner.delta_rule import input_tables
+from tidegate.planner.delta_rule import has_foreign_rows, input_tables
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.kinds import declared_key
 from tidegate.project.model import Materialized, Strategy
 
-__all__ = ["row_key"]
+__all__ = ["is_enforced", "row_key"]
 
 _AS_THE_QUERY = (Strategy.FULL_REFRESH, Strategy.DELETE_INSERT, Strategy.TRACKED)
 """Their tables hold what the query gives, so what is unique in its result is unique in the table."""
@@ -37,3 +37,9 @@ def row_key(
         if masked.isdisjoint(low) and names.keys() >= set(low):
             return tuple(names[name] for name in low)
     return ()
+
+
+def is_enforced(metadata: TableMetadata, key: Sequence[str]) -> bool:
+    """Whether every write saw to it that no two rows of the table have this key."""
+    progress = metadata.progress
+    return progress is not None and progress.unique == tuple(key) and not has_foreign_rows(metadata)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -12,7 +12,7 @@ from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest
 from tidegate.planner.model_states import ModelStates
 
-__all__ = ["METHODS", "STATES", "Selectors"]
+__all__ = ["METHODS", "STATES", "Selectors", "ambiguous_name"]
 
 METHODS = ("path", "state", "tag")
 STATES = ("modified", "new")
@@ -73,8 +73,7 @@ class Selectors:
             raise self._no_such_name(name, pattern)
         if len(tables) > 1 and not _WILD & set(name):
             names = sorted(map(self._short, tables))
-            message = f"'{name}' is the name of {len(names)} models: {', '.join(names)}"
-            raise SelectionError(message, where=pattern, remedy=f"name its layer: {' or '.join(names[:3])}")
+            raise ambiguous_name(name, names, where=pattern)
         return tables
 
     def _by_tag(self, tag: str, pattern: str) -> set[TableName]:
@@ -126,6 +125,12 @@ class Selectors:
 
 def _is_at(file: str, wanted: str) -> bool:
     return file == wanted or file.startswith(f"{wanted}/") or fnmatchcase(file, wanted)
+
+
+def ambiguous_name(name: str, meant: Sequence[str], where: str | None = None) -> SelectionError:
+    """A name without its layer that several models have: `meant`."""
+    message = f"'{name}' is the name of {len(meant)} models: {', '.join(meant)}"
+    return SelectionError(message, where=where, remedy=f"Name its layer: {' or '.join(meant[:3])}.")
 
 
 def _nothing(pattern: str, remedy: str) -> SelectionError:

@@ -41,12 +41,19 @@ def _known_columns(state: ZoneState, decision: Decision) -> str | None:
 
 
 def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
-    """By the run that first consumed each file, whose id grows with time; what is new comes last; then by path."""
-    runs = {mark.path: mark.run_id for mark in (state.consumed.files if state.consumed else ())}
+    """By delivery, as they were published; what is new comes last; then by path.
+
+    Before those with a number come those that were consumed without one, by the id of their run, which grows with the
+    time of its start.
+    """
+    marks = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
     fresh = set(state.fresh.all)
 
-    def arrival(file: ZoneFile) -> tuple[bool, str, str]:
-        return file in fresh, "" if file in fresh else runs[file.path], file.path
+    def arrival(file: ZoneFile) -> tuple[bool, int, str, str]:
+        if file in fresh:
+            return True, 0, "", file.path
+        mark = marks[file.path]
+        return False, mark.delivery or 0, "" if mark.delivery else mark.run_id, file.path
 
     return tuple(sorted(state.files, key=arrival))
 
@@ -91,7 +98,7 @@ def delivery_warnings(inputs: Inputs, decision: Decision) -> tuple[str, ...]:
 def take_files(
     files: Files, columns: Mapping[str, str], inputs: Inputs, root: Path, table_location: str, run_id: str
 ) -> dict[str, ZoneInput]:
-    """Record that the table has taken `files`, beside what it took before, with the digest of each.
+    """Record that the table has taken `files`, beside what it took before, with the digest and delivery of each.
 
     Digests are taken while the files are known to be as they were listed. A file that was only touched gets its new
     time, so that it need not be read for its digest again.
@@ -100,6 +107,8 @@ def take_files(
     for zone, state in inputs.zones.items():
         known = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
         read, fresh = set(files.get(zone, ())), set(state.fresh.all)
+        # A run that another one overtook is built again on what that one published: numbers follow the publishes.
+        next_delivery = (state.consumed.deliveries if state.consumed else 0) + 1
         for file in state.files:
             old = None if file in fresh else known.get(file.path)
             if old is None and file not in read:
@@ -107,8 +116,8 @@ def take_files(
             digest = (old.digest if old else None) or content_digest(root / zone, file)
             if digest is None:
                 raise _changed(zone, root / zone / file.path)
-            first = old.run_id if old else run_id
-            known[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, first, digest)
+            first, delivery = (old.run_id, old.delivery) if old else (run_id, next_delivery)
+            known[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, first, digest, delivery)
         found = columns.get(zone) or (state.consumed.columns if state.consumed else None)
         consumed = Consumed(zone, tuple(known[path] for path in sorted(known)), found)
         taken[zone] = write_consumed(table_location, consumed)

@@ -52,6 +52,7 @@ from tidegate.write.sql import literal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidegate.compiler.row_by_row import Obstacle
     from tidegate.quality.quarantine import Refused
 
 __all__ = ["TableBuild", "bound_query", "set_progress"]
@@ -112,12 +113,14 @@ class TableBuild:
         self.files: tuple[ZoneFile, ...] = ()
         self.watermark: str | None = None
         self.arrival: Arrival | None = None
+        self.obstacle: Obstacle | None = None
 
     def go(self) -> WriteOutcome:
         """Whatever is raised, the caller puts the table back."""
         self.watermark = self._read_watermark()
         self.notes += self.decision.warnings
-        self.arrival = by_arrival(self.model, self.facts.inputs, self._bound)
+        arrival = by_arrival(self.model, self.facts.inputs, self._bound)
+        self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
         outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None:
@@ -273,7 +276,7 @@ class TableBuild:
         self.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
-        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._keeps_order)
+        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order)
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
@@ -309,13 +312,15 @@ class TableBuild:
             profiled=run.settings.run.profiles,
             stamp=self.stamp,
             expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
-            in_order=self._keeps_order,
+            in_order=self._reads_in_order,
             arrival=self.arrival.unknown if self.arrival else None,
+            obstacle=self.obstacle,
         )
 
     @property
-    def _keeps_order(self) -> bool:
-        """Rows of a landing zone are appended as they arrive, so that a reader can tell which one came last."""
+    def _reads_in_order(self) -> bool:
+        """Whether landing files are read and staged in the order of their arrival. Whether the rows of the result still
+        stand in it, so that a reader may rely on it, is for `keeps_order` to say, of the query."""
         return self.settings.strategy is Strategy.APPEND_ONLY and bool(self.model.zones)
 
     def _write(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:

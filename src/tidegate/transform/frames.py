@@ -13,6 +13,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
+from tidegate.planner.append_cautions import repeated_keys_warning
 from tidegate.project.landing import ZoneFile
 from tidegate.spark.failures import read_failure
 from tidegate.transform.inserted import inserted_rows
@@ -82,7 +83,7 @@ class Built:
 
 
 def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> Built:
-    """Analyse the query (no job but what a landing zone's types need).
+    """Analyse the query (no job but what a landing zone's types need, and whether a key that is not enforced holds).
 
     The rows of a driving zone become rows of the result, so only its new files are read. A zone that is looked up is
     read whole: what was delivered before is still true.
@@ -106,12 +107,17 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
         notes += zone.notes
         if read.landing.settings.quarantines and not (read.driving and repr(read.landing) in bad):
             bad[repr(read.landing)] = bad_records_of(session, batch.folder, zone.bad_records, batch.new)
-    sql = query.substitute(lambda read: _relation(read, query, sources, session, views))
+    sql = query.substitute(lambda read: _relation(read, query, sources, session, views, notes))
     return Built(session.sql(sql), sql, files, columns, tuple(notes), joined(bad.values()))
 
 
 def _relation(
-    read: TableRead, query: BoundQuery, sources: Sources, session: SparkSession, views: Mapping[int, str]
+    read: TableRead,
+    query: BoundQuery,
+    sources: Sources,
+    session: SparkSession,
+    views: Mapping[int, str],
+    notes: list[str],
 ) -> str | None:
     if read.landing is not None:
         return f"`{views[read.start]}`"
@@ -122,7 +128,19 @@ def _relation(
     metadata = sources.lake.metadata(read.table) if since else None
     if since is None or not isinstance(metadata, TableMetadata):
         return None
-    return inserted_rows(read.table, metadata, since, sources.keys.get(str(read.table), ()))
+    key = sources.keys.get(str(read.table), ())
+    inserted = inserted_rows(read.table, metadata, since, key)
+    if inserted is None:
+        return None
+    repeated = _count(session, inserted.repeated) if inserted.repeated else 0
+    if not repeated:
+        return inserted.sql
+    notes.append(repeated_keys_warning(str(read.table), key, repeated))
+    return inserted.with_repeated()
+
+
+def _count(session: SparkSession, relation: str) -> int:
+    return int(session.sql(f"SELECT count(*) AS n FROM {relation}").collect()[0]["n"])
 
 
 def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, views: Mapping[int, str]) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tidegate.errors import DriftRefusedError, StrategyError
@@ -10,17 +12,33 @@ from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.types import spark_type
 from tidegate.names import TableName, quote
-from tidegate.planner.delta_rule import has_foreign_rows
+from tidegate.planner.row_keys import is_enforced
 from tidegate.write.types import comparable, conversion, is_nested, join_types, type_sql
 
-__all__ = ["inserted_rows"]
+__all__ = ["InsertedRows", "inserted_rows"]
 
 _NUMBERS = ("integer", "long", "float", "double", "decimal")
 _TIMES = ("date", "timestamp")
 
 
-def inserted_rows(table: TableName, metadata: TableMetadata, since: TableInput, key: Sequence[str] = ()) -> str | None:
-    """SQL in parentheses, or None where every row is new. `key`: the columns that tell the table's rows apart.
+@dataclass(frozen=True, slots=True)
+class InsertedRows:
+    """`sql`: the new rows, in parentheses.
+
+    Where nothing enforces the key, `repeated` is a relation of the keys in question that more than one row has, now or
+    when the table was read. If it has any, `sql` would lose rows, and `with_repeated` gives the new rows: those of such
+    keys are compared by all their values. It raises where these cannot be compared.
+    """
+
+    sql: str
+    repeated: str = ""
+    with_repeated: Callable[[], str] = str
+
+
+def inserted_rows(
+    table: TableName, metadata: TableMetadata, since: TableInput, key: Sequence[str] = ()
+) -> InsertedRows | None:
+    """None where every row is new. `key`: the columns that tell the table's rows apart.
 
     With a key, a row is new if no row had its key when the table was read, however the table was written since. Without
     one, row lineage tells inserts from updates: an updated row keeps its id. But a row that was deleted and written
@@ -35,21 +53,57 @@ def inserted_rows(table: TableName, metadata: TableMetadata, since: TableInput, 
     newer = _newer_commits(metadata, since.snapshot_id)
     discarded = [metadata.snapshots[id] for id in since.discarded if id in metadata.snapshots]
     if newer is not None and metadata.format_version >= 3 and not discarded and _only_inserts(metadata, newer, key):
-        return f"(SELECT * FROM {table.quoted} WHERE _row_id >= {since.next_row_id})"
+        return InsertedRows(f"(SELECT * FROM {table.quoted} WHERE _row_id >= {since.next_row_id})")
     before = metadata.snapshots.get(since.snapshot_id)
     if before is None:
         raise _unknown(table, "the snapshot that was read last has expired")
     lineage = newer is not None and metadata.format_version >= 3 and before.first_row_id is not None
-    fields = _key_fields(metadata, [before, *discarded], key)
-    if fields:
-        changed = f" WHERE _last_updated_sequence_number > {since.sequence_number}" if lineage else ""
-        sides = [_Side(table, metadata, snapshot, since, fields) for snapshot in (before, *discarded)]
-        return _without(metadata, f"{table.quoted}{changed}", sides, counted=False)
-    sides = [_Side(table, metadata, snapshot, since, metadata.fields) for snapshot in (before, *discarded)]
+    read = (before, *discarded)
+    keyed = [_Side(table, metadata, snapshot, since, _key_fields(metadata, read, key)) for snapshot in read]
+    if all(side.pairs and all(side.pairs) for side in keyed):
+        written = f" WHERE _last_updated_sequence_number > {since.sequence_number}" if lineage else ""
+        candidates = f"(SELECT * FROM {table.quoted}{written})"
+        by_key = _without(metadata, candidates, keyed, counted=False)
+        if is_enforced(metadata, key):
+            return InsertedRows(by_key)
+        repeated = _repeated(candidates, keyed)
+        return InsertedRows(by_key, repeated, partial(_both, metadata, candidates, keyed, since, repeated))
+    sides = [_Side(table, metadata, snapshot, since, metadata.fields) for snapshot in read]
     if lineage and not discarded:
         sides[0].only_gone = True
-        return _without(metadata, f"{table.quoted} WHERE _row_id >= {since.next_row_id}", sides, counted=True)
-    return _without(metadata, table.quoted, sides, counted=True)
+        return InsertedRows(
+            _without(metadata, f"{table.quoted} WHERE _row_id >= {since.next_row_id}", sides, counted=True)
+        )
+    return InsertedRows(_without(metadata, table.quoted, sides, counted=True))
+
+
+def _repeated(candidates: str, sides: Sequence[_Side]) -> str:
+    """The keys of `candidates` that several rows have, in the table as it is or in a state that was read."""
+    now = _key_of(sides[0], at=0)
+    states = [(now, sides[0].table.quoted), *((_key_of(side, at=1), side.rows) for side in sides)]
+    several = " UNION ".join(
+        f"SELECT `__key` FROM (SELECT {key} AS `__key` FROM {rows}) GROUP BY `__key` HAVING count(*) > 1"
+        for key, rows in states
+    )
+    asked = f"SELECT {now} AS `__asked` FROM {candidates}"
+    return f"(SELECT `__key` FROM ({several}) LEFT SEMI JOIN ({asked}) ON `__key` <=> `__asked`)"
+
+
+def _both(metadata: TableMetadata, candidates: str, keyed: Sequence[_Side], since: TableInput, repeated: str) -> str:
+    """Rows of `repeated` keys compared by their values, however they were written, and all others by their key."""
+    table, key = keyed[0].table, _key_of(keyed[0], at=0)
+    sides = [_Side(table, metadata, side.snapshot, since, metadata.fields) for side in keyed]
+    others = f"{candidates} LEFT ANTI JOIN {repeated} ON {key} <=> `__key`"
+    shared = f"{table.quoted} LEFT SEMI JOIN {repeated} ON {key} <=> `__key`"
+    return (
+        f"(SELECT * FROM {_without(metadata, others, keyed, counted=False)}"
+        f" UNION ALL SELECT * FROM {_without(metadata, shared, sides, counted=True)})"
+    )
+
+
+def _key_of(side: _Side, *, at: int) -> str:
+    """A key as one value: of a row now (0), or as it was (1)."""
+    return f"struct({', '.join(f'{pair[at]} AS `k{i}`' for i, pair in enumerate(side.pairs) if pair)})"
 
 
 def _newer_commits(metadata: TableMetadata, snapshot_id: int) -> list[Snapshot] | None:
@@ -66,9 +120,7 @@ def _only_inserts(metadata: TableMetadata, newer: Sequence[Snapshot], key: Seque
     """Whether the rows with new ids are just the new ones. Under a key that every write enforces, appended rows are."""
     if not key:
         return not any(map(_removes, newer))
-    progress = metadata.progress
-    enforced = progress is not None and progress.unique == tuple(key) and not has_foreign_rows(metadata)
-    return enforced and all(snapshot.operation in ("append", "replace") for snapshot in newer)
+    return is_enforced(metadata, key) and all(snapshot.operation in ("append", "replace") for snapshot in newer)
 
 
 def _removes(snapshot: Snapshot) -> bool:

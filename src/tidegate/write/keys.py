@@ -132,11 +132,14 @@ def _duplicate_keys(request: WriteRequest, keys: Columns, rows: Sequence[Row]) -
             where=str(request.table),
             remedy=_REMEDY,
         )
+    obstacle = request.obstacle
+    why = f". Which of them arrived last is not known: {obstacle.reason}" if obstacle else ""
+    first = f"{obstacle.remedy[:1].upper()}{obstacle.remedy[1:]}. Or: " if obstacle and obstacle.remedy else ""
     return DuplicateKeysError(
         f"{count} key{'s' if count != 1 else ''} of unique_key ({', '.join(keys.names)}) "
-        f"{'have' if count != 1 else 'has'} more than one row: {_examples(request, keys, rows)}",
+        f"{'have' if count != 1 else 'has'} more than one row: {_examples(request, keys, rows)}{why}",
         where=str(request.table),
-        remedy=_REMEDY,
+        remedy=f"{first}{_REMEDY}",
     )
 
 

@@ -15,6 +15,8 @@ from tidegate.quality.profile import Counted, merged
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tidegate.compiler.row_by_row import Obstacle
+
 __all__ = ["BadRecords", "DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest", "summed"]
 
 
@@ -61,6 +63,7 @@ class WriteRequest:
     values no message shows. `profiled`: what the rows look like is put down in `learnt`;
     `arrival`: of several rows with one key the result has the newest arrival; the text says why some of its commits
     have no order inside, so that all their rows of a key are there, and is empty where all have one.
+    `obstacle`: why it has not, where it would by the settings.
     `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
     what the rows look like. `in_order`: the rows are to be appended in the order in which the result has them.
     `stamp`: to be called before a statement that commits.
@@ -86,6 +89,7 @@ class WriteRequest:
     expected_rows: int = 0
     profiled: bool = False
     arrival: str | None = None
+    obstacle: Obstacle | None = None
     in_order: bool = False
     learnt: Learnt = field(default_factory=Learnt, compare=False)
     stamp: Callable[[], None] = field(default=lambda: None, compare=False)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.facts import facts_of
 from tidegate.compiler.queries import SqlFault, examined, parse_query
+from tidegate.compiler.row_by_row import Obstacle, read_row_query
 from tidegate.compiler.values import Diagnostic
+from tidegate.project import Materialized
 
 __all__ = ["parse_text"]
 
@@ -26,3 +28,15 @@ def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)
         draft.star = draft.star or rendering.facts.star
+        if _is_asked_for_rows(draft):
+            rows = read_row_query(parsed.text)
+            rendering.obstacle = rows if isinstance(rows, Obstacle) else None
+
+
+def _is_asked_for_rows(draft: Draft) -> bool:
+    """Few are: the query may have to be parsed again for it."""
+    settings = draft.model.settings
+    return draft.test is None and (
+        settings.materialized is Materialized.EPHEMERAL
+        or (settings.on_duplicate == "latest" and settings.watermark_column is None)
+    )

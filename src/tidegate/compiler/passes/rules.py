@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.inlining import ephemeral_through, zones_through
+from tidegate.compiler.inlining import (
+    ephemeral_through,
+    is_deterministic,
+    sources_through,
+    tables_through,
+    template_names_through,
+    zones_through,
+)
+from tidegate.compiler.newest_arrival import Reading, arrival_obstacle
+from tidegate.compiler.row_by_row import Obstacle
 from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized, Strategy
 from tidegate.project.template_names import WATERMARK_NAMES
@@ -58,19 +67,37 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _latest(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
-    """Without a watermark the latest row is the one that arrived last, which only rows of one lake table can say."""
+    """Without a watermark the latest row is the one that arrived last, which must be known."""
     settings = draft.model.settings
     if settings.on_duplicate != "latest" or settings.watermark_column is not None:
         return
-    tables = {*draft.content.places, *draft.content.sources}
-    if settings.strategy is Strategy.INCREMENTAL and len(tables) == 1 and not zones_through(work, draft):
+    obstacle = arrival_obstacle(settings, _reading(work, draft), lambda: _shape(work, draft))
+    if obstacle is None:
         return
-    message = (
-        "on_duplicate 'latest' needs watermark_column: only an incremental model over one lake table can take the row "
-        "that arrived last"
-    )
+    message = f"on_duplicate 'latest' cannot take the row that arrived last: {obstacle.reason}"
     at = work.project.origin(draft.model, "on_duplicate")
-    yield work.error(draft, "LatestWithoutWatermark", message, at, "add -- @watermark_column: …")
+    remedies = filter(None, (obstacle.remedy, "add -- @watermark_column: …"))
+    yield work.error(draft, "LatestWithoutWatermark", message, at, "; or ".join(remedies))
+
+
+def _reading(work: Workspace, draft: Draft) -> Reading:
+    own = draft.model.table
+    read = tables_through(work, draft)
+    tables = (read - {own}) | sources_through(work, draft)
+    models = [work.models[table] for table in tables if table in work.models]
+    return Reading(
+        tables=sorted(map(work.short, tables)),
+        zones=zones_through(work, draft),
+        upstream=models[0].model.settings.written_as if models else "",
+        manual=bool(template_names_through(work, draft) & WATERMARK_NAMES),
+        reads_itself=own in read,
+        deterministic=is_deterministic(work, draft),
+    )
+
+
+def _shape(work: Workspace, draft: Draft) -> Obstacle | None:
+    queries = (draft, *ephemeral_through(work, draft))
+    return next((one.obstacle for query in queries for one in query.content.renderings if one.obstacle), None)
 
 
 def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:

@@ -2,56 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
 
-from sqlglot import exp
-
+from tidegate.compiler.refusals import Refused
+from tidegate.compiler.row_by_row import Obstacle, RowQuery, is_star
+from tidegate.compiler.script import Edit
 from tidegate.lake.progress import WHOLE, Order
 from tidegate.names import TableName, quote
-from tidegate.planner.deltas.refusals import Refused
 from tidegate.planner.deltas.rewrite import output_columns, unique_columns
-from tidegate.planner.deltas.script import Edit, Script, read_script
-from tidegate.planner.deltas.syntax import aggregates, generates, modifiers
 from tidegate.planner.deltas.values import LINEAGE, InputTable
 
-__all__ = ["is_row_by_row", "newest_rows"]
+__all__ = ["newest_rows"]
 
 _COMMIT, _ROW, _PLACE = "__tidegate_commit", "__tidegate_row", "__tidegate_place"
-_SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*(?!\+).*?\*/)*SELECT\b(?!\s*/\*\+|\s+ALL\b)", re.IGNORECASE | re.DOTALL)
-_NAMED = (exp.Alias, exp.Column, exp.Star)
-_CLAUSES = frozenset({"expressions", "from_", "where"})
-_OF_A_TABLE = frozenset({"this", "db", "catalog", "alias"})
 
 
-def is_row_by_row(sql: str) -> bool:
-    """Whether each row of the one relation that the query reads becomes one row of the result, or none."""
-    try:
-        return bool(_selects(read_script(sql).tree))
-    except (Refused, RecursionError):
-        return False
-
-
-def newest_rows(sql: str, key: tuple[str, ...], inputs: Mapping[TableName, InputTable], order: Order) -> str | None:
-    """None where the query is no such one, or proves that its key is unique.
+def newest_rows(
+    query: RowQuery, key: tuple[str, ...], inputs: Mapping[TableName, InputTable], order: Order
+) -> str | Obstacle | None:
+    """None where the query proves that its key is unique. An obstacle where its columns are not known, or lack the key.
 
     `order`: the commits inside which rows have an order, by their ids. Of a key whose newest commit has none, all rows
     of that commit are given.
     """
-    wanted = {name.lower() for name in key}
+    wanted, sql = {name.lower() for name in key}, query.script.text[query.script.start : query.script.end]
     try:
-        script = read_script(sql)
-        selects, columns = _selects(script.tree), output_columns(sql, inputs)
-        if not all(isinstance(each, _NAMED) for select in selects for each in select.expressions):
-            return None  # Spark gives a column a name of its own, which the query around it would have to know
-        if not selects or not wanted <= {name.lower() for name in columns}:
-            return None
-        if any({name.lower() for name in proven} <= wanted for proven in unique_columns(sql, inputs)):
-            return None
-        rows = _with_lineage(script, selects)
-    except (Refused, RecursionError):
+        columns = output_columns(sql, inputs)
+    except (Refused, RecursionError) as refused:
+        return Obstacle(f"its columns are not known: {refused}", "name each column in the SELECT list")
+    if not wanted <= {name.lower() for name in columns}:
+        return Obstacle("the query does not give all columns of unique_key", "select them")
+    if any({name.lower() for name in proven} <= wanted for proven in unique_columns(sql, inputs)):
         return None
+    rows = _with_lineage(query)
     inside, function = _ROW, "row_number"
     if order != WHOLE:
         others = f" AND {_COMMIT} NOT IN ({', '.join(map(str, order.without))})" if order.without else ""
@@ -70,44 +53,14 @@ def _names(columns: tuple[str, ...]) -> str:
     return ", ".join(map(quote, columns))
 
 
-def _with_lineage(script: Script, selects: list[Any]) -> str:
+def _with_lineage(query: RowQuery) -> str:
     """The query with commit and row id beside its columns, from the table outwards."""
     edits = {}
-    for depth, select in enumerate(selects):
-        innermost = depth == len(selects) - 1
-        if not innermost and any(map(_is_star, select.expressions)):
+    for depth, (select, begin) in enumerate(zip(query.selects, query.begins, strict=True)):
+        innermost = depth == len(query.selects) - 1
+        if not innermost and any(map(is_star, select.expressions)):
             continue  # it takes them over with the others
-        begin = _SELECT.match(script.text, script.start if depth == 0 else script.span(select.parent)[0])
-        if begin is None:
-            raise Refused("a query that does not begin with SELECT")
         names = LINEAGE if innermost else (_COMMIT, _ROW)
         added = ", ".join(f"{name} AS {alias}" for name, alias in zip(names, (_COMMIT, _ROW), strict=True))
-        edits[depth] = Edit(begin.end(), begin.end(), f" {added},")
-    return script.render(edits)
-
-
-def _selects(tree: Any) -> list[Any]:
-    """The SELECTs from the outermost to the one over the table; none where rows are joined, grouped or multiplied."""
-    selects: list[Any] = []
-    node = tree
-    while True:
-        while isinstance(node, exp.Subquery) and not modifiers(node):
-            node = node.this
-        if not isinstance(node, exp.Select):
-            break
-        if not {name for name, value in node.args.items() if value} <= _CLAUSES or not node.args.get("from_"):
-            return []
-        where = node.args.get("where")
-        for part in (*node.expressions, *([where.this] if where else [])):
-            if aggregates(part) or generates(part) or part.find(exp.Window, exp.Query) is not None:
-                return []
-        selects.append(node)
-        node = node.args["from_"].this
-    plain = isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)
-    clauses = {name for name, value in node.args.items() if value} if plain else set()
-    return selects if plain and clauses <= _OF_A_TABLE else []
-
-
-def _is_star(expression: Any) -> bool:
-    column = expression.this if isinstance(expression, exp.Column) else expression
-    return isinstance(column, exp.Star)
+        edits[depth] = Edit(begin, begin, f" {added},")
+    return query.script.render(edits)

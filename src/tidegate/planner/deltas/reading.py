@@ -9,6 +9,8 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.functions import is_generator
+from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
+from tidegate.compiler.tree_parts import aggregates, generates, own_nodes
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,
@@ -24,7 +26,6 @@ from tidegate.planner.deltas.blocks import (
     Window,
 )
 from tidegate.planner.deltas.linking import correlations, links_of, membership
-from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
 from tidegate.planner.deltas.scopes import (
     Names,
     Scope,
@@ -37,15 +38,12 @@ from tidegate.planner.deltas.scopes import (
 from tidegate.planner.deltas.syntax import (
     CLAUSE_NAMES,
     ORDERS,
-    aggregates,
     alias_columns,
     columns_of_values,
     conjuncts,
-    generates,
     join_kind,
     modifiers,
     name_of,
-    own_nodes,
     parts_of,
     subqueries_of,
     told_name,

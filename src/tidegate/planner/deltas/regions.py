@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.sql_text import key_of
 from tidegate.planner.deltas.blocks import Base, Block, Item, Link, Relation, Rows, SetOperation, Value
-from tidegate.planner.deltas.writing import key_of
 
 __all__ = [
     "candidates",

@@ -13,13 +13,13 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.refusals import Refused
+from tidegate.compiler.script import Edit, span_of_table
+from tidegate.compiler.sql_text import indented, name_text, operand
 from tidegate.planner.deltas.blocks import Base, Block, Item, Relation, Rows, SetOperation, Value
-from tidegate.planner.deltas.refusals import Refused
 from tidegate.planner.deltas.regions import commutes, owner_of
-from tidegate.planner.deltas.script import Edit, span_of_table
 from tidegate.planner.deltas.touching import Toucher, alias_columns, comparison, tree_from
 from tidegate.planner.deltas.values import LINEAGE, TOUCHED, Image
-from tidegate.planner.deltas.writing import indented, name_text, operand
 
 __all__ = ["Restrictor"]
 

@@ -9,16 +9,16 @@ from sqlglot import exp
 
 from tidegate.compiler.determinism import calls_unknown_function, first_change
 from tidegate.compiler.queries import Query, parse_query
+from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
+from tidegate.compiler.script import Script, read_script
+from tidegate.compiler.sql_text import indented, name_text, union
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Block, Relation
 from tidegate.planner.deltas.reading import Reader
-from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
 from tidegate.planner.deltas.regions import candidates, commutes, is_unique, only_inexact, touchable, why_untouchable
 from tidegate.planner.deltas.restricting import Restrictor
-from tidegate.planner.deltas.script import Script, read_script
 from tidegate.planner.deltas.touching import Images, Toucher
 from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, InputTable, Refusal
-from tidegate.planner.deltas.writing import indented, name_text, union
 
 __all__ = ["NO_KEY", "explain", "needed_columns", "output_columns", "rewrite", "unique_columns"]
 

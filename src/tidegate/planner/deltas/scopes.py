@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.functions import is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import column_parts
+from tidegate.compiler.refusals import Refused
+from tidegate.compiler.script import Edit
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Base, Item, Value
-from tidegate.planner.deltas.refusals import Refused
-from tidegate.planner.deltas.script import Edit
 
 __all__ = ["Names", "Scope", "column_of", "flawed", "outwards", "star_order", "value_of_column"]
 

@@ -7,24 +7,21 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions import is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import column_parts
+from tidegate.compiler.refusals import Refused
+from tidegate.compiler.tree_parts import own_nodes
 from tidegate.planner.deltas.blocks import Join
-from tidegate.planner.deltas.refusals import Refused
 
 __all__ = [
     "CLAUSE_NAMES",
     "ORDERS",
-    "aggregates",
     "alias_columns",
     "columns_of_values",
     "conjuncts",
-    "generates",
     "is_member",
     "join_kind",
     "modifiers",
     "name_of",
-    "own_nodes",
     "parts_of",
     "subqueries_of",
     "told_name",
@@ -103,36 +100,9 @@ def parts_of(node: Any, *clauses: str) -> Iterator[Any]:
             yield found
 
 
-def own_nodes(tree: Any, kind: Any) -> Iterator[Any]:
-    """Nodes of a kind, without those of queries inside."""
-    if tree is None:
-        return
-    for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)):
-        if isinstance(node, kind):
-            yield node
-
-
 def subqueries_of(tree: Any) -> Iterator[Any]:
     """The outermost queries of an expression."""
     return own_nodes(tree, exp.Query)
-
-
-def aggregates(tree: Any) -> bool:
-    """Outside of windows, of which it may be an argument."""
-    if isinstance(tree, exp.Query):
-        return False
-    if isinstance(tree, exp.Window):
-        inner = tree.this
-        return any(aggregates(child) for child in inner.iter_expressions()) or any(
-            aggregates(child) for key, child in tree.args.items() if key != "this" and isinstance(child, exp.Expr)
-        )
-    if is_aggregate(tree):
-        return True
-    return any(aggregates(child) for child in tree.iter_expressions())
-
-
-def generates(tree: Any) -> bool:
-    return any(is_generator(node) for node in own_nodes(tree, exp.Expr))
 
 
 def is_member(query: Any, condition: Any) -> bool:

@@ -12,8 +12,8 @@ from sqlglot.tokens import TokenType
 
 from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.queries import Query, parse_query
+from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
 from tidegate.names import quote
-from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
 
 __all__ = [
     "closed",

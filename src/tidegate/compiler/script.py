@@ -9,9 +9,9 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.queries import Query, parse_query
+from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
 from tidegate.compiler.scopes import cte_of
-from tidegate.planner.deltas.refusals import CANNOT_REWRITE, Refused
-from tidegate.planner.deltas.writing import closed, name_text, same_meaning
+from tidegate.compiler.sql_text import closed, name_text, same_meaning
 
 __all__ = ["Edit", "Script", "read_script", "span_of_table"]
 

@@ -1,0 +1,61 @@
+"""Whether a merge takes the newest arrival of each key: one rule, for what compiles and for what a run does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from tidegate.compiler.row_by_row import Obstacle
+from tidegate.project import Materialized, ModelSettings, Strategy
+
+__all__ = ["Reading", "arrival_obstacle"]
+
+_WATERMARK = ""
+"""Nothing else than a watermark tells the latest row there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model reads, ephemeral models seen through.
+
+    `tables`: as a person calls them. `upstream`: how the one table is written: a strategy, `view`, or empty where no
+    model writes it. `manual`: the query decides itself what it reads.
+    """
+
+    tables: Collection[str]
+    zones: Collection[str] = ()
+    upstream: str = ""
+    manual: bool = False
+    reads_itself: bool = False
+    deterministic: bool = True
+
+
+def arrival_obstacle(
+    settings: ModelSettings, reading: Reading, shape: Callable[[], Obstacle | None]
+) -> Obstacle | None:
+    """Why the row that arrived last is not known; None: it is. `shape`: what the query itself has in the way."""
+    if settings.strategy is not Strategy.INCREMENTAL or settings.materialized is not Materialized.TABLE:
+        return Obstacle(f"only an incremental model takes it, and this one is {settings.written_as}", _WATERMARK)
+    if reading.zones:
+        zone = min(reading.zones)
+        return Obstacle(
+            f"the query reads landing zone '{zone}', whose rows have no order before a table has taken them",
+            f"read '{zone}' into an append_only model, and select from that",
+        )
+    if reading.manual:
+        return Obstacle("the query decides itself what it reads, by watermark_value or is_incremental()", _WATERMARK)
+    if reading.reads_itself:
+        return Obstacle("the query reads its own table", _WATERMARK)
+    if len(reading.tables) != 1:
+        count = f"{len(reading.tables)} tables" if reading.tables else "no table"
+        return Obstacle(f"the query reads {count}, and only rows of one have an order", _WATERMARK)
+    if reading.upstream != Strategy.APPEND_ONLY:
+        (table,) = reading.tables
+        how = f"is {reading.upstream}" if reading.upstream else "is not written by a model here"
+        return Obstacle(
+            f"{table} {how}, and only the rows of an append_only table stay where they arrived",
+            f"make {table} append_only" if reading.upstream else f"read {table} into an append_only model",
+        )
+    if not reading.deterministic:
+        return Obstacle("the query is not deterministic", "remove what gives other rows another time")
+    return shape()

@@ -1,0 +1,89 @@
+"""Files that are read again come in the order in which they were published to their table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed
+from tidegate.planner.decide import Decision, RunType
+from tidegate.planner.inputs import Inputs, ZoneState
+from tidegate.project.file_content import unconsumed
+from tidegate.project.landing import list_zone
+from tidegate.runs.deliveries import take_files, zone_batches
+
+ALL = Decision(RunType.BACKFILL, "--full-refresh", rebuild=True, all_files=True)
+
+
+class Zone:
+    """A landing zone, and what one table has consumed of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.consumed: Consumed | None = None
+        (root / "z").mkdir()
+
+    def deliver(self, *names: str) -> None:
+        for name in names:
+            (self.root / "z" / name).write_text(f"id\n{name}\n")
+
+    def inputs(self) -> Inputs:
+        files = list_zone(self.root, "z")
+        fresh = unconsumed(files, self.consumed.files if self.consumed else (), lambda file: None)
+        return Inputs(zones={"z": ZoneState("z", files, self.consumed, fresh)})
+
+    def publish(self, run_id: str) -> None:
+        inputs = self.inputs()
+        taken = take_files({"z": inputs.zones["z"].fresh.all}, {}, inputs, self.root, str(self.root), run_id)
+        self.consumed = read_consumed(str(self.root), taken["z"])
+
+    def order(self) -> list[str]:
+        return [file.path for file in zone_batches(self.inputs(), ALL, self.root)["z"].fresh]
+
+
+def test_a_run_that_began_first_and_was_published_last_comes_last(tmp_path: Path) -> None:
+    zone = Zone(tmp_path)
+    zone.deliver("c", "b")
+    zone.publish("run-2")
+    zone.deliver("a")
+    zone.publish("run-1")
+    zone.deliver("0")
+    assert zone.order() == ["b", "c", "a", "0"]
+    zone.publish("run-0")
+    zone.deliver("Z")
+    assert zone.order() == ["b", "c", "a", "0", "Z"]
+
+
+def test_files_that_were_consumed_without_a_number_come_first_by_their_run(tmp_path: Path) -> None:
+    zone = Zone(tmp_path)
+    zone.deliver("a", "b", "c")
+    marks = (("a", "run-2"), ("b", "run-1"), ("c", "run-1"))
+    stats = {file.path: file for file in list_zone(tmp_path, "z")}
+    old = tuple(ConsumedFile(path, stats[path].size, stats[path].mtime_ns, run) for path, run in marks)
+    zone.consumed = Consumed("z", old)
+    zone.deliver("0")
+    zone.publish("run-0")
+    assert zone.order() == ["b", "c", "a", "0"]
+
+
+def test_a_replaced_file_takes_the_place_of_its_new_content(tmp_path: Path) -> None:
+    zone = Zone(tmp_path)
+    zone.deliver("a")
+    zone.publish("run-1")
+    zone.deliver("b")
+    zone.publish("run-2")
+    (tmp_path / "z" / "a").write_text("id\nanother\n")
+    zone.publish("run-3")
+    assert zone.order() == ["b", "a"]
+
+
+def test_a_full_refresh_keeps_the_numbers(tmp_path: Path) -> None:
+    zone = Zone(tmp_path)
+    for name, run in (("b", "run-2"), ("a", "run-1")):
+        zone.deliver(name)
+        zone.publish(run)
+    zone.deliver("c")
+    inputs = zone.inputs()
+    taken = take_files({"z": inputs.zones["z"].files}, {}, inputs, tmp_path, str(tmp_path), "run-3")
+    zone.consumed = read_consumed(str(tmp_path), taken["z"])
+    numbers = {mark.path: mark.delivery for mark in zone.consumed.files}
+    assert numbers == {"b": 1, "a": 2, "c": 3}
