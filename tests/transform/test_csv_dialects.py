@@ -51,7 +51,7 @@ def test_the_name_decides_only_where_there_is_one_column(tmp_path: Path) -> None
 
 
 def test_what_is_declared_wins_over_what_is_found(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", "a;b\n1;2\n")
+    path = written(tmp_path, "a.csv", "a;b\n1;é\n".encode("windows-1252"))
     settings = ZoneSettings(delimiter=",", encoding="windows-1252", escape="\\")
     assert find_dialect(path, settings) == Dialect(",", "windows-1252", "\\")
 
@@ -128,3 +128,20 @@ def test_backslashes_escape_quotes_where_the_quotes_fit_together_only_so(
 def test_a_declared_escape_is_not_second_guessed(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", 'a,b\n1,"say \\"hi\\""\n')
     assert inspect(path, Dialect(), None, escape_declared=True).dialect.escape == '"'
+
+
+def test_a_declared_encoding_is_for_files_that_are_not_utf8(tmp_path: Path) -> None:
+    settings = ZoneSettings(encoding="windows-1252")
+    accents, plain = tmp_path / "a.csv", tmp_path / "b.csv"
+    accents.write_bytes("name,city\nJosé,Köln\n".encode())
+    plain.write_bytes("name,city\nJosé,Köln\n".encode("windows-1252"))
+    assert find_dialect(accents, settings).encoding == "utf-8"
+    assert find_dialect(plain, settings).encoding == "windows-1252"
+
+
+def test_gzip_data_without_the_ending_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    with pytest.raises(LandingError, match="gzip data") as caught:
+        find_dialect(path, ZoneSettings())
+    assert "a.csv.gz" in str(caught.value.remedy)

@@ -46,7 +46,7 @@ def zone_settings(lines: list[str]) -> tuple[ZoneSettings, str | None]:
     declared = dict(value.split(" ", 1) for key, value in given if key == "declare")
     single = dict(given)
     return ZoneSettings(
-        header=False if single.get("header") == "false" else None,
+        header={"true": True, "false": False}.get(single.get("header", "")),
         delimiter=single.get("delimiter"),
         columns=declared or None,
         bad_records=single.get("bad_records"),

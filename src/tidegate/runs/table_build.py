@@ -280,7 +280,9 @@ class TableBuild:
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.sql = built.sql
         self.files = tuple(file for files in built.zone_files.values() for file in files)
-        self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *built.notes]
+        hides = sees_hidden(run.compiled, self.model)
+        notes = [without_values(note) if hides else note for note in built.notes]
+        self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
         return built
 
     def _request(

@@ -2,7 +2,7 @@
 
 | | in this order |
 |---|---|
-| encoding | declared; by the byte-order mark (UTF-8, UTF-16); UTF-8 |
+| encoding | by the byte-order mark (UTF-8, UTF-16); UTF-8, if all of the file is; as declared |
 | delimiter | declared; of comma, semicolon, tab and bar the one that splits the first record and agrees with the records after it, into most fields where several do |
 | escape | declared; backslash if the file has `\\"` and its quotes fit together only so; else a doubled quote |
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.raw import open_raw
+from tidegate.transform.landing.raw import is_utf8, open_raw
 
 __all__ = ["DEFAULT", "DOUBLED", "Dialect", "find_dialect", "refuse_suspicious_column"]
 
@@ -62,7 +62,7 @@ def find_dialect(path: Path, settings: ZoneSettings) -> Dialect:
     """Encoding and delimiter; the escape as it is declared, or doubled quotes."""
     with open_raw(path) as file:
         head = file.read(_SAMPLE)
-    encoding = settings.encoding or next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+    encoding = _encoding(path, head, settings.encoding)
     escape = settings.escape or DOUBLED
     declared = _declared_delimiter(path, settings)
     if declared is not None:
@@ -71,6 +71,14 @@ def find_dialect(path: Path, settings: ZoneSettings) -> Dialect:
     usual = "\t" if settings.format == "tsv" or path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
     delimiter = _found_delimiter(path, text, len(head) == _SAMPLE, Dialect(usual, encoding, escape))
     return Dialect(delimiter, encoding, escape)
+
+
+def _encoding(path: Path, head: bytes, declared: str | None) -> str:
+    """What is declared is for the files that need it: no other text is UTF-8 by chance."""
+    marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    if marked is not None or declared is None:
+        return marked or "utf-8"
+    return "utf-8" if declared in _SPLITTABLE and is_utf8(path) else declared
 
 
 def _declared_delimiter(path: Path, settings: ZoneSettings) -> str | None:

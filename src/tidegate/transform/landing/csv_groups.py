@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,9 +16,10 @@ from tidegate.transform.landing.csv_dialect import Dialect, find_dialect, refuse
 from tidegate.transform.landing.csv_files import CsvShape, inspect
 from tidegate.transform.landing.schemas import by_name
 
-__all__ = ["CsvGroup", "all_names", "declared_notes", "group_files", "set_apart"]
+__all__ = ["CsvGroup", "all_names", "declared_notes", "group_files", "missing_notes", "set_apart"]
 
 _READERS = 8
+_DATA = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ def group_files(
             if shape.first is None:
                 continue
             refuse_suspicious_column(path, shape.first, settings)
+            if settings.header is None:
+                _refuse_data_as_header(path, shape.first)
             if shape.open_quotes:
                 unclosed.add(path)
             names = _names_of_header(path, shape.first) if header else _names_by_place(path, shape.first, declared)
@@ -77,18 +81,46 @@ def all_names(groups: Iterable[CsvGroup]) -> tuple[str, ...]:
     return tuple(names.values())
 
 
+def missing_notes(groups: Sequence[CsvGroup], known: Sequence[str]) -> tuple[str, ...]:
+    """Columns of earlier files that some lack: mostly a header that is spelt otherwise."""
+    notes = []
+    for group in groups:
+        there = {name.casefold() for name in group.names}
+        if missing := [name for name in known if name.casefold() not in there]:
+            columns = f"column{'' if len(missing) == 1 else 's'} {', '.join(missing)}"
+            notes.append(f"{_which(group)}: {columns} of earlier files not there, NULL in these rows")
+    return tuple(notes)
+
+
+def _which(group: CsvGroup) -> str:
+    first, more = group.paths[0].name, len(group.paths) - 1
+    return first if not more else f"{first} and {more} more"
+
+
 def declared_notes(groups: Sequence[CsvGroup], declared: StructType) -> tuple[str, ...]:
     wanted = by_name(declared)
     notes = []
     for group in groups:
-        first, more = group.paths[0].name, len(group.paths) - 1
-        which = first if not more else f"{first} and {more} more"
+        which = _which(group)
         there = {name.casefold() for name in group.names}
         if extra := [name for name in group.names if name.casefold() not in wanted]:
             notes.append(f"{which}: columns that are not declared are not read: {', '.join(extra)}")
         if missing := [field.name for key, field in wanted.items() if key not in there]:
             notes.append(f"{which}: declared columns that are not there are NULL: {', '.join(missing)}")
     return tuple(notes)
+
+
+def _refuse_data_as_header(path: Path, record: tuple[str, ...]) -> None:
+    """A number or a day is hardly the name of a column: the row would be lost as one."""
+    for field in record:
+        if _DATA.fullmatch(field.strip()):
+            zone = path.parent.name
+            raise LandingError(
+                f"'{path.name}' seems to have no header: '{field.strip()}' in its first record is a value, not a name",
+                where=f"{path}:1",
+                remedy=f'declare header = false in [landing.{zone}], with columns = {{ name = "TYPE" }} to name them; '
+                "or header = true if that is how the columns are called",
+            )
 
 
 def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:

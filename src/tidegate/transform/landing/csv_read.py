@@ -7,7 +7,7 @@ record by record instead, so that the bad ones can be left out.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,14 @@ from tidegate.transform.landing.bad_records import (
 )
 from tidegate.transform.landing.csv_dialect import Dialect
 from tidegate.transform.landing.csv_files import find_values
-from tidegate.transform.landing.csv_groups import CsvGroup, all_names, declared_notes, group_files, set_apart
+from tidegate.transform.landing.csv_groups import (
+    CsvGroup,
+    all_names,
+    declared_notes,
+    group_files,
+    missing_notes,
+    set_apart,
+)
 from tidegate.transform.landing.csv_records import malformed_records
 from tidegate.transform.landing.csv_types import fitting_types, misfits, resolve, typed
 from tidegate.transform.landing.failures import (
@@ -69,6 +76,8 @@ class CsvSource(Source):
         names = all_names(self._groups)
         if declared is not None and self._header:
             self.notes = declared_notes(self._groups, declared)
+        elif before is not None and self._header:
+            self.notes = missing_notes(self._groups, before.fieldNames())
         while True:
             try:
                 _refuse_malformed(self._groups, unclosed)
@@ -121,12 +130,29 @@ class CsvSource(Source):
         kinds = {key: field.dataType for key, field in by_name(before).items()} if before else {}
         classes = [fitting_types(column(name), kinds.get(name.casefold())) for name in names]
         found = self._found(self._every_text(names), [each.alias(f"t{number}") for number, each in enumerate(classes)])
-        return StructType(
+        schema = StructType(
             [
                 StructField(name, resolve(found[f"t{number}"], kinds.get(name.casefold())))
                 for number, name in enumerate(names)
             ]
         )
+        self.notes += tuple(self._became_text(schema, kinds))
+        return schema
+
+    def _became_text(self, schema: StructType, kinds: Mapping[str, DataType]) -> Iterator[str]:
+        """One wrong value makes a column text, for good: it is named."""
+        for field in schema.fields:
+            kind = kinds.get(field.name.casefold())
+            if kind is None or isinstance(kind, StringType) or not isinstance(field.dataType, StringType):
+                continue
+            texts = self._every_text((field.name,)).where(misfits(column(field.name), kind))
+            found = texts.select(column(_FILE), column(field.name)).orderBy(column(_FILE)).first()
+            because = f", because of '{found[1]}' in {local_path(found[0]).name}" if found else ""
+            yield (
+                f"column '{field.name}' was {kind.simpleString()} in earlier files and is text now{because}; to refuse "
+                "such values, declare the columns of the landing zone with their types, and build the table again "
+                "with --full-refresh"
+            )
 
     def _check_declared(self, names: tuple[str, ...]) -> None:
         """One pass over everything before anything is written: else a run would report one wrong value at a time."""

@@ -161,16 +161,30 @@ def _second_value(path: Path) -> _Broken | None:
 
 def _broken_value(content: bytes, first_line: int) -> _Broken | None:
     try:
-        value = json.loads(content)
+        value = json.loads(content, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             why = "holds more than one JSON value, of which only the first would be read"
         else:
             why = f"is not JSON: {error.msg} (column {error.colno})"
         return _Broken(first_line + error.lineno - 1, why)
+    except _RepeatedKey as error:
+        return _Broken(first_line, f"has the key '{error}' twice in one object")
     except ValueError as error:
         return _Broken(first_line, f"is not JSON: {error}")
     items = value if isinstance(value, list) else [value]
     if not all(isinstance(item, dict) for item in items):
         return _Broken(first_line, "holds a value that is not an object, so it is no row")
     return None
+
+
+class _RepeatedKey(Exception):
+    pass
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        raise _RepeatedKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return value

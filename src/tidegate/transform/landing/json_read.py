@@ -36,6 +36,8 @@ __all__ = ["JsonSource"]
 _READERS = 8
 _VALUE, _CORRUPT = "\ufdd0value", "\ufdd0corrupt"
 _OPTIONS = {"timeZone": "UTC"}
+_BROKEN = ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE", "COLUMN_ALREADY_EXISTS")
+"""Signs in what Spark says of files that hold broken records."""
 
 
 class _Kind(IntEnum):
@@ -164,7 +166,7 @@ class JsonSource(Source):
             try:
                 schema = nullable(reader.json(_literals([renamed.get(path, path) for path in paths])).schema)
             except Exception as error:
-                if not any(sign in str(error) for sign in ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE")):
+                if not any(sign in str(error) for sign in _BROKEN):
                     raise
                 raise _broken(paths) from error
         if spellings := _same_but_for_case(schema):

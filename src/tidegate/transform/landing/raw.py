@@ -12,10 +12,11 @@ from typing import BinaryIO, cast
 
 from tidegate.errors import FailureKind, LandingError
 
-__all__ = ["BOM", "open_raw", "pieces", "utf8_pieces"]
+__all__ = ["BOM", "is_utf8", "open_raw", "pieces", "utf8_pieces"]
 
 BOM = codecs.BOM_UTF8
 _PIECE = 1 << 20
+_GZIP = b"\x1f\x8b"
 
 
 @contextmanager
@@ -23,6 +24,12 @@ def open_raw(path: Path) -> Iterator[BinaryIO]:
     """Reads as the name says: `.gz` is unzipped, as Spark does. Whatever fails is told as this file's error."""
     try:
         with _unzip(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            if file.peek(2)[:2] == _GZIP:  # type: ignore[attr-defined]
+                raise LandingError(
+                    f"'{path.name}' holds gzip data",
+                    where=str(path),
+                    remedy=f"rename it to {path.name}.gz, so that it is unzipped when it is read",
+                )
             yield file
     except FileNotFoundError as error:
         gone = LandingError(f"'{path.name}' was removed while it was being read", where=str(path), remedy="run again")
@@ -49,6 +56,18 @@ def _unzip(path: Path) -> BinaryIO:
 def pieces(file: BinaryIO) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
         yield piece
+
+
+def is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with open_raw(path) as file:
+        try:
+            for piece in pieces(file):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def utf8_pieces(path: Path, encoding: str = "utf-8", declarable: bool = False) -> Iterator[bytes]:
