@@ -24,11 +24,12 @@ from tidegate.quality import Asked, Found, OwnFunctions, measure
 from tidegate.quality.file_proof import FileProof
 from tidegate.runs.masking import without_values
 from tidegate.runs.result import CheckResult
+from tidegate.runs.source_checks import kind_of_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Answering", "former_version", "kind_of_check"]
+__all__ = ["Answering", "former_version"]
 
 _BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"})
 """A key can break these only where a row of it was written."""
@@ -37,17 +38,6 @@ _BY_ROW = frozenset({"references", "relationships"})
 """Each row keeps or breaks these by itself, though other rows must be read to tell."""
 
 _RUN_ID = "tidegate.run-id"
-
-
-def kind_of_check(check: Check) -> str:
-    """What a person calls it."""
-    if check.call is None:
-        return "test"
-    if check.call.keyed:
-        return "check"
-    return {Stage.BEFORE_WRITE: "constraint", Stage.BEFORE_PUBLISH: "audit", Stage.AFTER_PUBLISH: "warning"}[
-        check.stage
-    ]
 
 
 def former_version(metadata: TableMetadata | None) -> int | None:

@@ -218,8 +218,7 @@ class _Run:
             self.emit("discover_complete", None, facts)
         counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
         self.emit("compile_complete", None, counts)
-        # A source that does not answer stops the models that read it, and no others.
-        if any(error.code != "SourceUnavailable" for error in compiled.errors):
+        if compiled.project_errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         for diagnostic in compiled.diagnostics:
             if diagnostic.severity is not DiagnosticSeverity.WARNING:
