@@ -8,6 +8,7 @@ import pytest
 
 from tests.runs.conftest import ProjectFolder, statuses
 from tidegate.errors import LakeError
+from tidegate.lake import view
 from tidegate.lake.metadata import local_path
 from tidegate.lake.missing_files import damages
 from tidegate.names import TableName
@@ -86,3 +87,31 @@ def test_check_diff_and_profile_name_the_table_and_the_way_back(shop: ProjectFol
     table = TableName("shop", "silver", "orders")
     with pytest.raises(LakeError, match=told):
         profile_now(shop.settings, table, lambda names: frozenset(), shop.clock.now(), shop.spark)
+
+
+def lose_metadata(shop: ProjectFolder, name: str) -> None:
+    local_path(shop.main.heads()[TableName.parse(name, "shop")].location).unlink()
+    view._read.cache_clear()  # as in a process that did not read the file before
+
+
+def test_a_missing_metadata_file_stops_only_what_reads_or_writes_the_table(shop: ProjectFolder) -> None:
+    shop.model("silver.orders", "SELECT id FROM range(0, 3, 1, 1)")
+    shop.model("gold.orders", "SELECT sum(id) AS total FROM silver.orders")
+    shop.model("gold.other", "SELECT 1 AS x")
+    assert shop.run().exit_code == 0
+    lose_metadata(shop, "silver.orders")
+    shop.model("gold.other", "SELECT 2 AS x")
+    result = shop.run()
+    found = {"gold.orders": "blocked", "gold.other": "completed", "silver.orders": "failed"}
+    assert (statuses(result), result.status, result.exit_code) == (found, "partial", 2)
+    failed = next(m for m in result.materializations if m.status == "failed")
+    assert failed.error == "silver.orders: a metadata file of the table is missing from the warehouse"
+    assert "tidegate run silver.orders --full-refresh" in (failed.remedy or "")
+    reader = shop.run("gold.orders", "gold.other")
+    assert statuses(reader) == {"gold.orders": "failed", "gold.other": "skipped"}
+    with pytest.raises(LakeError, match=r"^silver\.orders: a metadata file of the table is missing") as alone:
+        shop.run("silver.orders")
+    assert "--full-refresh" in str(alone.value.remedy)
+    assert shop.run("silver.orders", full_refresh=True).exit_code == 0
+    assert shop.run().exit_code == 0
+    assert (shop.rows("silver.orders"), shop.rows("gold.orders")) == ([(0,), (1,), (2,)], [(3,)])

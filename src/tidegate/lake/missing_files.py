@@ -56,7 +56,8 @@ class Damage:
     def _remedy(self, name: str) -> str:
         restore = "restore the file from a backup of the warehouse"
         if self.snapshot is None:
-            return f"{restore}; the catalog points at it, so the table cannot be used without it"
+            again = f"if a model makes it, rebuild it from its inputs: tidegate run {name} --full-refresh"
+            return f"{restore}; or, {again} (what they no longer hold is lost)"
         if self.past:
             return f"{restore}; only that past snapshot needs it, and the table as it is now does not"
         if self.progress is None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel
 from tidegate.config import Settings
+from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
@@ -48,6 +49,7 @@ class Step:
     """`waits_for`: what it reads and runs before it in the same plan; the run decides again when it gets there.
 
     `unplannable`: what it reads cannot be looked at, for the reason of its decision, so that a run would fail it.
+    `unreadable`: the error of the lake that says so.
 
     `tentative`: as the lake is now it need not run, so whether and how it does is for those to show. Its decision only
     says that it is not to be left out. `progress` and `inputs` are what it was decided from.
@@ -61,6 +63,7 @@ class Step:
     inputs: Inputs = Inputs()  # noqa: RUF009 - frozen
     waits_for: tuple[TableName, ...] = ()
     unplannable: bool = False
+    unreadable: LakeError | None = None
 
     @property
     def run_type(self) -> RunType | None:
@@ -130,7 +133,8 @@ def make_plan(
     """One step per selected model, in waves. A model below one that will run is planned as if that one changes.
 
     Without `bind`, which gives a model's query, no step reads only changes: enough to know what would run at all.
-    `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either.
+    `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either, nor
+    can one that reads or writes a table whose metadata file is missing.
     """
     steps: list[Step] = []
     running: set[TableName] = set()
@@ -140,7 +144,15 @@ def make_plan(
             if table not in selected:
                 continue
             model = compiled.models[table]
-            facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+            try:
+                facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+            except LakeError as error:
+                if error.kind is not FailureKind.NOT_FOUND:
+                    raise
+                lost.add(table)
+                decision = Decision(RunType.INCREMENTAL, str(error))
+                steps.append(Step(table, number, decision, unplannable=True, unreadable=error))
+                continue
             decision, upstream = facts.decision, sorted(running & set(model.depends_on))
             why = _why_lost(compiled, sorted(lost & set(model.depends_on)))
             if why is None and (decision.run_type is not RunType.SKIP or decision.check_again):

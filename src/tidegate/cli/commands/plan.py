@@ -61,8 +61,8 @@ def plan(
 
     "perhaps" (in JSON: tentative, and run_type is null) runs only if what it waits for changes something it reads.
 
-    "not plannable" (run_type is null, and it is not tentative) reads a source that does not answer, or what is built
-    from one. Ends with 2 then, or with 1 if no model can be planned.
+    "not plannable" (run_type is null, and it is not tentative) reads a source that does not answer, a table whose
+    metadata file is missing, or what is built from one. Ends with 2 then, or with 1 if no model can be planned.
 
     \b
     Example:
@@ -120,10 +120,13 @@ class _Silent:
     def lines(self, planned: Plan, compiled: Compiled) -> Iterator[str]:
         """Which models could not be planned, why, and what to do."""
         lost: dict[str, list[str]] = {}
-        for step in planned.steps:
-            failure = self._failure(compiled.models[step.table]) if step.unplannable else None
+        for step in (step for step in planned.steps if step.unplannable):
+            failure, name = self._failure(compiled.models[step.table]), step.table.short(compiled.namespace)
             if failure is not None:
-                lost.setdefault(failure.source, []).append(step.table.short(compiled.namespace))
+                lost.setdefault(failure.source, []).append(name)
+            elif step.unreadable:
+                yield f"Not planned: {name}, because {step.unreadable}"
+                yield f"  fix: {step.unreadable.remedy}"
         for source, names in sorted(lost.items()):
             failure = self.failures[source]
             yield f"Not planned: {', '.join(names)}, because {failure}"
