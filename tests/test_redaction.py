@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from urllib.parse import quote
 
 import pytest
 
@@ -82,6 +83,53 @@ def test_only_values_of_secret_looking_names_are_registered() -> None:
 def test_what_would_be_found_everywhere_is_left_alone(value: object) -> None:
     register(value, "USE_AUTH")
     assert redact('{"ok": true, "n": 1234567, "text": "abc"}') == '{"ok": true, "n": 1234567, "text": "abc"}'
+
+
+@pytest.mark.parametrize(
+    ("value", "password"),
+    [
+        ("postgresql://ann:horse-battery@db.example/shop", "horse-battery"),
+        ("postgresql://ann:staple%40%2Fcorrect@db.example:5432/shop?sslmode=require", "staple@/correct"),
+        ("redis://:only-a-password@cache:6379/0", "only-a-password"),
+        ("mysql://ann:with@sign-inside@db/shop", "with@sign-inside"),
+        ("amqp://ann:with/slash-inside@queue", "with/slash-inside"),
+        ("jdbc:postgresql://db/shop?user=ann&password=jdbc-password&ssl=true", "jdbc-password"),
+        ("host=db user=ann password='quoted password' dbname=shop", "quoted password"),
+        ("host=db password=plain-password dbname=shop", "plain-password"),
+        ("AccountName=shop;AccountKey=azure-account==;EndpointSuffix=core", "azure-account=="),
+    ],
+)
+def test_a_password_inside_an_address_is_redacted_and_the_address_is_not(value: str, password: str) -> None:
+    register(value, "DATABASE_URL")
+    shown = redact(f"cannot reach {value} as ann: {password} was refused")
+    for form in (password, quote(password, safe="")):
+        assert form not in shown
+    assert shown.endswith("as ann: *** was refused")
+    assert redact("db.example and shop and ann and 5432") == "db.example and shop and ann and 5432"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://db.example:8080/path@v1",
+        "postgresql://ann@db.example/shop",
+        "postgresql://db.example/shop?sort_key=unique_name",
+        "--auth=basic-method",
+    ],
+)
+def test_an_address_without_a_password_holds_nothing_to_redact(value: str) -> None:
+    register(value, "SERVICE_URL")
+    assert redact(f"{value} unique_name basic-method") == f"{value} unique_name basic-method"
+
+
+def test_a_password_that_is_its_user_too_is_redacted_where_it_is_the_password() -> None:
+    register("postgresql://postgres:postgres@localhost/shop", "DATABASE_URL")
+    assert redact("postgresql://postgres:postgres@localhost/shop") == "postgresql://postgres***localhost/shop"
+
+
+def test_the_log_is_rid_of_passwords_inside_addresses_that_nobody_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEVER_READ_DSN", "postgresql://ann:never-read-one@db/shop")
+    assert "never.read.one" in log_pattern().split("|")
 
 
 def test_a_short_value_is_redacted_where_it_stands_alone() -> None:

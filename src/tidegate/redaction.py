@@ -1,7 +1,8 @@
 """Secret values that this process has read, and any text without them.
 
 A value is registered where it is read: by `env_var()`, `var()` and `--var`, and for `${VAR}` of a settings file, if its
-name looks like that of a secret. It is redacted where text leaves: console, state, hooks, logs, caches.
+name looks like that of a secret. Of an address or a connection string, under any name, the passwords in it are. It is
+redacted where text leaves: console, state, hooks, logs, caches.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, TextIO
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 __all__ = [
     "REDACTED",
@@ -20,6 +21,7 @@ __all__ = [
     "holds_secret",
     "log_pattern",
     "looks_secret",
+    "passwords_in",
     "redact",
     "redacted",
     "register",
@@ -63,6 +65,12 @@ _SHORT = 8
 """A value shorter than this is redacted only where it stands alone."""
 _PLAIN_WORDS = frozenset({"true", "false", "null", "none", "default"})
 
+_AUTHORITY = re.compile(r"://([^/?#\s]*)")
+_WHOLE = re.compile(r"://([^/?#\s]*:(?!\d+/)[^\s]*)@[^@/\s]+")
+"""A password that holds a slash ends what stands before the host too early; a port is none."""
+_PAIR = re.compile(r"(?:^|[?&;\s])([A-Za-z][\w.-]*)\s*=\s*('(?:[^'\\]|\\.)*'|[^&;\s]*)")
+_PAIRS_ALONE = re.compile(r"\s*[A-Za-z][\w. -]*=")
+
 _values: set[str] = set()
 _pattern: re.Pattern[str] | None = None
 
@@ -77,15 +85,37 @@ def looks_secret(name: str) -> bool:
 
 
 def register(value: object, name: str | None = None) -> None:
-    """`name`: what the value was read by; nothing is registered where that does not look like a secret."""
+    """`name`: what the value was read by; where that does not look like a secret, only passwords in the value are."""
     global _pattern
     text = "" if value is None or isinstance(value, bool) else str(value)
-    if (name is not None and not looks_secret(name)) or text in _values or not _is_worth_hiding(text):
+    found = {*passwords_in(text), *([text] if name is None or looks_secret(name) else [])}
+    fresh = {each for each in found if _is_worth_hiding(each)} - _values
+    if not fresh:
         return
-    _values.add(text)
+    _values.update(fresh)
     # Longest first: one may be the beginning of another.
     forms = sorted({form for each in tuple(_values) for form in _forms(each)}, key=len, reverse=True)
     _pattern = re.compile("|".join(map(_alternative, forms)))
+
+
+def passwords_in(text: str) -> frozenset[str]:
+    """Those of an address (`postgresql://user:password@host`, `…?password=…`) or of a connection string
+    (`host=… password=…`), as written and decoded."""
+    found = set(_of_user(text)) if "://" in text else set()
+    if "://" in text or _PAIRS_ALONE.match(text):
+        found |= {value.strip("'") for key, value in _PAIR.findall(text) if looks_secret(key)}
+    return frozenset(form for each in found for form in (each, unquote(each)) if form)
+
+
+def _of_user(text: str) -> Iterator[str]:
+    for match in _AUTHORITY.finditer(text):
+        before = match[1] if "@" in match[1] else ""
+        if not before and (whole := _WHOLE.match(text, match.start())):
+            before = f"{whole[1]}@"
+        user, colon, password = before.rpartition("@")[0].partition(":")
+        if colon:
+            # Else the word would be gone from each name that holds it, as `postgres` does from postgresql.
+            yield f":{password}@" if unquote(password) == unquote(user) else password
 
 
 def redact(text: str) -> str:
@@ -115,9 +145,10 @@ def holds_secret(content: str | bytes) -> bool:
 def log_pattern() -> str:
     """A regular expression of Java's for what Spark's log must not hold, of letters, digits and dots alone.
 
-    The JVM is started once, so it knows also what the environment has under secret-looking names and nobody read yet.
+    The JVM is started once, so it knows also what the environment has of secrets that nobody read yet.
     """
-    own = {value for name, value in os.environ.items() if looks_secret(name) and _is_worth_hiding(value)}
+    named = {value for name, value in os.environ.items() if looks_secret(name)}
+    own = {value for value in named.union(*map(passwords_in, os.environ.values())) if _is_worth_hiding(value)}
     forms = {form for value in _values | own for form in _forms(value) if len(form) >= _SHORTEST + 2}
     return "|".join(sorted((re.sub(r"[^A-Za-z0-9]", ".", form) for form in forms), key=len, reverse=True))
 

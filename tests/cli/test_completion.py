@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
+from tidegate.cli.completion import answers
 from tidegate.cli.completion.shells import SCRIPTS, answer_shell
 from tidegate.cli.completion.words import FILE, as_json, collect, read_words
 from tidegate.cli.main import COMMANDS
 from tidegate.config import load_settings
+from tidegate.planner import selectors
 from tidegate.state import RunRecord, open_state
 
 RUNS = ["run-20261115-000002-000", "run-20261115-000001-000", "run-20261115-000000-000"]
@@ -162,8 +164,14 @@ def test_the_script_is_printed(shell: str, tidegate: Call) -> None:
     assert tidegate("completion", shell, "--json").document["script"] == SCRIPTS[shell]
 
 
+def test_the_words_of_selectors_are_those_of_the_planner() -> None:
+    assert answers.METHODS is selectors.METHODS
+    assert answers.STATES is selectors.STATES
+
+
 def test_nothing_slow_is_imported_to_complete(shop: Path) -> None:
-    heavy = ("pyspark", "sqlalchemy", "sqlglot", "jinja2", "rich", "tidegate.cli.commands", "tidegate.runs")
+    ours = ("tidegate.cli.commands", "tidegate.runs", "tidegate.compiler")
+    heavy = ("pyspark", "sqlalchemy", "sqlglot", "jinja2", "rich", *ours)
     check = (
         "import sys; from tidegate.cli.completion.shells import answer_shell; "
         f"print([len(answer_shell(['run', 'gold.'])), len(answer_shell(['logs', '']))], "

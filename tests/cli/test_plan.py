@@ -19,7 +19,7 @@ from tests.cli.calling import Call
 from tests.planner.histories import History
 from tidegate.compiler import compile_project
 from tidegate.config import load_settings
-from tidegate.lake import PROGRESS_PROPERTY, BranchView, Pointer, PointerKind, Progress, TableInput, open_catalog
+from tidegate.lake import PROGRESS_PROPERTY, BranchView, Pointer, PointerKind, Progress, TableInput, open_catalog, view
 from tidegate.names import TableName
 from tidegate.project import load_project
 from tidegate.runs import RunOptions, run_project
@@ -197,6 +197,18 @@ def test_what_is_unchanged_would_not_run(shop: Path, tidegate: Call) -> None:
     told = tidegate("plan").out.splitlines()
     assert [line.split()[3:] for line in told[2:5]] == [["skip", "-", "-", "-", "unchanged"]] * 3
     assert told[-1] == "Nothing would run: 3 models up to date."
+
+
+def test_a_missing_metadata_file_leaves_the_other_models_to_be_planned(shop: Path, tidegate: Call) -> None:
+    publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
+    heads = open_catalog(load_settings(shop)).head()
+    Path(heads[TableName("shop", "silver", "orders")].location.removeprefix("file:")).unlink()
+    view._read.cache_clear()  # as in a process that did not read the file before
+    told = tidegate("plan", "--json")
+    how = {step["model"]: step["run_type"] for step in told.document["steps"]}
+    assert (told.code, how) == (2, {"silver.notes": "skip", "silver.orders": None, "gold.revenue": None})
+    assert "Not planned: silver.orders, because shop.silver.orders: a metadata file" in told.err
+    assert "fix: restore the file" in told.err
 
 
 def test_nothing_heavy_is_imported_to_plan_what_is_unchanged(shop: Path) -> None:

@@ -73,3 +73,16 @@ def test_what_does_not_look_secret_is_shown(tidegate: Call, project: Path, monke
     _model(project, "select `{{ env_var('REGION') }}` as x from (select 1 as y)")
     found = tidegate("compile")
     assert "eu-north-7" in found.out + found.err
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--debug",)])
+def test_a_password_inside_an_address_is_on_no_screen(
+    tidegate: Call, project: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_URL", "postgresql://ann:planted%2Dinside@db/shop")
+    _model(project, "select `{{ env_var('SHOP_URL') }}` as x, `planted-inside` as y from (select 1 as y)")
+    found = tidegate("compile", *options)
+    assert found.code != 0
+    assert "planted-inside" not in found.out + found.err
+    assert "planted%2Dinside" not in found.out + found.err
+    assert "ann:***@db/shop" in found.out + found.err

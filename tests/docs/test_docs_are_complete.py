@@ -23,7 +23,7 @@ from tidegate.config import (
     ZoneSettings,
 )
 from tidegate.names import TableName
-from tidegate.planner.selectors import METHODS, STATES
+from tidegate.planner.selector_words import METHODS, STATES
 from tidegate.project.keys import KEYS, SPELLINGS
 from tidegate.project.model import Strategy
 from tidegate.project.quality_tests import ANNOTATIONS

@@ -323,24 +323,29 @@ def test_of_four_processes_with_one_new_key_at_one_moment_one_runs(store: StateS
     assert len(store.reader().runs()) == 1
 
 
-def test_a_secret_variable_is_not_put_down_and_is_given_again_to_resume(store: StateStore, settings: Settings) -> None:
-    run = interrupted(store, settings, vars={"day": "monday", "api_token": "t0ken-of-mine"})
+@pytest.mark.parametrize(
+    ("name", "value"), [("api_token", "t0ken-of-mine"), ("shop_url", "postgresql://ann:t0ken-of-mine@db/shop")]
+)
+def test_a_secret_variable_is_not_put_down_and_is_given_again_to_resume(
+    store: StateStore, settings: Settings, name: str, value: str
+) -> None:
+    run = interrupted(store, settings, vars={"day": "monday", name: value})
     kept = store.reader().run(run.run_id)
     assert kept is not None
     assert kept.options["vars"]["day"] == "monday"
     assert "t0ken-of-mine" not in str(kept)
 
-    with pytest.raises(TidegateError, match="was begun with --var api_token: by the name that is a secret") as missing:
+    with pytest.raises(TidegateError, match=f"was begun with --var {name}: it is a secret") as missing:
         begin(store, settings, RunOptions(resume=run.run_id), Noon())
-    assert str(missing.value.remedy).endswith(f"tidegate run --resume {run.run_id} --var api_token=…")
-    with pytest.raises(TidegateError, match="begun with another value of --var api_token"):
-        begin(store, settings, RunOptions(resume=run.run_id, vars={"api_token": "another"}), Noon())
+    assert str(missing.value.remedy).endswith(f"tidegate run --resume {run.run_id} --var {name}=…")
+    with pytest.raises(TidegateError, match=f"begun with another value of --var {name}"):
+        begin(store, settings, RunOptions(resume=run.run_id, vars={name: "another"}), Noon())
     assert store.reader().run(run.run_id) == kept
 
-    given = {"api_token": "t0ken-of-mine", "day": "tuesday"}
+    given = {name: value, "day": "tuesday"}
     again = begin(store, settings, RunOptions(resume=run.run_id, vars=given), Noon())
     assert isinstance(again, Begun)
-    assert again.options.vars == {"day": "monday", "api_token": "t0ken-of-mine"}
+    assert again.options.vars == {"day": "monday", name: value}
     assert "t0ken-of-mine" not in str(store.reader().run(run.run_id))
 
 

@@ -90,6 +90,11 @@ def test_a_model_under_which_the_jvm_dies_alone_fails_and_the_others_go_on(tmp_p
     hungry = by_model["a.hungry"]
     assert "Spark's JVM ended while this model was built" in hungry["error"]
     assert "[spark] memory, now 1g" in hungry["remedy"]
+    assert hungry["duration_ms"] >= sum(hungry["phases"].values()) > 0
+    assert {"config_loading", "iceberg_write"} <= hungry["phases"].keys()
+    assert (hungry["run_type"], hungry["reason"]) == ("backfill", "first run")
+    (attempt,) = hungry["attempts"]
+    assert (attempt["failure_kind"], attempt["error"]) == (hungry["failure_kind"], hungry["error"])
     assert (document["code"], document["status"]) == (2, "partial")
     assert set(document["publish"]["tables"]) == {"a.first", "a.second", "b.below_second"}
     settings = load_settings(tmp_path)

@@ -97,4 +97,4 @@ def test_a_warehouse_that_is_gone_is_told(with_a_table: Settings) -> None:
 
 def test_a_warehouse_that_cannot_be_written_is_told(with_a_table: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)  # Root may write everywhere.
-    assert pings(with_a_table)["lake"].detail == "the warehouse cannot be written"
+    assert pings(with_a_table)["lake"].detail.startswith("the warehouse cannot be written: ")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.lake import BranchCatalog, BranchInfo, Change, Heads, TableMetadata, ViewMetadata
     from tidegate.project import Project
+    from tidegate.sources import Discovery
     from tidegate.state import StateReader
 
 __all__ = ["Invocation", "Workspace", "common_options", "open_workspace", "pass_invocation"]
@@ -143,9 +144,13 @@ class Workspace:
 
     def compile_project(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled]:
         """What was read from disk, too: binding a query to a run's values needs its templates."""
+        return self.compile_with_sources(variables)[:2]
+
+    def compile_with_sources(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled, Discovery]:
+        """What the sources answered, too, and which of them did not."""
         from tidegate.compiler import compile_from_disk
 
-        return compile_from_disk(self.settings, self.heads(), variables or {})[:2]
+        return compile_from_disk(self.settings, self.heads(), variables or {})
 
     def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
         table = self._parse(name, (*compiled.models, *compiled.broken))
@@ -183,7 +188,7 @@ class Workspace:
         from tidegate.planner.decide import keeps_history
 
         compiled = self.compile(variables)
-        if compiled.errors:
+        if compiled.project_errors:
             return []
         heads = self.heads()
         chosen = (table for table in self.select(compiled, select, exclude) if table in heads)

@@ -14,6 +14,7 @@ from tidegate.names import TableName, quote
 from tidegate.project.model import Materialized, Model
 
 __all__ = [
+    "SOURCE_UNAVAILABLE",
     "BoundQuery",
     "Compiled",
     "CompiledModel",
@@ -28,6 +29,10 @@ __all__ = [
     "TableRead",
     "in_order",
 ]
+
+
+SOURCE_UNAVAILABLE = "SourceUnavailable"
+"""The code of the one error that is not a mistake in the project."""
 
 
 class DiagnosticSeverity(StrEnum):
@@ -150,6 +155,11 @@ class Compiled:
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         return tuple(d for d in self.diagnostics if d.severity is DiagnosticSeverity.ERROR)
+
+    @property
+    def project_errors(self) -> tuple[Diagnostic, ...]:
+        """Without sources that do not answer: those concern the models that read them, and no others."""
+        return tuple(error for error in self.errors if error.code != SOURCE_UNAVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import ManifestFile
 
 from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.manifests import data_files, list_manifests
-from tidegate.lake.metadata import Snapshot, TableMetadata, local_path, read_metadata
+from tidegate.lake.metadata import Snapshot, TableMetadata, ViewMetadata, local_path, read_metadata
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
 
-__all__ = ["Damage", "damages", "first_damage"]
+__all__ = ["Damage", "damages", "first_damage", "snapshot_damage"]
 
 _MOST_NAMED = 1000
 
@@ -27,8 +27,8 @@ _MOST_NAMED = 1000
 @dataclass(frozen=True, slots=True)
 class Damage:
     """`what`: metadata file, manifest list, manifest, data file or delete file. `files`: their locations, at most 1000;
-    `more`: there are others. `snapshot`: None where the metadata file itself is missing. `progress`: what
-    the model that made the table recorded; None where no model did."""
+    `more`: there are others. `snapshot`: None where the metadata file itself is missing; `past`: it is not the table's
+    current one. `progress`: what the model that made the table recorded; None where no model did."""
 
     table: TableName
     what: str
@@ -36,6 +36,7 @@ class Damage:
     progress: Progress | None = None
     snapshot: Snapshot | None = None
     more: bool = False
+    past: bool = False
 
     def error(self, namespace: str) -> LakeError:
         """With the way back. `namespace`: the project's own, which names leave out."""
@@ -55,7 +56,10 @@ class Damage:
     def _remedy(self, name: str) -> str:
         restore = "restore the file from a backup of the warehouse"
         if self.snapshot is None:
-            return f"{restore}; the catalog points at it, so the table cannot be used without it"
+            again = f"if a model makes it, rebuild it from its inputs: tidegate run {name} --full-refresh"
+            return f"{restore}; or, {again} (what they no longer hold is lost)"
+        if self.past:
+            return f"{restore}; only that past snapshot needs it, and the table as it is now does not"
         if self.progress is None:
             return f"{restore}, or write the table again where it comes from"
         again = f"{restore}, or rebuild the table from its inputs: tidegate run {name} --full-refresh"
@@ -89,8 +93,22 @@ def _damage(table: TableName, pointer: Pointer, folders: dict[str, frozenset[str
         return None
     metadata = read_metadata(pointer)
     snapshot = metadata.current if isinstance(metadata, TableMetadata) else None
-    if snapshot is None:
-        return None
+    return None if snapshot is None else _snapshot_damage(table, metadata, snapshot, folders)
+
+
+def snapshot_damage(table: TableName, metadata: TableMetadata, snapshot: Snapshot) -> Damage | None:
+    """What is missing of one snapshot of the table, which may be a past one."""
+    damage = _snapshot_damage(table, metadata, snapshot, {})
+    past = metadata.current_snapshot_id != snapshot.id
+    if damage is None or not past:
+        return damage
+    now = _snapshot_damage(table, metadata, metadata.current, {}) if metadata.current else None
+    return replace(damage, past=now is None)
+
+
+def _snapshot_damage(
+    table: TableName, metadata: TableMetadata | ViewMetadata, snapshot: Snapshot, folders: dict[str, frozenset[str]]
+) -> Damage | None:
     if not _is_there(snapshot.manifest_list, folders):
         return Damage(table, "manifest list", (snapshot.manifest_list,), metadata.progress, snapshot)
     manifests = list_manifests(snapshot)

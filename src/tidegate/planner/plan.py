@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Literal
 
 from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel
 from tidegate.config import Settings
+from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
@@ -47,6 +48,9 @@ class Facts:
 class Step:
     """`waits_for`: what it reads and runs before it in the same plan; the run decides again when it gets there.
 
+    `unplannable`: what it reads cannot be looked at, for the reason of its decision, so that a run would fail it.
+    `unreadable`: the error of the lake that says so.
+
     `tentative`: as the lake is now it need not run, so whether and how it does is for those to show. Its decision only
     says that it is not to be left out. `progress` and `inputs` are what it was decided from.
     """
@@ -58,11 +62,13 @@ class Step:
     progress: Progress | None = None
     inputs: Inputs = Inputs()  # noqa: RUF009 - frozen
     waits_for: tuple[TableName, ...] = ()
+    unplannable: bool = False
+    unreadable: LakeError | None = None
 
     @property
     def run_type(self) -> RunType | None:
-        """None: not known before what it waits for has run."""
-        return None if self.tentative else self.decision.run_type
+        """None: not known before what it waits for has run, or what it reads can be looked at."""
+        return None if self.tentative or self.unplannable else self.decision.run_type
 
     @property
     def provisional(self) -> bool:
@@ -122,27 +128,53 @@ def make_plan(
     settings: Settings,
     wish: Wish,
     bind: Callable[[TableName], BoundQuery] | None = None,
+    obstacle: Callable[[CompiledModel, bool], str | None] = lambda model, builds: None,
 ) -> Plan:
     """One step per selected model, in waves. A model below one that will run is planned as if that one changes.
 
     Without `bind`, which gives a model's query, no step reads only changes: enough to know what would run at all.
+    `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either, nor
+    can one that reads or writes a table whose metadata file is missing.
     """
     steps: list[Step] = []
     running: set[TableName] = set()
+    lost: set[TableName] = set()
     for number, wave in enumerate(compiled.waves):
         for table in wave:
             if table not in selected:
                 continue
             model = compiled.models[table]
-            facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+            try:
+                facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+            except LakeError as error:
+                if error.kind is not FailureKind.NOT_FOUND:
+                    raise
+                lost.add(table)
+                decision = Decision(RunType.INCREMENTAL, str(error))
+                steps.append(Step(table, number, decision, unplannable=True, unreadable=error))
+                continue
             decision, upstream = facts.decision, sorted(running & set(model.depends_on))
-            tentative = decision.run_type is RunType.SKIP and bool(upstream)
-            if tentative:
+            why = _why_lost(compiled, sorted(lost & set(model.depends_on)))
+            if why is None and (decision.run_type is not RunType.SKIP or decision.check_again):
+                why = obstacle(model, decision.run_type is not RunType.SKIP)
+            tentative = decision.run_type is RunType.SKIP and bool(upstream) and why is None
+            if why is not None:
+                lost.add(table)
+                decision = Decision(RunType.INCREMENTAL, why)
+            elif tentative:
                 names = ", ".join(name.short(compiled.namespace) for name in upstream)
                 decision = Decision(RunType.INCREMENTAL, f"if {names} changes")
             if decision.run_type is not RunType.SKIP:
                 running.add(table)
             if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
                 decision = replace(decision, estimate=Estimate())
-            steps.append(Step(table, number, decision, tentative, facts.progress, facts.inputs, tuple(upstream)))
+            seen = facts.progress, facts.inputs
+            steps.append(Step(table, number, decision, tentative, *seen, tuple(upstream), why is not None))
     return Plan(tuple(steps))
+
+
+def _why_lost(compiled: Compiled, upstream: Sequence[TableName]) -> str | None:
+    if not upstream:
+        return None
+    names = ", ".join(table.short(compiled.namespace) for table in upstream)
+    return f"{names}, which it reads, cannot be planned"

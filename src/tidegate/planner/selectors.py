@@ -11,11 +11,10 @@ from tidegate.compiler import Compiled
 from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest
 from tidegate.planner.model_states import ModelStates
+from tidegate.planner.selector_words import METHODS, STATES
 
-__all__ = ["METHODS", "STATES", "Selectors", "ambiguous_name"]
+__all__ = ["Selectors", "ambiguous_name"]
 
-METHODS = ("path", "state", "tag")
-STATES = ("modified", "new")
 _LIST = "list the models with `tidegate ls`"
 _WILD = frozenset("*?[")
 
@@ -43,7 +42,7 @@ class Selectors:
             return self._by_path(value, pattern)
         if method == "state":
             return self._by_state(value, pattern)
-        known = ", ".join(f"{name}:" for name in METHODS)
+        known = ", ".join(f"{name}:" for name in sorted(METHODS))
         close = _meant(f"{name}:{value}" for name in nearest(method, METHODS))
         raise SelectionError(f"nothing is selected by '{method}:'", where=pattern, remedy=close or f"known are {known}")
 

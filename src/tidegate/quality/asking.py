@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.checks.values import Check, Form
+from tidegate.errors import FailureKind
 
 __all__ = ["SAMPLES", "Asked", "Found"]
 
@@ -26,7 +27,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`status`: passed, failed, or error where the check could not be answered. Values are such as JSON can hold."""
+    """`status`: passed, failed, or error where the check could not be answered, for the reason `error` and of `kind`.
+    Values are such as JSON can hold."""
 
     status: str
     value: int | float | str | bool | None
@@ -34,3 +36,4 @@ class Found:
     samples: tuple[Mapping[str, Any], ...] = ()
     error: str | None = None
     duration_ms: int = 0
+    kind: FailureKind | None = None

@@ -128,7 +128,8 @@ class _Look:
                 return _cancelled(asked)
             if len(asked) > 1:
                 return [self.answer([one], worker)[0] for one in asked]
-            return [replace(_unanswered(asked[0], _why(asked[0].form, error)), duration_ms=_since(started))]
+            unanswered = _unanswered(asked[0], _why(asked[0].form, error))
+            return [replace(unanswered, duration_ms=_since(started), kind=read_failure(error).kind)]
         took = _since(started)
         if any(one.status == "failed" for one in found):
             with suppress(Late, Exception):  # what was found stands without a sample

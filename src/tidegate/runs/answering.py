@@ -13,7 +13,7 @@ from tidegate.compiler.hidden import hidden_columns, hidden_in_query
 from tidegate.compiler.values import Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.datatypes import Relation
-from tidegate.errors import TidegateError
+from tidegate.errors import FailureKind, TidegateError
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
@@ -22,13 +22,16 @@ from tidegate.problems import Severity
 from tidegate.project import Project
 from tidegate.quality import Asked, Found, OwnFunctions, measure
 from tidegate.quality.file_proof import FileProof
+from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.masking import without_values
+from tidegate.runs.reads import tables_of_check
 from tidegate.runs.result import CheckResult
+from tidegate.runs.source_checks import kind_of_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Answering", "former_version", "kind_of_check"]
+__all__ = ["Answering", "former_version"]
 
 _BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"})
 """A key can break these only where a row of it was written."""
@@ -37,17 +40,6 @@ _BY_ROW = frozenset({"references", "relationships"})
 """Each row keeps or breaks these by itself, though other rows must be read to tell."""
 
 _RUN_ID = "tidegate.run-id"
-
-
-def kind_of_check(check: Check) -> str:
-    """What a person calls it."""
-    if check.call is None:
-        return "test"
-    if check.call.keyed:
-        return "check"
-    return {Stage.BEFORE_WRITE: "constraint", Stage.BEFORE_PUBLISH: "audit", Stage.AFTER_PUBLISH: "warning"}[
-        check.stage
-    ]
 
 
 def former_version(metadata: TableMetadata | None) -> int | None:
@@ -107,12 +99,22 @@ class Answering:
         )
         name = table.short(self.settings.project.namespace)
         results = [
-            _result(name, check, next(answers), one.form) if isinstance(one, Asked) else _result(name, check, one)
+            _result(name, check, self._explained(model, check, next(answers)), one.form)
+            if isinstance(one, Asked)
+            else _result(name, check, one)
             for check, one in zip(checks, questions, strict=True)
         ]
         if not hidden:
             return tuple(results)
         return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in results)
+
+    def _explained(self, model: CompiledModel, check: Check, found: Found) -> Found:
+        """With the table, snapshot and way back where a file is missing that the check had to read."""
+        if found.kind is not FailureKind.NOT_FOUND:
+            return found
+        others = tables_of_check(self.compiled, self.settings, self.project, model, check, self.values)
+        damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.settings.project.namespace)
+        return found if damage is None else replace(found, error=f"{damage}: {damage.remedy}")
 
     def _question(self, model: CompiledModel, check: Check, columns: Relation, written: str | None) -> Asked | Found:
         try:

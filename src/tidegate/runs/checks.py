@@ -12,10 +12,11 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.runs.answering import Answering, kind_of_check
+from tidegate.runs.answering import Answering
 from tidegate.runs.context import RunContext
 from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.result import CheckResult
+from tidegate.runs.source_checks import unchecked
 from tidegate.spark.session import child_session, use_pool
 from tidegate.write.added import added_rows, newer_snapshots
 
@@ -82,15 +83,10 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
         except Exception as error:
             why = without_values(str(error)) if sees_hidden(run.compiled, model) else str(error)
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {why}"})
-            results = tuple(_unchecked(name, check, why) for check in checks)
+            results = tuple(unchecked(name, check, why) for check in checks)
         _tell(run, name, results)
         found += results
     return tuple(found)
-
-
-def _unchecked(model: str, check: Check, why: str) -> CheckResult:
-    stage, severity, kind = str(check.stage), str(check.severity), kind_of_check(check)
-    return CheckResult(model, check.name, stage, severity, "error", None, "", 0, error=why, kind=kind)
 
 
 def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> QualityError | None:

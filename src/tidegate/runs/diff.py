@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.config import Settings
-from tidegate.errors import LakeError, SelectionError, SnapshotMissingError, TidegateError
+from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
 from tidegate.lake import is_begun, open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName, nearest
@@ -154,4 +154,21 @@ def _diff_table(session: SparkSession, moved: Moved, key: tuple[str, ...], names
         raise
     except Exception as error:
         failure = read_failure(error)
-        raise LakeError(failure.message, where=str(moved.table), remedy=failure.remedy) from error
+        damage = _damage(moved, namespace) if failure.kind is FailureKind.NOT_FOUND else None
+        raise damage or LakeError(failure.message, where=str(moved.table), remedy=failure.remedy) from error
+
+
+def _damage(moved: Moved, namespace: str) -> LakeError | None:
+    """What is missing of the two snapshots that are compared."""
+    # Only here: it brings PyIceberg, which takes a second to load.
+    from tidegate.lake.missing_files import snapshot_damage
+
+    for snapshot in (moved.after, moved.before):
+        if moved.metadata is not None and snapshot is not None:
+            try:
+                damage = snapshot_damage(moved.table, moved.metadata, snapshot)
+            except (LakeError, OSError):
+                return None
+            if damage is not None:
+                return damage.error(namespace)
+    return None

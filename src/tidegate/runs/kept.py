@@ -205,7 +205,7 @@ class _Publishing:
             self._warn(f"landing files were not archived, and warnings not checked: {error}")
             return ()
         warned = [model for model in project.models if model.table in tables and _has_warnings(model)]
-        if compiled.errors:
+        if compiled.project_errors:
             if warned:
                 self._warn("warnings were not checked, because the project has errors: `tidegate compile` tells them")
             return ()

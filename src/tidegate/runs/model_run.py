@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.compiler.values import CompiledModel, RunValues
 from tidegate.errors import (
     FailureKind,
+    LakeError,
     ModelError,
     QueryError,
     RunAbortedError,
@@ -179,6 +180,7 @@ class _Attempt:
         run.cancellation.check()
         fault("before_build", self.table)
         with self.phases.timed("config_loading"):
+            self._drop_unreadable()
             self._require_upstreams()
             self._require_own_table()
             self._take_back_unfinished()
@@ -261,6 +263,20 @@ class _Attempt:
                 where=str(self.model.model.path),
                 remedy="Give the model another name, or make its table anew from its inputs with --full-refresh.",
             )
+
+    def _drop_unreadable(self) -> None:
+        """A table whose metadata file is missing is rebuilt from nothing, if its rebuild was asked for."""
+        if not self.run.options.full_refresh:
+            return
+        for owned in tables_of(self.run.compiled, [self.table]):
+            try:
+                self.run.lake.metadata(owned)
+            except LakeError as error:
+                if error.kind is not FailureKind.NOT_FOUND:
+                    raise
+                self.run.lake.restore(owned, None)
+                message = f"{self.run.short(owned)}: its metadata file is missing, so it is built as if it were new"
+                self.run.emit("warning", self.name, {"message": message})
 
     def _take_back_unfinished(self) -> None:
         """Else what was written without being remembered would be written twice."""

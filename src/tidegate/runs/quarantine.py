@@ -12,9 +12,9 @@ from tidegate.planner.decide import Decision
 from tidegate.project.model import Strategy
 from tidegate.quality import SAMPLES
 from tidegate.quality.quarantine import Refused
-from tidegate.runs.answering import kind_of_check
 from tidegate.runs.context import RunContext
 from tidegate.runs.result import CheckResult
+from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.quarantine import Sieve
 from tidegate.write.request import BadRecords
 

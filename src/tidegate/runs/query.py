@@ -22,7 +22,7 @@ from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.quality import plain
-from tidegate.runs.damage import missing_file
+from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.opening import open_spark
 from tidegate.runs.time_travel import settled_state
 from tidegate.spark.failures import read_failure
@@ -67,7 +67,7 @@ def query(
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
     catalog = open_catalog(settings)
     heads = catalog.head()
-    bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
+    typed = bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
     session = open_spark(settings, say, root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
@@ -83,9 +83,9 @@ def query(
             raise
         except Exception as error:
             explained = _explained(error, sql)
-            named = [table for table in heads if table.name in sql]
             if explained.kind is FailureKind.NOT_FOUND:
-                raise missing_file(heads, named, settings.project.namespace) or explained from error
+                read = [read.table for read in typed.reads if read.table is not None]
+                raise missing_file_behind(heads, read, settings.project.namespace) or explained from error
             raise explained from error
     more = limit is not None and len(rows) > limit
     shown = rows[:limit] if more else rows

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from tidegate.checks.forms import other_tables
 from tidegate.checks.values import Check, Stage
 from tidegate.compiler import bind_test
-from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.moves import moved_meanwhile
@@ -18,6 +19,7 @@ from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.inputs import is_elsewhere, tables_behind
+from tidegate.project import Project
 from tidegate.runs.context import RunContext
 from tidegate.runs.tally import Outcomes
 
@@ -30,6 +32,7 @@ __all__ = [
     "reads_of",
     "recorded_reads",
     "still_on_main",
+    "tables_of_check",
     "tables_of_checks",
 ]
 
@@ -107,13 +110,18 @@ def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> 
 
 def tables_of_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:
     checks = (check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH)
-    return {table for check in checks for table in _tables_of(run, model, check, values)}
+    return {
+        t for check in checks for t in tables_of_check(run.compiled, run.settings, run.project, model, check, values)
+    }
 
 
-def _tables_of(run: RunContext, model: CompiledModel, check: Check, values: RunValues) -> set[TableName]:
+def tables_of_check(
+    compiled: Compiled, settings: Settings, project: Project, model: CompiledModel, check: Check, values: RunValues
+) -> set[TableName]:
+    """Those that it reads beside the model's own."""
     if check.call is not None:
-        return {TableName.parse(other.name, run.compiled.namespace) for other in other_tables(check)}
+        return {TableName.parse(other.name, compiled.namespace) for other in other_tables(check)}
     with suppress(TidegateError):  # a test that cannot be understood reads nothing, and says so when it is asked
-        query = bind_test(run.compiled, run.settings, run.project, check, model.model.table, values)
+        query = bind_test(compiled, settings, project, check, model.model.table, values)
         return {read.table for read in query.reads if read.table is not None}
     return set()

@@ -25,6 +25,7 @@ from tidegate.lake import open_catalog
 from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
+from tidegate.lake.writable import require_writable
 from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.plan import Plan, Wish, make_plan
@@ -36,6 +37,7 @@ from tidegate.quality.anomalies import Seen
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
+from tidegate.runs.damage import missing_file
 from tidegate.runs.earlier import Earlier
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
@@ -156,6 +158,7 @@ class _Run:
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
+            self._require_one_readable(plan, catalog)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()
         self.cancellation.check()
@@ -167,6 +170,15 @@ class _Run:
             self._nothing_to_do(plan, compiled, catalog)
         else:
             self._build(project, compiled, catalog, plan, sources, unreadable)
+
+    def _require_one_readable(self, plan: Plan, catalog: BranchCatalog) -> None:
+        """Spark need not start where a metadata file is missing of all that would be read or written."""
+        if self.options.full_refresh or not plan.steps or not all(step.unplannable for step in plan.steps):
+            return
+        heads = catalog.head(MAIN)
+        damage = missing_file(heads, heads, self.settings.project.namespace)
+        failures = [step.unreadable for step in plan.steps if step.unreadable is not None]
+        raise damage or failures[0]
 
     def _tell_of_interrupted(self) -> None:
         for other in self.store.reader().runs(2, project=self.settings.project.name):
@@ -218,8 +230,7 @@ class _Run:
             self.emit("discover_complete", None, facts)
         counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
         self.emit("compile_complete", None, counts)
-        # A source that does not answer stops the models that read it, and no others.
-        if any(error.code != "SourceUnavailable" for error in compiled.errors):
+        if compiled.project_errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         for diagnostic in compiled.diagnostics:
             if diagnostic.severity is not DiagnosticSeverity.WARNING:
@@ -270,6 +281,7 @@ class _Run:
         unreadable: Mapping[TableName, TidegateError],
     ) -> None:
         with self.phases.timed("branch_creation"):
+            require_writable(self.settings.lake)
             root = open_spark(self.settings, self._say)
         with readable(self.settings, sources) as source_conf:
             self._build_on_branch(project, compiled, catalog, plan, root, source_conf, unreadable)

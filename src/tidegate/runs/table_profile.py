@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.config import Settings
 from tidegate.datatypes import Column, parse_type
-from tidegate.errors import QueryError
+from tidegate.errors import FailureKind, QueryError
 from tidegate.lake import open_catalog
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.view import BranchView
@@ -56,6 +56,7 @@ def profile_now(
 ) -> TableProfile:
     """One pass over the rows that main has now. `hidden_among`: which of the columns nobody is shown."""
     # Only here: this needs pyspark, and what a run has put down is told without it.
+    from tidegate.runs.damage import missing_file_behind
     from tidegate.runs.opening import open_spark
     from tidegate.runs.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
     from tidegate.spark.failures import read_failure
@@ -75,7 +76,10 @@ def profile_now(
             told = child.sql(asked.over(table.quoted)).collect()[0]["told"]
         except Exception as error:
             failure = read_failure(error)
-            raise QueryError(failure.message, remedy=failure.remedy) from error
+            damage = None
+            if failure.kind is FailureKind.NOT_FOUND:
+                damage = missing_file_behind(catalog.head(branch), [table], settings.project.namespace)
+            raise damage or QueryError(failure.message, remedy=failure.remedy) from error
     counted = asked.read(told)
     last = metadata.last_change if metadata else None
     return TableProfile(counted.profile(counted.rows, last.id if last else None), at)

@@ -27,6 +27,7 @@ from tidegate.runs.opening import open_spark
 from tidegate.runs.unit_cells import rows_sql, type_sql
 from tidegate.runs.unit_result import UnitTestResult, differences
 from tidegate.runs.unit_rows import compare_rows
+from tidegate.runs.unit_sources import untyped_models
 from tidegate.runs.unit_views import Input, InputViews, input_of, meant
 from tidegate.transform.frames import explain
 
@@ -60,21 +61,24 @@ def run_unit_tests(
     """
     heads = open_catalog(settings).head() if is_begun(settings) else {}
     project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
-    if compiled.errors:
+    if compiled.project_errors:
         raise ProjectError("The project has errors; no test was run", diagnostics=compiled.diagnostics)
     states = partial(read_states, compiled, heads)
     everything = replace(compiled, waves=(tuple(compiled.models),))
     tests = _selected(project, select_models(everything, select, exclude, states))
-    if not tests:
-        return ()
-    root = root or _started(settings, say)
     outside = Outside.of(heads, discovery)
+    untyped = untyped_models(compiled, outside)
+    if any(test.table not in untyped for test in tests):
+        root = root or _started(settings, say)
     bench = _Bench(settings, project, compiled, outside, variables or {}, clock or SystemClock())
     results = []
     for table, group in groupby(tests, key=lambda test: test.table):
-        session = _session(root)
+        session = _session(root) if root is not None and table not in untyped else None
         for test in group:
-            result = bench.run(session, compiled.models[table], test)
+            if session is None:
+                result = bench.fail(test, untyped[table])
+            else:
+                result = bench.run(session, compiled.models[table], test)
             tell(result)
             results.append(result)
     return tuple(results)
@@ -125,6 +129,11 @@ class _Bench:
         duration = round((self.clock.monotonic() - started) * 1000)
         name = model.model.table.short(self.compiled.namespace)
         return UnitTestResult.of(test, name, status, duration, **found)
+
+    def fail(self, test: UnitTest, failure: TidegateError) -> UnitTestResult:
+        """The result of a test that cannot be run."""
+        told = {"error": str(failure), "where": failure.where, "remedy": failure.remedy}
+        return UnitTestResult.of(test, test.table.short(self.compiled.namespace), "error", 0, **told)
 
 
 class _Trial:

@@ -11,7 +11,7 @@ from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.plan import Plan
-from tidegate.sources import mentioned, ping_all
+from tidegate.runs.source_checks import failed_pings, sources_of_check
 from tidegate.sources.reading import missing_table, must_be_in_lake
 
 __all__ = ["models_to_build", "sources_of", "unreadable_models"]
@@ -24,7 +24,8 @@ def models_to_build(plan: Plan) -> tuple[TableName, ...]:
 def sources_of(settings: Settings, model: CompiledModel, builds: bool = True) -> frozenset[str]:
     """The sources that its query reads, if it is built, and those that its tests read."""
     read = {table.namespace for table in model.sources} if builds else set()
-    return frozenset(settings.sources.keys() & read) | mentioned(settings.sources, (c.source for c in model.checks))
+    checked = (sources_of_check(settings.sources, check) for check in model.checks)
+    return frozenset(settings.sources.keys() & read).union(*checked)
 
 
 def unreadable_models(
@@ -38,11 +39,7 @@ def unreadable_models(
     checked = [step.table for step in plan.steps if step.decision.check_again]
     needs = {table: sources_of(settings, compiled.models[table], table in built) for table in {*built, *checked}}
     wanted = frozenset(name for names in needs.values() for name in names)
-    down = {
-        failure.source: failure
-        for ping in ping_all(settings, wanted)
-        if isinstance(failure := ping.failure, SourceError)
-    }
+    down = failed_pings(settings, wanted)
     failures = {table: down[name] for table, names in needs.items() for name in sorted(names) if name in down}
     if wanted:
         failures |= _missing(settings, compiled, [table for table in built if table not in failures], catalog)

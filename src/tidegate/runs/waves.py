@@ -125,7 +125,7 @@ def _run_though_spark_dies(
         waiting += [table for table in lost if table not in under_way]
         if len(under_way) == 1:
             error = run.spark.error(f"Spark's JVM ended while this model was built ({run.spark.why})")
-            done[under_way[0]] = _failed(run, under_way[0], error)
+            done[under_way[0]] = _died_under(run, outcomes[under_way[0]], error)
             run.guard.ended(done[under_way[0]].materialization)
         else:
             suspects += under_way
@@ -180,9 +180,29 @@ def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOut
         remedy=error.remedy,
     )
     run.emit("before_model_run", name, {})
-    run.emit("model_error", name, {"error": result.error, "failure_kind": result.failure_kind})
-    run.emit("after_model_run", name, {"result": result})
+    _report_failure(run, result)
     return ModelOutcome(result)
+
+
+def _died_under(run: RunContext, outcome: ModelOutcome, error: TidegateError) -> ModelOutcome:
+    """The outcome of a model that was being built when the JVM ended: with its time and phases until then."""
+    kind, told, tried = str(error.kind), str(error), outcome.materialization
+    last = [{**attempt, "failure_kind": kind, "error": told} for attempt in tried.attempts[-1:]]
+    result = replace(
+        tried,
+        attempts=(*tried.attempts[:-1], *last),
+        failure_kind=kind,
+        error=told,
+        where=error.where,
+        remedy=error.remedy,
+    )
+    _report_failure(run, result)
+    return replace(outcome, materialization=result, lost=False)
+
+
+def _report_failure(run: RunContext, result: Materialization) -> None:
+    run.emit("model_error", result.model, {"error": result.error, "failure_kind": result.failure_kind})
+    run.emit("after_model_run", result.model, {"result": result})
 
 
 def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collection[TableName]) -> set[TableName]:

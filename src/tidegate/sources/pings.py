@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 
 from tidegate.config import Settings
@@ -36,6 +35,7 @@ def ping_state(settings: Settings) -> Ping:
 
 def _ask_lake(settings: Settings) -> str:
     from tidegate.lake import is_begun, open_catalog
+    from tidegate.lake.writable import require_writable
 
     lake = settings.lake
     if not is_begun(settings):
@@ -48,12 +48,8 @@ def _ask_lake(settings: Settings) -> str:
             where=str(lake.warehouse),
             remedy="mount the disk that it is on, or correct [lake] warehouse in tidegate.toml",
         )
-    if lake.warehouse.is_dir() and not os.access(lake.warehouse, os.W_OK | os.X_OK):
-        raise LakeUnavailableError(
-            "the warehouse cannot be written",
-            where=str(lake.warehouse),
-            remedy="make it writable for this user, or correct [lake] warehouse in tidegate.toml",
-        )
+    if lake.warehouse.is_dir():
+        require_writable(lake)
     return f"{tables} table{'' if tables == 1 else 's'} on main, {branches} other branch{'' if branches == 1 else 'es'}"
 
 

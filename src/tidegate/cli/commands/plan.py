@@ -15,8 +15,8 @@ from tidegate.cli.context import Invocation, Workspace, common_options, open_wor
 from tidegate.cli.diagnostics import count_line
 from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.cli.table import duration, plural, size, text_table
-from tidegate.compiler.values import BoundQuery, Compiled, RunValues
-from tidegate.errors import ProjectError
+from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel, RunValues
+from tidegate.errors import ProjectError, SourceError
 from tidegate.lake.changes import TableChange
 from tidegate.lake.port import MAIN, Heads, Pointer
 from tidegate.lake.view import BranchView
@@ -54,12 +54,15 @@ def plan(
     to: datetime | None,
     explain: bool,
     variables: dict[str, str],
-) -> None:
+) -> int:
     """Show what would run and why; nothing is run.
 
     SELECT names models as for `tidegate run`; without it, all. No JVM is started.
 
     "perhaps" (in JSON: tentative, and run_type is null) runs only if what it waits for changes something it reads.
+
+    "not plannable" (run_type is null, and it is not tentative) reads a source that does not answer, a table whose
+    metadata file is missing, or what is built from one. Ends with 2 then, or with 1 if no model can be planned.
 
     \b
     Example:
@@ -68,26 +71,67 @@ def plan(
     """
     check_times(full_refresh, from_, to)
     workspace = open_workspace(invocation)
-    project, compiled = workspace.compile_project(variables)
-    if compiled.errors:
+    project, compiled, discovery = workspace.compile_with_sources(variables)
+    if compiled.project_errors:
         raise ProjectError("The project has errors; nothing can be planned", diagnostics=compiled.diagnostics)
     lake = PinnedMain(workspace.catalog(), MAIN, workspace.heads())
     wish = Wish(datetime.now(UTC), full_refresh, from_, to)
     values = RunValues(wish.now.isoformat(), incremental=True, vars=variables)
     query = partial(_query, compiled, workspace.settings, project, values)
     selected = workspace.select(compiled, select, exclude)
-    planned = make_plan(compiled, selected, lake, workspace.settings, wish, query)
+    silent = _Silent(workspace.settings, {failure.source: failure for failure in discovery.failures})
+    planned = make_plan(compiled, selected, lake, workspace.settings, wish, query, silent.obstacle)
     shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain, invocation.quiet)
     output = invocation.output()
     notes = list(_of_the_lake(workspace))
     output.show({"steps": [shown.document(step) for step in planned.steps], "notes": notes}, shown.lines)
     for note in notes:
         output.note(note)
+    for line in silent.lines(planned, compiled):
+        output.note(line, always=True)
     if compiled.diagnostics:
         output.note(f"The project has {count_line(compiled.diagnostics)}: `tidegate compile` shows them.")
     history = [step for step in planned.steps if keeps_history(compiled.models[step.table])] if full_refresh else []
     if kept := [step.table.short(compiled.namespace) for step in history if step.table in lake.pinned]:
         output.note(f"These tables keep history, so `run --full-refresh` asks for --yes: {', '.join(kept)}")
+    lost = [step for step in planned.steps if step.unplannable]
+    return 0 if not lost else 1 if len(lost) == len(planned.steps) else 2
+
+
+@dataclass(frozen=True)
+class _Silent:
+    """The sources that do not answer, and of which nothing was known before."""
+
+    settings: Settings
+    failures: Mapping[str, SourceError]
+
+    def obstacle(self, model: CompiledModel, builds: bool) -> str | None:
+        failure = self._failure(model, builds)
+        return None if failure is None else str(failure)
+
+    def _failure(self, model: CompiledModel, builds: bool = True) -> SourceError | None:
+        if not self.failures:
+            return None
+        from tidegate.runs.unreadable import sources_of  # only here: a plan without such sources need not load it
+
+        read = sources_of(self.settings, model, builds) & self.failures.keys()
+        return self.failures[min(read)] if read else None
+
+    def lines(self, planned: Plan, compiled: Compiled) -> Iterator[str]:
+        """Which models could not be planned, why, and what to do."""
+        lost: dict[str, list[str]] = {}
+        for step in (step for step in planned.steps if step.unplannable):
+            failure, name = self._failure(compiled.models[step.table]), step.table.short(compiled.namespace)
+            if failure is not None:
+                lost.setdefault(failure.source, []).append(name)
+            elif step.unreadable:
+                yield f"Not planned: {name}, because {step.unreadable}"
+                yield f"  fix: {step.unreadable.remedy}"
+        for source, names in sorted(lost.items()):
+            failure = self.failures[source]
+            yield f"Not planned: {', '.join(names)}, because {failure}"
+            if failure.remedy:
+                yield f"  fix: {failure.remedy}"
 
 
 def _of_the_lake(workspace: Workspace) -> Iterator[str]:
@@ -120,7 +164,7 @@ def _query(compiled: Compiled, settings: Settings, project: Project, values: Run
 
 def _past(planned: Plan, compiled: Compiled, workspace: Workspace) -> Mapping[TableName, Sequence[int]]:
     """How long each step took when it last ran in the same way, newest first; in any, where that is not known yet."""
-    running = [step for step in planned.steps if step.decision.run_type is not RunType.SKIP]
+    running = [s for s in planned.steps if s.decision.run_type is not RunType.SKIP and not s.unplannable]
     if not running:
         return {}
     past: dict[TableName, Sequence[int]] = {}
@@ -207,14 +251,16 @@ class _Shown:
             str(step.wave + 1),
             step.table.short(self.compiled.namespace),
             self.compiled.models[step.table].model.settings.written_as,
-            str(step.run_type or "perhaps"),
+            _how(step),
             "-" if estimate.rows is None else str(estimate.rows),
             "-" if estimate.bytes is None else size(estimate.bytes),
-            _time(probable_time(self.past.get(step.table, ()), estimate)),
+            _time(None if step.unplannable else probable_time(self.past.get(step.table, ()), estimate)),
             self._reason(step),
         )
 
     def _timing(self, step: Step) -> Timing | None:
+        if step.unplannable:
+            return None
         return probable_time(self.past.get(step.table, ()), step.decision.estimate)
 
     def _waits_for(self, step: Step) -> list[str]:
@@ -235,10 +281,14 @@ class _Shown:
         if step.tentative:
             yield f"-- {name}: decided when {', '.join(waits_for)} {'has' if len(waits_for) == 1 else 'have'} run"
             return
-        yield f"-- {name}: {step.run_type}, {self._reason(step)}"
+        yield f"-- {name}: {_how(step)}, {self._reason(step)}"
         sql = _delta_sql(step)
         if sql is not None:
             yield from sql.splitlines()
+
+
+def _how(step: Step) -> str:
+    return "not plannable" if step.unplannable else str(step.run_type or "perhaps")
 
 
 def _delta_sql(step: Step) -> str | None:
@@ -275,11 +325,15 @@ def _time(timing: Timing | None) -> str:
 
 def _summary(planned: Plan) -> str:
     total = plural(len(planned.steps), "model")
-    running = [step for step in planned.steps if step.decision.run_type is not RunType.SKIP]
+    lost = sum(step.unplannable for step in planned.steps)
+    unknown = f"; {lost} cannot be planned" if lost else ""
+    running = [s for s in planned.steps if s.decision.run_type is not RunType.SKIP and not s.unplannable]
     again = sum(step.decision.check_again for step in planned.steps)
     checked = f"; checks of {plural(again, 'model')} changed and would run again" if again else ""
     if not running:
+        if lost:
+            return f"{plural(lost, 'model')} of {len(planned.steps)} cannot be planned; nothing else would run{checked}"
         return f"Nothing would be built{checked}." if again else f"Nothing would run: {total} up to date."
     perhaps = sum(step.tentative for step in running)
     condition = f", {perhaps} of them only if what they read changes" if perhaps else ""
-    return f"{len(running)} of {total} would run{condition}{checked}"
+    return f"{len(running)} of {total} would run{condition}{checked}{unknown}"

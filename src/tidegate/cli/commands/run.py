@@ -75,7 +75,7 @@ def run(
             "--publish": mode,
             "--from": from_,
             "--to": to,
-            "--var": [name for name in variables if not is_secret(name)],
+            "--var": [name for name, value in variables.items() if not is_secret(name, value)],
             "--no-publish": no_publish,
             "--idempotency-key": idempotency_key,
             "--resume-latest": resume and resume_latest,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from tidegate.cli.completion.words import Argument, Command, Option, Words
+from tidegate.planner.selector_words import METHODS, STATES
 
 __all__ = ["Answer", "Candidate", "ProjectNames", "complete"]
 
@@ -39,12 +40,7 @@ FindNames = Callable[[str | None, str | None], ProjectNames]
 """(--project, --config) → the names of that project."""
 
 _OPERATORS = re.compile(r"@|\d*\+")
-_METHODS = (
-    Candidate("tag:", "models with a tag"),
-    Candidate("path:", "models in a folder"),
-    Candidate("state:", "modified or new models"),
-)
-_STATES = ("state:modified", "state:new")
+_METHODS = tuple(Candidate(f"{method}:", help) for method, help in METHODS.items())
 
 
 def complete(words: Words, before: Sequence[str], current: str, find_names: FindNames) -> Answer:
@@ -144,7 +140,7 @@ def _selectors(current: str, names: ProjectNames) -> Answer:
     elif start.startswith("path:"):
         answer = _starting(start, (Candidate(f"path:{folder}") for folder in names.folders()))
     elif start.startswith("state:"):
-        answer = _starting(start, map(Candidate, _STATES))
+        answer = _starting(start, (Candidate(f"state:{state}") for state in STATES))
     else:
         models = _by_model(start, names.models())
         methods = _starting(start, _METHODS).candidates if start or not models else ()

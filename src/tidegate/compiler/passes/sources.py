@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Workspace
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.compiler.values import SOURCE_UNAVAILABLE, Diagnostic, DiagnosticSeverity, Span
 from tidegate.config.lines import line_of
 from tidegate.project import Place
 
@@ -36,7 +36,8 @@ def _not_asked(work: Workspace) -> Iterator[Diagnostic]:
     for failure in work.outside.failures:
         if failure.source in used:
             span = _span(work, failure.source)
-            yield Diagnostic(DiagnosticSeverity.ERROR, "SourceUnavailable", failure.message, None, span, failure.remedy)
+            error, fix = DiagnosticSeverity.ERROR, failure.remedy
+            yield Diagnostic(error, SOURCE_UNAVAILABLE, failure.message, None, span, fix)
     for stale in work.outside.warnings:
         if stale.source in used:
             span = _span(work, stale.source)
