@@ -317,3 +317,18 @@ def test_a_table_that_is_no_longer_appended_is_seen_by_those_that_ask_for_its_la
     assert codes(tmp_path, cache) == []
     write_project(tmp_path, {"models/bronze/a.sql": "select 1 as id", "models/silver/b.sql": latest})
     assert codes(tmp_path, cache) == ["LatestWithoutWatermark models/silver/b.sql:3"]
+
+
+def test_a_quarantine_that_is_no_longer_written_is_seen_by_those_that_read_it(tmp_path: Path) -> None:
+    cache = CompileCache()
+    zones = '[landing.a]\nbad_records = "quarantine"\n'
+    files = {
+        "landing/a/1.csv": "id\n",
+        "landing/b/1.csv": "id\n",
+        "tidegate.toml": f'[project]\nname = "shop"\n{zones}',
+    }
+    reader = {"models/silver/b.sql": "select _text from bronze.a__quarantine"}
+    write_project(tmp_path, {**files, **reader, "models/bronze/a.sql": "select id from {{ landing_zone('a') }}"})
+    assert codes(tmp_path, cache) == []
+    write_project(tmp_path, {**files, **reader, "models/bronze/a.sql": "select id from {{ landing_zone('b') }}"})
+    assert codes(tmp_path, cache) == ["QuarantineOfNothing models/silver/b.sql:1"]

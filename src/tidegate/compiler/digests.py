@@ -8,7 +8,8 @@ from operator import attrgetter
 
 from blake3 import blake3
 
-from tidegate.compiler.drafts import Draft, Outcome, Workspace
+from tidegate.compiler.drafts import Draft, Outcome, Workspace, refuses_rows
+from tidegate.compiler.inlining import reads_bad_records
 from tidegate.compiler.landings import zone_names
 from tidegate.compiler.tables import visible_columns
 from tidegate.datatypes import Relation
@@ -73,7 +74,8 @@ class Digests:
         columns = visible_columns(draft.model, draft.relation)
         draft.open = not columns.complete
         appended = settings.strategy is Strategy.APPEND_ONLY  # what a reader may ask for the latest row
-        parts = [str(draft.failed), settings.materialized.value, str(appended), _text(columns)]
+        quarantine = f"{refuses_rows(draft)} {reads_bad_records(self._work, draft)}"
+        parts = [str(draft.failed), settings.materialized.value, str(appended), quarantine, _text(columns)]
         digest = blake3("\0".join(parts).encode())
         if settings.materialized is not Materialized.TABLE:
             # Its query becomes part of its readers'.

@@ -17,7 +17,7 @@ from tidegate.planner.append_cautions import repeated_keys_warning
 from tidegate.project.landing import ZoneFile
 from tidegate.spark.failures import read_failure
 from tidegate.transform.inserted import inserted_rows
-from tidegate.transform.landing import bad_records_of, explain_read_error, joined, read_zone
+from tidegate.transform.landing import bad_records_of, explain_read_error, read_zone, union_bad_records
 from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:
@@ -105,10 +105,11 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
         zone.frame.createOrReplaceTempView(views[read.start])
         columns[read.landing.zone] = zone.columns
         notes += zone.notes
-        if read.landing.settings.quarantines and not (read.driving and repr(read.landing) in bad):
-            bad[repr(read.landing)] = bad_records_of(session, batch.folder, zone.bad_records, batch.new)
+        if read.landing.settings.quarantines and not (read.driving and read.landing.zone in bad):
+            # Read twice, a zone is read whole once, and then every bad record of it is there.
+            bad[read.landing.zone] = bad_records_of(session, batch.folder, zone.bad_records, batch.new)
     sql = query.substitute(lambda read: _relation(read, query, sources, session, views, notes))
-    return Built(session.sql(sql), sql, files, columns, tuple(notes), joined(bad.values()))
+    return Built(session.sql(sql), sql, files, columns, tuple(notes), union_bad_records(bad.values()))
 
 
 def _relation(

@@ -131,7 +131,7 @@ def _write_marked(
         else:
             outcome, look = _write_good(request, sieve, columns, found, bad, former, anew)
         unread = bad.rows if bad else 0
-        warnings = (*outcome.warnings, *([_told(request, unread)] if unread else []))
+        warnings = (*outcome.warnings, *([_bad_records_warning(request, unread)] if unread else []))
     return replace(outcome, rows_quarantined=look.refused + unread, warnings=warnings), look.by_constraint
 
 
@@ -192,7 +192,7 @@ def _bad_records(request: WriteRequest, sieve: Sieve, columns: Columns, anew: bo
         yield _Aside(f"{nothing}, {about}, _source_file, _line, {text} FROM {view}", rows)
 
 
-def _told(request: WriteRequest, rows: int) -> str:
+def _bad_records_warning(request: WriteRequest, rows: int) -> str:
     first = request.session.sql(
         f"SELECT _source_file, _line, array_join(_reasons, ', ') AS why FROM {_BAD} ORDER BY 1, 2 LIMIT {_SHOWN}"
     ).collect()

@@ -4,7 +4,7 @@
 |---|---|
 | encoding | by the byte-order mark (UTF-8, UTF-16); UTF-8, if all of the file is; as declared |
 | delimiter | declared; of comma, semicolon, tab and bar the one that splits the first record and agrees with the records after it, into most fields where several do |
-| escape | declared; backslash if the file has `\\"` and its quotes fit together only so; else a doubled quote |
+| escape | declared; backslash if the file has `\\"` and more of its quotes fit together so; else a doubled quote |
 
 What these leave open, or what looks wrong, is refused with the setting that decides it.
 """  # noqa: E501 - a table
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.raw import is_utf8, open_raw
+from tidegate.transform.landing.raw import SECTION, is_utf8, open_raw
 
 __all__ = ["DEFAULT", "DOUBLED", "Dialect", "find_dialect", "refuse_suspicious_column"]
 
@@ -78,7 +78,7 @@ def _encoding(path: Path, head: bytes, declared: str | None) -> str:
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if marked is not None or declared is None:
         return marked or "utf-8"
-    return "utf-8" if declared in _SPLITTABLE and is_utf8(path) else declared
+    return "utf-8" if declared in _SPLITTABLE and declared != "utf-8" and is_utf8(path) else declared
 
 
 def _declared_delimiter(path: Path, settings: ZoneSettings) -> str | None:
@@ -88,7 +88,7 @@ def _declared_delimiter(path: Path, settings: ZoneSettings) -> str | None:
     if declared is not None and (len(declared) != 1 or declared in '"\r\n'):
         raise LandingError(
             f"{declared!r} cannot be the delimiter of a CSV file",
-            where=f"[landing.{path.parent.name}] delimiter",
+            where=f"{SECTION} delimiter",
             remedy="write one character other than a quote or a line break",
         )
     return declared
@@ -107,7 +107,7 @@ def _found_delimiter(path: Path, text: str, cut: bool, dialect: Dialect) -> str:
         raise LandingError(
             f"'{path.name}' may be delimited by {names}: each gives {most} columns",
             where=f"{path}:1",
-            remedy=f"declare which in [landing.{path.parent.name}], for example delimiter = '{best[0]}'",
+            remedy=f"declare which in {SECTION}, for example delimiter = '{best[0]}'",
         )
     return best[0]
 
@@ -134,6 +134,6 @@ def refuse_suspicious_column(path: Path, first: tuple[str, ...], settings: ZoneS
     raise LandingError(
         f"'{path.name}' would have one column, named {shown!r}, which looks like several",
         where=f"{path}:1",
-        remedy=f"declare it in [landing.{path.parent.name}]: delimiter = '{inside[0]}', or a character that the file "
+        remedy=f"declare it in {SECTION}: delimiter = '{inside[0]}', or a character that the file "
         "does not have if it is one column; records that stand in quotes as a whole must be written without those",
     )

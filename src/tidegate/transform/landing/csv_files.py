@@ -18,8 +18,8 @@ from typing import Any
 
 from tidegate.errors import LandingError
 from tidegate.transform.landing.csv_dialect import Dialect
-from tidegate.transform.landing.csv_records import malformed_records, open_text
-from tidegate.transform.landing.raw import open_raw, utf8_pieces
+from tidegate.transform.landing.csv_records import csv_records, open_text
+from tidegate.transform.landing.raw import SECTION, open_raw, utf8_pieces
 
 __all__ = ["CsvShape", "find_values", "inspect"]
 
@@ -112,10 +112,10 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Any]:
 
 
 def _with_escape(path: Path, dialect: Dialect) -> Dialect:
-    """Of a file that has a backslash before a quote: the escape with which all of its quotes fit together."""
+    """Of a file that has a backslash before a quote: the escape with which more of its quotes fit together."""
     backslash = replace(dialect, escape="\\")
-    fits, fits_so = (next(malformed_records(path, each, None), None) is None for each in (dialect, backslash))
-    return backslash if fits_so and not fits else dialect
+    broken, broken_so = (sum(r.broken is not None for r in csv_records(path, each)) for each in (dialect, backslash))
+    return backslash if broken_so < broken else dialect
 
 
 def _scan(path: Path, encoding: str) -> _Scan:
@@ -158,6 +158,6 @@ def _refuse_nul(path: Path, piece: bytes, offset: int) -> None:
         raise LandingError(
             f"'{path.name}' holds a NUL byte, which no text has, at offset {offset + place}",
             where=str(path),
-            remedy=f'if it is UTF-16 without a mark, declare encoding = "utf-16" in [landing.{path.parent.name}]; else '
+            remedy=f'if it is UTF-16 without a mark, declare encoding = "utf-16" in {SECTION}; else '
             "deliver the file again",
         )

@@ -14,6 +14,7 @@ from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.transform.landing.csv_dialect import Dialect, find_dialect, refuse_suspicious_column
 from tidegate.transform.landing.csv_files import CsvShape, inspect
+from tidegate.transform.landing.raw import SECTION
 from tidegate.transform.landing.schemas import by_name
 
 __all__ = ["CsvGroup", "all_names", "declared_notes", "group_files", "missing_notes", "set_apart"]
@@ -87,8 +88,8 @@ def missing_notes(groups: Sequence[CsvGroup], known: Sequence[str]) -> tuple[str
     for group in groups:
         there = {name.casefold() for name in group.names}
         if missing := [name for name in known if name.casefold() not in there]:
-            columns = f"column{'' if len(missing) == 1 else 's'} {', '.join(missing)}"
-            notes.append(f"{_which(group)}: {columns} of earlier files not there, NULL in these rows")
+            columns = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
+            notes.append(f"{_which(group)}: {columns} missing, which earlier files had: NULL in these rows")
     return tuple(notes)
 
 
@@ -114,12 +115,11 @@ def _refuse_data_as_header(path: Path, record: tuple[str, ...]) -> None:
     """A number or a day is hardly the name of a column: the row would be lost as one."""
     for field in record:
         if _DATA.fullmatch(field.strip()):
-            zone = path.parent.name
             raise LandingError(
                 f"'{path.name}' seems to have no header: '{field.strip()}' in its first record is a value, not a name",
                 where=f"{path}:1",
-                remedy=f'declare header = false in [landing.{zone}], with columns = {{ name = "TYPE" }} to name them; '
-                "or header = true if that is how the columns are called",
+                remedy=f"declare header = false in {SECTION}, and columns to name them; or header = true if that is "
+                "how the columns are called",
             )
 
 

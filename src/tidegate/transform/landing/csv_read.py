@@ -43,6 +43,7 @@ from tidegate.transform.landing.failures import (
     has_broken_quotes,
     local_path,
     misfit,
+    shortened,
 )
 from tidegate.transform.landing.records import FILE, LINE, TEXT, WHY, RecordFile, record_frame
 from tidegate.transform.landing.schemas import align, by_name, column, ddl
@@ -93,9 +94,9 @@ class CsvSource(Source):
 
     def _set_apart(self, paths: Collection[Path]) -> bool:
         """Whether some of them were not apart before."""
-        known = {path for group in self._groups if group.apart for path in group.paths}
-        self._groups = set_apart(self._groups, paths)
-        return not known.issuperset(paths)
+        divided = set_apart(self._groups, paths)
+        self._groups, before = divided, self._groups
+        return divided != before
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         kinds = by_name(target)
@@ -141,17 +142,26 @@ class CsvSource(Source):
 
     def _became_text(self, schema: StructType, kinds: Mapping[str, DataType]) -> Iterator[str]:
         """One wrong value makes a column text, for good: it is named."""
-        for field in schema.fields:
-            kind = kinds.get(field.name.casefold())
-            if kind is None or isinstance(kind, StringType) or not isinstance(field.dataType, StringType):
-                continue
-            texts = self._every_text((field.name,)).where(misfits(column(field.name), kind))
-            found = texts.select(column(_FILE), column(field.name)).orderBy(column(_FILE)).first()
-            because = f", because of '{found[1]}' in {local_path(found[0]).name}" if found else ""
+        changed = {
+            field.name: kind
+            for field in schema.fields
+            if (kind := kinds.get(field.name.casefold())) is not None
+            and isinstance(field.dataType, StringType)
+            and not isinstance(kind, StringType)
+        }
+        if not changed:
+            return
+        places = {name: F.struct(column(_FILE).alias("file"), column(name).alias("value")) for name in changed}
+        firsts = [F.min(F.when(misfits(column(n), kind), places[n])).alias(n) for n, kind in changed.items()]
+        found = self._every_text(tuple(changed)).agg(*firsts).first()
+        assert found is not None
+        for name, kind in changed.items():
+            first = found[name]
+            because = f", because of '{shortened(first['value'])}' in {local_path(first['file']).name}" if first else ""
             yield (
-                f"column '{field.name}' was {kind.simpleString()} in earlier files and is text now{because}; to refuse "
-                "such values, declare the columns of the landing zone with their types, and build the table again "
-                "with --full-refresh"
+                f"column '{name}' was {kind.simpleString()} in earlier files and is text now{because}; to refuse such "
+                "values, declare the columns of the landing zone with their types, and build the table again with "
+                "--full-refresh"
             )
 
     def _check_declared(self, names: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -32,7 +33,7 @@ class ZoneFrame:
 
     `columns`: DDL of the frame, to be known next time.
     `notes`: for the user.
-    `bad_records`: what was left out, as `BAD_RECORD`; None where every record can be read.
+    `bad_records`: what was left out, as `BAD_RECORD_SCHEMA`; None where every record can be read.
     """
 
     frame: DataFrame
@@ -49,6 +50,8 @@ def read_delivery(
     known_columns: str | None,
     in_order: bool = False,
 ) -> ZoneFrame:
+    # As Spark names it: what it says of a file is compared with what is known of it here.
+    folder = Path(os.path.abspath(folder))
     declared = _declared(folder, settings)
     before = known(known_columns)
     sources = [

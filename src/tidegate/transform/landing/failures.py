@@ -25,6 +25,7 @@ __all__ = [
     "local_path",
     "malformed_csv",
     "misfit",
+    "shortened",
 ]
 
 MISFIT_MARK = "landing value does not fit"
@@ -39,6 +40,7 @@ MALFORMED_REMEDY = (
 _MISFIT = re.compile(MISFIT_MARK + f"{MISFIT_SEPARATOR}([^{MISFIT_SEPARATOR}]*)" * 7 + MISFIT_SEPARATOR)
 _FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.\s")
 _NOT_FOUND = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
+_RAISED = re.compile(r"tidegate\.errors\.LandingError: ([^\n]+)")
 _CAUSE = re.compile(r"Caused by: (?:[\w$]+\.)+([\w$]+(?:: [^\n]*)?)")
 
 _NOISE = re.compile(r"^\w+: (?:\[\w+\] )?|\s*SQLSTATE: \w+")
@@ -50,6 +52,10 @@ def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> Landi
     if misfit := _MISFIT.search(text):
         path, column, kind, *dialect, value = misfit.groups()
         return _misfit(local_path(path), Dialect(*dialect), column, kind, value) if _belongs(path, files) else None
+    if raised := _RAISED.search(text):  # by the code that splits a file into records
+        gone = LandingError(raised[1], remedy="run again; if it stays so, deliver the file again")
+        gone.kind = FailureKind.TRANSIENT
+        return gone
     if missing := _NOT_FOUND.search(text):
         return _gone(local_path(missing[1])) if _belongs(missing[1], files) else None
     found = _FILE.search(text)
@@ -75,7 +81,11 @@ def malformed_csv(path: Path, dialect: Dialect, width: int | None, record: str =
 
 def misfit(column: str, kind: str, value: str) -> str:
     """What is wrong with a value, after the name of its file."""
-    return f"has '{value if len(value) <= 80 else value[:80] + '…'}' in column '{column}', which does not fit {kind}"
+    return f"has '{shortened(value)}' in column '{column}', which does not fit {kind}"
+
+
+def shortened(value: str) -> str:
+    return value if len(value) <= 80 else value[:80] + "…"
 
 
 def _misfit(path: Path, dialect: Dialect, column: str, kind: str, value: str) -> LandingError:

@@ -52,34 +52,44 @@ def inspect(path: Path, multiline: bool | None) -> bool | None:
     return document
 
 
-def broken_records(path: Path) -> Iterator[BadRecord]:
-    """The lines that are not JSON, or not objects; for a file that is one document, where that breaks."""
-    with open_raw(path) as file:
-        start = file.read(_HEAD).removeprefix(BOM).lstrip()
-    if not _is_document(path, start):
-        yield from (BadRecord(path, line, why) for line, _, why in json_records(path) if why)
+def broken_records(path: Path, document: bool | None = None) -> Iterator[BadRecord]:
+    """The lines that are not JSON, or not objects; for a file that is one document, where that breaks.
+
+    `document` None: the file says what it is.
+    """
+    if document is None:
+        with open_raw(path) as file:
+            document = _is_document(path, file.read(_HEAD).removeprefix(BOM).lstrip())
+    if not document:
+        for number, content in _lines(path):
+            if broken := _broken_value(content, number, unique_keys=True):
+                yield BadRecord(path, number, broken.why)
         return
     with open_raw(path) as file:
         content = file.read(_PARSED_WHOLE + 1)
-    if len(content) <= _PARSED_WHOLE and (broken := _broken_value(content.removeprefix(BOM), 1)):
+    if len(content) <= _PARSED_WHOLE and (broken := _broken_value(content.removeprefix(BOM), 1, unique_keys=True)):
         yield BadRecord(path, broken.line, broken.why)
 
 
 def json_records(path: Path) -> Iterator[tuple[int, str, str | None]]:
     """Of a file of lines: the number of each, its text, and what is wrong with it."""
+    for number, content in _lines(path):
+        broken = _broken_value(content, number)
+        yield number, content.decode(errors="replace"), broken.why if broken else None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     with open_raw(path) as file:
         for number, line in enumerate(file, 1):
-            content = (line.removeprefix(BOM) if number == 1 else line).strip()
-            if content:
-                broken = _broken_value(content, number)
-                yield number, content.decode(errors="replace"), broken.why if broken else None
+            if content := (line.removeprefix(BOM) if number == 1 else line).strip():
+                yield number, content
 
 
 def _is_document(path: Path, start: bytes) -> bool:
     if path.name.lower().endswith(_LINE_NAMES):
         return False
-    if start[:1] == b"[":
-        return True
+    if start[:1] != b"{":
+        return start[:1] == b"["
     line, ended, _ = start.partition(b"\n")
     if not ended:
         return len(start) < _HEAD // 2 and not _parses(line)
@@ -159,9 +169,11 @@ def _second_value(path: Path) -> _Broken | None:
     return None
 
 
-def _broken_value(content: bytes, first_line: int) -> _Broken | None:
+def _broken_value(content: bytes, first_line: int, unique_keys: bool = False) -> _Broken | None:
+    """`unique_keys`: an object with a key twice is broken. Spark reads one under declared columns, and infers none."""
     try:
-        value = json.loads(content, object_pairs_hook=_object)
+        # Whatever its size, an integer is one.
+        value = json.loads(content, object_pairs_hook=_object if unique_keys else None, parse_int=str)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             why = "holds more than one JSON value, of which only the first would be read"
@@ -170,6 +182,8 @@ def _broken_value(content: bytes, first_line: int) -> _Broken | None:
         return _Broken(first_line + error.lineno - 1, why)
     except _RepeatedKey as error:
         return _Broken(first_line, f"has the key '{error}' twice in one object")
+    except RecursionError:
+        return _Broken(first_line, "is nested too deeply")
     except ValueError as error:
         return _Broken(first_line, f"is not JSON: {error}")
     items = value if isinstance(value, list) else [value]

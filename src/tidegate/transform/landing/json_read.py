@@ -20,7 +20,7 @@ from tidegate.transform.landing.bad_records import BadRecord, BadRecordsError, b
 from tidegate.transform.landing.failures import local_path
 from tidegate.transform.landing.json_files import broken_records, inspect
 from tidegate.transform.landing.records import TEXT, WHY, RecordFile, record_frame
-from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell, settle
+from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell
 from tidegate.transform.landing.source import (
     Source,
     bad_record_columns,
@@ -67,8 +67,8 @@ class JsonSource(Source):
                     self._groups.setdefault(kind, []).append(path)
         self._found: dict[_Kind, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
-        if self._quarantines:
-            self._set_apart_misfits(self.schema)
+        if self._quarantines and declared is not None:
+            self._set_apart_misfits(declared)
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames = []
@@ -101,9 +101,10 @@ class JsonSource(Source):
 
     def _set_apart(self, paths: Iterable[Path]) -> bool:
         """Whether some lines are read one by one from now on."""
-        chosen = [path for path in self._groups.get(_Kind.LINES, ()) if path in set(paths)]
+        named = frozenset(paths)
+        chosen = [path for path in self._groups.get(_Kind.LINES, ()) if path in named]
         if chosen:
-            left = [path for path in self._groups.pop(_Kind.LINES) if path not in chosen]
+            left = [path for path in self._groups.pop(_Kind.LINES) if path not in named]
             if left:
                 self._groups[_Kind.LINES] = left
             self._groups.setdefault(_Kind.RECORDS, []).extend(chosen)
@@ -114,11 +115,13 @@ class JsonSource(Source):
         paths = self._groups.get(_Kind.LINES)
         if not paths or not schema.fields:
             return
-        fields = [*self._spelled(_Kind.LINES, settle(schema)).fields, StructField(_CORRUPT, StringType())]
+        fields = [*schema.fields, StructField(_CORRUPT, StringType())]
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         frame = self._reader(_Kind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
         bad = F.collect_set(F.when(column(_CORRUPT).isNotNull(), F.col("_metadata.file_path")))
-        found = frame.agg(bad.alias("files"), F.count(column(fields[0].name))).first()
+        # A column that is not asked for is not parsed.
+        parsed = [F.count(column(field.name)) for field in schema.fields]
+        found = frame.agg(bad.alias("files"), *parsed).first()
         assert found is not None
         self._set_apart([local_path(uri) for uri in found["files"]])
 
@@ -168,7 +171,7 @@ class JsonSource(Source):
             except Exception as error:
                 if not any(sign in str(error) for sign in _BROKEN):
                     raise
-                raise _broken(paths) from error
+                raise _broken(paths, kind is _Kind.DOCUMENTS) from error
         if spellings := _same_but_for_case(schema):
             raise LandingError(
                 f"JSON files of zone '{paths[0].parent.name}' have keys that differ only in case: {spellings}",
@@ -245,12 +248,12 @@ def _without_nulls(field: StructField, valued: dict[str, StructField]) -> Struct
     return StructField(field.name, there.dataType)
 
 
-def _broken(paths: Sequence[Path]) -> LandingError:
+def _broken(paths: Sequence[Path], document: bool) -> LandingError:
     broken: list[Path] = []
 
     def records() -> Iterator[BadRecord]:
         for path in paths:
-            for number, bad in enumerate(broken_records(path)):
+            for number, bad in enumerate(broken_records(path, document)):
                 if not number:
                     broken.append(path)
                 yield bad

@@ -12,9 +12,11 @@ from typing import BinaryIO, cast
 
 from tidegate.errors import FailureKind, LandingError
 
-__all__ = ["BOM", "is_utf8", "open_raw", "pieces", "utf8_pieces"]
+__all__ = ["BOM", "SECTION", "is_utf8", "open_raw", "pieces", "utf8_pieces"]
 
 BOM = codecs.BOM_UTF8
+SECTION = "[landing.ZONE]"
+"""Of the settings of the zone that is read, in messages; `read_zone` puts its name there."""
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 
@@ -98,7 +100,7 @@ def utf8_pieces(path: Path, encoding: str = "utf-8", declarable: bool = False) -
 def _not_decodable(path: Path, encoding: str, line: int, offset: int, declarable: bool) -> LandingError:
     remedy = f"convert it, for example: iconv -f WINDOWS-1252 -t UTF-8 {path.name} (UTF-16 from some spreadsheets)"
     if declarable:
-        remedy = f'declare it in [landing.{path.parent.name}], for example encoding = "windows-1252"; or {remedy}'
+        remedy = f'declare it in {SECTION}, for example encoding = "windows-1252"; or {remedy}'
     return LandingError(
         f"'{path.name}' is not {encoding.upper()}: see the byte at offset {offset}",
         where=f"{path}:{line}",

@@ -11,6 +11,7 @@ from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.project.landing import ZoneFile
 from tidegate.transform.landing.failures import explain_read_error
+from tidegate.transform.landing.raw import SECTION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,13 +39,20 @@ def read_zone(
 
     try:
         return read_delivery(session, folder, files, settings, known_columns, in_order)
-    except LandingError:
+    except LandingError as error:
+        _name_section(error, folder.name)
         raise
     except Exception as error:
         explained = explain_read_error(error, files) or _unfit_types(error, folder)
         if explained is None:
             raise
         raise explained from error
+
+
+def _name_section(error: LandingError, zone: str) -> None:
+    section = SECTION.replace("ZONE", zone)
+    error.where = error.where and error.where.replace(SECTION, section)
+    error.remedy = error.remedy and error.remedy.replace(SECTION, section)
 
 
 def _unfit_types(error: Exception, folder: Path) -> LandingError | None:

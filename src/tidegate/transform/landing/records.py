@@ -5,11 +5,15 @@ good record means is still decided by Spark's parsers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
 
 from tidegate.transform.landing.csv_dialect import Dialect
 from tidegate.transform.landing.csv_records import csv_records, what_is_wrong
@@ -37,32 +41,51 @@ Record = tuple[int, str, str | None]
 """Line, text, and why it cannot be read."""
 
 
-class _Records:
-    """A table function of Spark: the number of a file → its records."""
+class _File(InputPartition):  # type: ignore[misc]
+    """One task of Spark."""
 
+    def __init__(self, file: RecordFile) -> None:
+        super().__init__(None)
+        self.file = file
+
+
+class _Reader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, files: Sequence[RecordFile]) -> None:
         self._files = files
 
-    def eval(self, number: int) -> Iterator[tuple[str, int, str, str | None]]:
-        file = self._files[number]
-        for line, text, why in _records(file):
-            yield file.path, line, text, why
+    def partitions(self) -> Sequence[InputPartition]:
+        return [_File(file) for file in self._files]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str, str | None]]:
+        assert isinstance(partition, _File)
+        for line, text, why in _records(partition.file):
+            yield partition.file.path, line, text, why
+
+
+class RecordSource(DataSource):  # type: ignore[misc]
+    """The records of files as a data source of Spark, which takes them one after the other: a file may be large."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "tidegate_records"
+
+    def schema(self) -> str:
+        return f"`{FILE}` string, `{LINE}` bigint, `{TEXT}` string, `{WHY}` string"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _Reader([_decoded(file) for file in json.loads(self.options["files"])])
 
 
 def record_frame(session: SparkSession, files: Sequence[RecordFile]) -> DataFrame:
-    """In the order of the files' records: path, line, text, and why a record is malformed (NULL: it is not)."""
-    from pyspark.sql import functions as f
+    """By file, in the order of its records: path, line, text, and why a record is malformed (NULL: it is not)."""
+    session.dataSource.register(RecordSource)
+    listed = json.dumps([asdict(file) for file in files])
+    return session.read.format(RecordSource.name()).option("files", listed).load()
 
-    chosen = tuple(files)
 
-    class RecordsOfFiles(_Records):
-        def __init__(self) -> None:
-            super().__init__(chosen)
-
-    schema = f"`{FILE}` string, `{LINE}` bigint, `{TEXT}` string, `{WHY}` string"
-    table = f.udtf(RecordsOfFiles, returnType=schema)
-    numbers = session.range(0, len(files), 1, len(files))
-    return numbers.lateralJoin(table(f.col("id").outer())).drop("id")
+def _decoded(file: dict[str, Any]) -> RecordFile:
+    dialect = file.pop("dialect")
+    return RecordFile(**file, dialect=Dialect(**dialect) if dialect else None)
 
 
 def _records(file: RecordFile) -> Iterator[Record]:

@@ -10,11 +10,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
+from tidegate.compiler.tables import ABOUT_BAD_RECORDS, ABOUT_REFUSED
 from tidegate.transform.landing.records import FILE, LINE, TEXT
 from tidegate.transform.landing.schemas import column
 
 __all__ = [
-    "BAD_RECORD",
+    "BAD_RECORD_SCHEMA",
     "ORDER",
     "ORDER_FILE",
     "ORDER_LINE",
@@ -34,13 +35,14 @@ ORDER_FILE, ORDER_PIECE, ORDER_LINE = "\ufdd0of_file", "\ufdd0of_piece", "\ufdd0
 ORDER = (ORDER_FILE, ORDER_PIECE, ORDER_LINE)
 """Where a row was read: its file, where the piece of the file begins, a number that grows within the piece."""
 
-BAD_RECORD = StructType(
+BAD_RECORD_SCHEMA = StructType(
     [
-        StructField("_reasons", ArrayType(StringType())),
-        StructField("_columns", ArrayType(StringType())),
-        StructField("_source_file", StringType()),
-        StructField("_line", LongType()),
-        StructField("_text", StringType()),
+        StructField(name, kind)
+        for name, kind in zip(
+            (column.name for column in (*ABOUT_REFUSED[:2], *ABOUT_BAD_RECORDS)),
+            (ArrayType(StringType()), ArrayType(StringType()), StringType(), LongType(), StringType()),
+            strict=True,
+        )
     ]
 )
 """The columns of records that cannot be read."""
@@ -61,7 +63,7 @@ class Source:
         raise NotImplementedError
 
     def bad_records(self, target: StructType) -> list[DataFrame]:
-        """What `load` leaves out, as `BAD_RECORD`; a zone without quarantine has none, because `load` raises."""
+        """What `load` leaves out, as `BAD_RECORD_SCHEMA`; a zone without quarantine has none, because `load` raises."""
         return []
 
 
@@ -80,9 +82,9 @@ def record_order(ordered: bool) -> dict[str, Column]:
 
 
 def bad_record_columns(reasons: Column, columns: Column) -> list[Column]:
-    """`BAD_RECORD` of rows that were read record by record."""
+    """`BAD_RECORD_SCHEMA` of rows that were read record by record."""
     values = (reasons, columns, column(FILE), column(LINE), column(TEXT))
-    return [value.alias(field) for value, field in zip(values, BAD_RECORD.fieldNames(), strict=True)]
+    return [value.alias(field) for value, field in zip(values, BAD_RECORD_SCHEMA.fieldNames(), strict=True)]
 
 
 def with_columns(frame: DataFrame, more: Mapping[str, Column]) -> DataFrame:

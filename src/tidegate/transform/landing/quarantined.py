@@ -14,7 +14,7 @@ from tidegate.write.request import BadRecords
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["bad_records_of", "joined"]
+__all__ = ["bad_records_of", "union_bad_records"]
 
 
 def bad_records_of(
@@ -23,19 +23,19 @@ def bad_records_of(
     """A file is named by its zone and its path there. `records` None: there are no bad ones."""
     from pyspark.sql import functions as f
 
-    from tidegate.transform.landing.source import BAD_RECORD
+    from tidegate.transform.landing.source import BAD_RECORD_SCHEMA
 
     names = frozenset(f"{folder.name}/{file.path}" for file in new)
     if records is None:
-        return BadRecords(session.createDataFrame([], BAD_RECORD), names)
+        return BadRecords(session.createDataFrame([], BAD_RECORD_SCHEMA), names)
     outside = len(os.path.abspath(folder.parent)) + 1
     name = f.substr(f.col("_source_file"), f.lit(outside + 1))
     return BadRecords(records.withColumn("_source_file", name), names)
 
 
-def joined(every: Iterable[BadRecords]) -> BadRecords | None:
+def union_bad_records(every: Iterable[BadRecords]) -> BadRecords | None:
     batches = list(every)
     if not batches:
         return None
     frame = reduce(lambda one, other: one.union(other), (batch.frame for batch in batches))
-    return BadRecords(frame, frozenset().union(*(batch.new_files for batch in batches)))
+    return BadRecords(frame, frozenset[str]().union(*(batch.new_files for batch in batches)))
