@@ -212,7 +212,9 @@ class _Run:
 
     def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
         catalog = self._open_lake()
-        project, compiled, discovery = compile_from_disk(self.settings, catalog.head(MAIN), self.options.vars)
+        project, compiled, discovery = compile_from_disk(
+            self.settings, catalog.head(MAIN), self.options.vars, vars_given_before=self.record.resumes > 0
+        )
         if self.settings.sources:
             facts = {"sources": len(discovery.asked), "tables": len(discovery.tables)}
             self.emit("discover_complete", None, facts)
