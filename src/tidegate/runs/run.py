@@ -356,7 +356,7 @@ class _Run:
         fault("after_archive")
         if moved:
             files = f"{moved} landing file{'' if moved == 1 else 's'}"
-            message = f"Archived {files} to _processed/ in their zones"
+            message = f"Archived {files} to _processed/ in {'its zone' if moved == 1 else 'their zones'}"
             self.emit("phase", None, {"phase": "archive", "message": message})
         for note in notes:
             self.emit("warning", None, {"message": note})
