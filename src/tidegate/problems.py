@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Place", "Problem", "Severity", "did_you_mean", "not_toml"]
+__all__ = ["Place", "Problem", "Severity", "did_you_mean", "not_toml", "toml_reason"]
 
 
 class Severity(StrEnum):
@@ -46,5 +46,18 @@ def not_toml(error: tomllib.TOMLDecodeError, text: str, file: str) -> Problem:
     """What Python says of a broken TOML file, at the place that it names in its message."""
     at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
     place = Place(file, int(at[1]), int(at[2])) if at else Place(file, text.count("\n") + 1)
+    reason, fix = toml_reason(error)
+    return Problem("UnreadableFile", f"not valid TOML: {reason}", place, suggestion=fix)
+
+
+def toml_reason(error: tomllib.TOMLDecodeError) -> tuple[str, str | None]:
+    """What is wrong with a TOML file, without the place, and what to do where that is known."""
     reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-    return Problem("UnreadableFile", f"not valid TOML: {reason[:1].lower() + reason[1:]}", place)
+    if name := re.search(r"\('.*'.*\)", reason):
+        section = ".".join(re.findall(r"'([^']*)'", name[0]))
+        if reason.startswith("Cannot declare"):
+            return f"[{section}] is there twice", f"write all settings of [{section}] under one heading"
+        return f"'{section}' is written in two places", "write it in one place"
+    if reason == "Cannot overwrite a value":
+        return "a key is there twice", "keep one of the two lines"
+    return reason[:1].lower() + reason[1:], None

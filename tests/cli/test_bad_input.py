@@ -109,3 +109,12 @@ def test_a_selection_of_nothing_is_told_with_the_nearest(project: Path, tidegate
     outcome = tidegate("run", "silver.goood")
     assert outcome.code == 1
     assert "silver.good" in outcome.err
+
+
+def test_a_model_that_is_not_utf8_is_to_be_saved_as_such(project: Path, tidegate: Call) -> None:
+    (project / "models" / "a").mkdir(parents=True)
+    (project / "models" / "a" / "b.sql").write_bytes("SELECT 1 AS x -- gr\xfc\xdfe".encode("latin-1"))
+    outcome = tidegate("compile")
+    assert outcome.code == 1
+    assert "the file is not UTF-8 text" in outcome.out + outcome.err
+    assert "save the file as UTF-8" in outcome.out + outcome.err

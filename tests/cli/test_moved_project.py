@@ -46,6 +46,7 @@ def test_a_copied_project_is_refused_before_spark_is_started(
     assert outcome.code == 1, text
     assert f"was moved or copied here from {project / '.tidegate' / 'warehouse'}" in text
     assert f"move it back to {project / '.tidegate' / 'warehouse'}" in text
+    assert "rows of landing files that were archived, deleted or replaced since they were read do not come back" in text
     assert not (copy / ".tidegate" / "logs").exists()
 
 

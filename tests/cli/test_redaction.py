@@ -37,6 +37,8 @@ def _model(project: Path, text: str) -> None:
 )
 def test_an_error_that_quotes_the_sql(tidegate: Call, project: Path, text: str, options: tuple[str, ...]) -> None:
     _model(project, text)
+    with (project / "tidegate.toml").open("a") as settings:
+        settings.write('[vars]\napi_token = ""\n')
     found = tidegate("compile", "--var", f"api_token=v{PLANTED}", *options)
     assert found.code != 0
     assert PLANTED not in found.out + found.err

@@ -251,7 +251,14 @@ def test_the_last_line_says_what_became_of_main() -> None:
         f"What succeeded is kept; build the rest and publish all with: tidegate run --resume {RUN}",
     ]
     assert last(ended(status="success", repeated=True)) == [f"{RUN} has succeeded already: nothing was run."]
-    assert last(ended(status="cancelled", duration_ms=125_000)) == ["Cancelled, main is as it was. Done in 2m 05s"]
+    assert last(ended(status="cancelled", duration_ms=125_000)) == [
+        "Cancelled, main is as it was. Done in 2m 05s",
+        f"Go on with it: tidegate run --resume {RUN}",
+    ]
+    tables = Publish("model", ("raw.a", "raw.a__quarantine", "raw.b"))
+    assert last(ended(status="success", publish=tables)) == [
+        "Published 3 tables to main (1 of them a quarantine table). Done in 2.1s"
+    ]
     assert last(ended(status="failed", error="main moved", remedy="Run again.")) == [
         "error: main moved",
         "       fix: Run again.",

@@ -214,7 +214,7 @@ GAPS = st.sampled_from([" ", "\n", "\t ", " /* bronze.items */ ", " -- from bron
 WORDS = [
     *("select", "'bronze.items'", ",", "o.id", ",", "`bronze.items`", ",", "\"it''s\"", "from", "bronze.orders", "o"),
     *("join", "bronze.items", "on", "o.id", "=", "items.id", "where", "o.id", "in", "(", "select", "id", "from"),
-    *("silver.orders", ")", "and", "name", "<>", r"'\' -- bronze.items'", "order by", "é"),
+    *("silver.orders", ")", "and", "name", "<>", r"'\' -- bronze.items'", "order by", "`é`"),
 ]
 
 

@@ -130,11 +130,33 @@ def test_broken_toml_says_the_line(tmp_path: Path) -> None:
     assert problems_of(tmp_path, "a = [\n1,\n")[0].startswith("tidegate.toml:3: not valid TOML")
 
 
+@pytest.mark.parametrize(
+    ("text", "problem", "remedy"),
+    [
+        (
+            "[vars]\na = 1\n[vars]\n",
+            "3: not valid TOML: [vars] is there twice",
+            "write all settings of [vars] under one",
+        ),
+        ("[lake.a]\n[lake.a]\n", "2: not valid TOML: [lake.a] is there twice", "write all settings of [lake.a] under"),
+        ("a = 1\na = 2\n", "2: not valid TOML: a key is there twice", "keep one of the two lines"),
+        ("[a.b]\n[a]\nb.c = 1\n", "3: not valid TOML: 'a.b' is written in two places", "write it in one place"),
+    ],
+)
+def test_what_is_there_twice_is_named(tmp_path: Path, text: str, problem: str, remedy: str) -> None:
+    (tmp_path / "tidegate.toml").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path)
+    assert caught.value.problems[0].startswith(f"tidegate.toml:{problem}")
+    assert str(caught.value.remedy).startswith(remedy)
+
+
 def test_text_that_is_not_utf8_says_the_line(tmp_path: Path) -> None:
     (tmp_path / "tidegate.toml").write_bytes(b'[project]\nname = "\xff"\n')
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path)
     assert caught.value.problems == ("tidegate.toml:2: the file is not UTF-8 text",)
+    assert caught.value.remedy == "save the file as UTF-8"
 
 
 def test_byte_order_mark_and_windows_line_ends_do_no_harm(tmp_path: Path) -> None:

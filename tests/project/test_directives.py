@@ -23,7 +23,7 @@ def test_directives_read_back_as_written(entries: list[tuple[str, str]], line_en
 
 
 def test_the_header_goes_on_through_blank_lines_and_block_comments() -> None:
-    text = "\n/* why\n @owner: nobody */\n{# jinja\n #}\n\n--@owner:data\n  -- @description:  a: b  \nselect 1"
+    text = "\n/* why\n ask @owner: nobody */\n{# jinja\n #}\n\n--@owner:data\n  -- @description:  a: b  \nselect 1"
     found, problems = read_directives(text, "f.sql", KEYS)
     assert [(d.key, d.value, d.place.line) for d in found] == [("owner", "data", 7), ("description", "a: b", 8)]
     assert not problems

@@ -35,7 +35,7 @@ def test_three_archived_deliveries_leave_every_row_once(shop: ProjectFolder) -> 
         shop.file(f"landing/events/{day}.csv", f"id,n\n{day},1\n{day + 10},1\n")
         assert shop.run().exit_code == 0
         assert [p.name for p in (shop.root / "landing/events").iterdir()] == ["_processed"]
-        assert "Archived 1 landing file to _processed/ in their zones" in [e.data.get("message") for e in shop.events]
+        assert "Archived 1 landing file to _processed/ in its zone" in [e.data.get("message") for e in shop.events]
         idle = shop.run()
         assert idle.status == "skipped"
     assert shop.rows("SELECT id FROM bronze.events") == [(n,) for n in (1, 11, 12, 13, 2, 3)]

@@ -26,6 +26,8 @@ _OF_RUNS = ("run", "publish")
 
 
 def report(invocation: Invocation, error: Exception) -> None:
+    if isinstance(error, RunCancelledError) and invocation.command == "run":
+        _add_way_on(error)
     if invocation.debug and not isinstance(error, click.ClickException):
         traceback.print_exception(error, file=sys.stderr)
     if invocation.json:
@@ -38,6 +40,21 @@ def report(invocation: Invocation, error: Exception) -> None:
         return
     for line in error_lines(error, invocation.root, invocation.painter(sys.stderr)):
         print(line, file=sys.stderr)
+
+
+def _add_way_on(error: RunCancelledError) -> None:
+    """What a cancelled run has changed, and how to go on with it."""
+    from tidegate.runs.stopped import result_of  # other commands need not load it
+
+    result = result_of(error)
+    if result is None:
+        error.message = f"{error.message}, main is as it was"
+        return
+    if result.publish.tables:
+        error.message = f"{error.message}; published before: {', '.join(result.publish.tables)}"
+    elif not result.publish.in_doubt and result.branch == result.run_id:  # else it wrote main itself
+        error.message = f"{error.message}, main is as it was"
+    error.remedy = error.remedy or f"go on with it: tidegate run --resume {result.run_id}"
 
 
 def error_document(error: Exception) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tidegate.cli.table import clean, duration, plural
 from tidegate.jsontext import json_text
+from tidegate.names import TableName
 from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, RunResult
 
 __all__ = [
@@ -153,6 +154,8 @@ def end_lines(result: RunResult, rebuilt: int = 0) -> Iterator[str]:
         yield f"Look at it and publish it with: tidegate publish {result.run_id}"
     elif result.branch_kept_for == "resume":
         yield f"What succeeded is kept; build the rest and publish all with: tidegate run --resume {result.run_id}"
+    elif result.status == "cancelled" and result.run_id:
+        yield f"Go on with it: tidegate run --resume {result.run_id}"
 
 
 def _published(result: RunResult) -> str:
@@ -161,10 +164,17 @@ def _published(result: RunResult) -> str:
     if result.status == "cancelled" and not result.publish.tables:
         return "Cancelled, main is as it was."
     if result.publish.tables:
-        return f"Published {plural(len(result.publish.tables), 'table')} to main."
+        return f"Published {plural(len(result.publish.tables), 'table')} to main{_quarantines(result)}."
     if result.publish.in_doubt:
         return "Nothing is known to have been published."
     return "Nothing to publish." if result.status in ("success", "skipped") else "Nothing published, main is as it was."
+
+
+def _quarantines(result: RunResult) -> str:
+    """How many of the published tables are no model's own."""
+    names = (table.rpartition(".") for table in result.publish.tables)
+    count = sum(TableName("", layer, name).beside_quarantine is not None for layer, _, name in names)
+    return f" ({count} of them {'a quarantine table' if count == 1 else 'quarantine tables'})" if count else ""
 
 
 def _seconds(milliseconds: int) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tidegate.compiler.cache import CompileCache
 from tidegate.compiler.compile import compile_project, without_collecting
+from tidegate.compiler.given_variables import refuse_unknown_variables
 from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
 from tidegate.lake.port import Heads
@@ -47,17 +48,24 @@ _confirmed: dict[Path, _Confirmed] = {}
 
 
 def compile_from_disk(
-    settings: Settings, lake: Heads | Collection[TableName], cli_vars: Mapping[str, object]
+    settings: Settings,
+    lake: Heads | Collection[TableName],
+    cli_vars: Mapping[str, object],
+    *,
+    vars_given_before: bool = False,
 ) -> tuple[Project, Compiled, Discovery]:
     """Sources are asked only if that is long ago, or if what they said then makes an error.
 
-    A second compilation in this process needs no file to remember.
+    A second compilation in this process needs no file to remember. Raises OptionsError for a variable without any use,
+    unless it is one that a run was begun with, which the project may no longer need.
     """
     with without_collecting():
         cache = _caches.get(settings.root)
         if cache is None:
             cache = _caches[settings.root] = CompileCache.open(settings.root)
         project = load_project(settings, cache.texts)
+        if not vars_given_before:
+            refuse_unknown_variables(project, settings, cli_vars)
         compile_with = partial(compile_project, project, settings, lake, cli_vars, cache=cache)
         discovery = known_tables(settings, names=sources_named(project, settings, cli_vars))
         compiled = compile_with(discovery)

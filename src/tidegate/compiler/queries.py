@@ -14,7 +14,8 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from tidegate.compiler.analysis.functions.values import WRITTEN_AS
-from tidegate.compiler.analysis.unsupported import TELLING, unsupported_syntax
+from tidegate.compiler.analysis.plain_names import misread_sign, wrong_plain_names
+from tidegate.compiler.analysis.unsupported import TELLING, Unsupported, unsupported_syntax
 from tidegate.compiler.analysis.words import WORDS, readable
 from tidegate.compiler.permitted import Examination, Permissions
 from tidegate.compiler.scopes import DrivingPath, cte_of, driving_path
@@ -85,9 +86,12 @@ def parse_query(text: str) -> Query | SqlFault:
     if extra := [tokens[i] for i in first if tokens[i].start > statement[-1].end]:
         message = "the file holds more than one statement; a model is one query"
         return SqlFault("MultipleStatements", message, extra[0].start)
+    if not text.isascii() and (sign := misread_sign(statement)):
+        return _unsupported(sign)
+    wrong_names = () if text.isascii() else tuple(map(_unsupported, wrong_plain_names(statement)))
     tree = _parsed(statement, text)
     if isinstance(tree, SqlFault):
-        return tree
+        return next(iter(wrong_names), tree)
     if not isinstance(tree, exp.Query | exp.Values):
         message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
         return SqlFault("NotAQuery", message, statement[0].start)
@@ -95,11 +99,12 @@ def parse_query(text: str) -> Query | SqlFault:
     path, nodes = driving_path(tree), _collect(tree)
     found, faults = _references(nodes[exp.Table], statement, path)
     faults += tuple(map(_hidden_by_lateral, filter(_names_a_table, nodes[exp.Lateral])))
-    faults += tuple(
-        SqlFault("UnsupportedSyntax", other.message, other.offset, other.hint)
-        for other in unsupported_syntax(statement, nodes)
-    )
+    faults += (*wrong_names, *map(_unsupported, unsupported_syntax(statement, nodes)))
     return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, faults, nodes)
+
+
+def _unsupported(found: Unsupported) -> SqlFault:
+    return SqlFault("UnsupportedSyntax", found.message, found.offset, found.hint)
 
 
 def _parsed(statement: list[Token], text: str) -> Any:
@@ -113,6 +118,8 @@ def _parsed(statement: list[Token], text: str) -> Any:
         if first.text.upper() not in _FIRST_WORDS and (close := nearest(first.text, _FIRST_WORDS, 1)):
             message = f"the SQL is not understood at '{first.text}': no query begins like that"
             return SqlFault("SqlSyntax", message, first.start, f"did you mean {close[0]}?")
+        if misspelt := _misspelt_clause(statement, fault.offset):
+            return misspelt
         about_arguments = any(words in str(error) for words in _ABOUT_ARGUMENTS)
         return (_wrong_call(statement) if about_arguments else None) or fault
     except TokenError:
@@ -132,7 +139,22 @@ def _not_understood(parser: Any, statement: list[Token]) -> SqlFault:
 
 
 _FIRST_WORDS = ("SELECT", "WITH", "VALUES", "FROM")
+_CLAUSES = ("FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "UNION", "WINDOW")
+_BEFORE_A_CLAUSE = frozenset(
+    {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STAR, TokenType.R_PAREN, TokenType.NUMBER, TokenType.STRING}
+)
 _ABOUT_ARGUMENTS = ("Required argument", "Required keyword", "number of provided arguments")
+
+
+def _misspelt_clause(statement: list[Token], offset: int) -> SqlFault | None:
+    """The word before the place that is not understood, where it is read as an alias and is nearly a word of SQL."""
+    at = next((i for i, token in enumerate(statement) if token.start >= offset), 0) - 1
+    if at < 1 or statement[at].token_type is not TokenType.VAR or statement[at - 1].token_type not in _BEFORE_A_CLAUSE:
+        return None
+    word = statement[at]
+    if not (close := nearest(word.text, _CLAUSES, 1)):
+        return None
+    return SqlFault("SqlSyntax", f"the SQL is not understood at '{word.text}'", word.start, f"did you mean {close[0]}?")
 
 
 def _wrong_call(statement: list[Token]) -> SqlFault | None:

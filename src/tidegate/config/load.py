@@ -29,6 +29,7 @@ from tidegate.config.source_sections import read_sources
 from tidegate.config.stores import read_lake, read_state
 from tidegate.errors import ConfigError
 from tidegate.names import nearest
+from tidegate.problems import toml_reason
 
 __all__ = ["FILE_NAME", "find_project", "load_settings"]
 
@@ -115,7 +116,12 @@ def _read(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         problem = f"{path.name}:{line}: the file is not UTF-8 text"
-        raise ConfigError(f"{path.name} is not UTF-8 text", problems=[problem], where=f"{path}:{line}") from None
+        raise ConfigError(
+            f"{path.name} is not UTF-8 text",
+            problems=[problem],
+            where=f"{path}:{line}",
+            remedy="save the file as UTF-8",
+        ) from None
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(f"cannot read {path}: {reason}", where=str(path), remedy="make the file readable") from None
@@ -127,13 +133,13 @@ def _parse(document: Document, path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = int(at[1]) if at else document.text.count("\n") + 1
-        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-        problem = f"{document.name}:{line}: not valid TOML: {reason[:1].lower() + reason[1:]}"
+        reason, fix = toml_reason(error)
+        problem = f"{document.name}:{line}: not valid TOML: {reason}"
         raise ConfigError(
             f"{document.name} is not valid TOML",
             problems=[problem],
             where=f"{path}:{line}",
-            remedy='Write sections as [name] and settings as key = value, with text in quotes: name = "shop".',
+            remedy=fix or 'Write sections as [name] and settings as key = value, with text in quotes: name = "shop".',
         ) from None
 
 

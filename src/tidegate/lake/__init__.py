@@ -10,6 +10,7 @@ from tidegate.config import Settings
 from tidegate.lake.claim import check_place
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed, write_consumed
 from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.lost_catalog import refuse_missing_catalog
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.port import MAIN, BranchCatalog, BranchInfo, Capabilities, Change, Heads, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput, ZoneInput
@@ -45,7 +46,8 @@ __all__ = [
 
 
 def open_catalog(settings: Settings) -> BranchCatalog:
-    """The catalog that `[lake]` names. Nothing is asked of it yet, but a lake that was moved or copied is refused."""
+    """The catalog that `[lake]` names. Nothing is asked of it yet, but a lake that was moved or copied is refused,
+    and one that lost its catalog."""
     lake = settings.lake
     check_place(lake.warehouse)
     if lake.jdbc is not None:
@@ -62,10 +64,17 @@ def open_catalog(settings: Settings) -> BranchCatalog:
 
         beside = JdbcCatalog(lake.branches, lake.warehouse) if lake.branches else None
         return RestCatalog(lake.rest, beside or EmbeddedCatalog(lake.catalog_path, lake.warehouse))
+    refuse_missing_catalog(lake.catalog_path, lake.warehouse)
     return EmbeddedCatalog(lake.catalog_path, lake.warehouse)
 
 
 def is_begun(settings: Settings) -> bool:
-    """False where the first run is yet to make the catalog. A server is taken to be there: asking it tells."""
+    """False where the first run is yet to make the catalog. A server is taken to be there: asking it shows.
+
+    Raises where there was a catalog, and its file is gone.
+    """
     lake = settings.lake
-    return lake.catalog != "embedded" or lake.catalog_path.exists()
+    if lake.catalog != "embedded" or lake.catalog_path.exists():
+        return True
+    refuse_missing_catalog(lake.catalog_path, lake.warehouse)
+    return False

@@ -13,8 +13,13 @@ from pathlib import Path
 
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 
-__all__ = ["check_place", "check_warehouse", "claim_warehouse"]
+__all__ = ["NOT_COMING_BACK", "check_place", "check_warehouse", "claim_warehouse", "owner"]
 
+NOT_COMING_BACK = (
+    "rows of landing files that were archived, deleted or replaced since they were read do not come back,"
+    " nor does the history of tables that keep it"
+)
+"""What is lost where a lake is built again from its landing zones."""
 _MARKER = "tidegate-warehouse.json"
 
 
@@ -50,6 +55,11 @@ def check_place(warehouse: Path) -> None:
     _check_place(warehouse, _read(warehouse / _MARKER))
 
 
+def owner(warehouse: Path) -> str | None:
+    """The id of the catalog that began the warehouse; None where that is not known."""
+    return _read(warehouse / _MARKER).get("lake")
+
+
 def check_warehouse(warehouse: Path, lake: str) -> None:
     """Raise unless the warehouse is this catalog's own."""
     marker = warehouse / _MARKER
@@ -59,7 +69,7 @@ def check_warehouse(warehouse: Path, lake: str) -> None:
             "the warehouse was not begun by this catalog, so its files may be in use elsewhere; nothing was deleted",
             where=str(marker),
             remedy="give each catalog a warehouse of its own ([lake] warehouse); if the catalog was lost, restore it;"
-            " to begin anew, remove the warehouse too",
+            f" to start from nothing, remove the warehouse too: {NOT_COMING_BACK}",
         )
     _check_place(warehouse, claim)
 
@@ -80,7 +90,7 @@ def _check_place(warehouse: Path, claim: dict[str, str]) -> None:
             where=str(warehouse),
             remedy=f"move it back to {begun}, or let [lake] warehouse and catalog_path name the place it came from;"
             " to build every table again here instead, remove this warehouse and its catalog (the folder .tidegate,"
-            " unless [lake] says otherwise) and run",
+            f" unless [lake] says otherwise) and run: {NOT_COMING_BACK}",
         )
         error.kind = FailureKind.QUERY_REJECTED
         raise error

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from tidegate.errors import LakeError
 from tidegate.lake.database import BUSY_TIMEOUT_SECONDS, CatalogDatabase
+from tidegate.lake.lost_catalog import refuse_emptied_catalog
+from tidegate.lake.pointer_tables import lake_id
+from tidegate.lake.port import MAIN, Heads
 from tidegate.lake.relational import RelationalCatalog
 
 __all__ = ["EmbeddedCatalog"]
@@ -17,6 +20,14 @@ class EmbeddedCatalog(RelationalCatalog):
     def __init__(self, path: Path, warehouse: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.path = path.absolute()
         super().__init__(CatalogDatabase(self.path), warehouse, clock)
+
+    def head(self, branch: str = MAIN) -> Heads:
+        heads = super().head(branch)
+        if branch == MAIN and not heads:
+            with self._database.read() as db:
+                lake = lake_id(db)
+            refuse_emptied_catalog(self.path, self.warehouse, lake)
+        return heads
 
     def _jdbc(self) -> Mapping[str, str]:
         if "?" in str(self.path):  # all that follows would be taken for settings, and another file be opened

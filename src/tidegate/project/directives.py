@@ -12,6 +12,8 @@ from tidegate.project.problems import Place, Problem, did_you_mean
 __all__ = ["Directive", "read_directives", "without_templates"]
 
 _DIRECTIVE = re.compile(r"\s*--\s*(?P<at>@(?P<key>[A-Za-z_][\w-]*))\s*(?P<colon>:?)[ \t]*(?P<value>.*?)\s*$")
+_SPACED = re.compile(r"\s*--\s*(?P<at>@)\s+(?P<key>[A-Za-z_][\w-]*)\s*:[ \t]*(?P<value>.*?)\s*$")
+_IN_BLOCK = re.compile(r"\s*(?:/?\*+)?\s*(?P<at>@)\s*(?P<key>[A-Za-z_][\w-]*)\s*:[ \t]*(?P<value>.*?)\s*(?:\*/.*)?$")
 _BLOCKS = (("/*", "*/"), ("{#", "#}"))
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
@@ -31,9 +33,10 @@ def read_directives(
     problems: list[Problem] = []
     if "@" not in source:
         return (), ()
-    for line, text, in_header in _lines(source):
-        match = _DIRECTIVE.match(text) if "@" in text else None
+    for line, text, in_header, in_block in _lines(source):
+        match = _DIRECTIVE.match(text) if "@" in text and not in_block else None
         if match is None:
+            problems += _not_read(text, in_block, Place(file, line), known) if "@" in text else ()
             continue
         key, place = match["key"], Place(file, line, match.start("at") + 1)
         if not match["colon"]:
@@ -55,26 +58,47 @@ def read_directives(
     return tuple(found), tuple(problems)
 
 
+def _not_read(text: str, in_block: bool, place: Place, known: Collection[str]) -> Iterator[Problem]:
+    """A comment that is meant as a directive and has not its form; prose that mentions @someone is none."""
+    as_block = in_block or text.lstrip().startswith("/*")
+    match = (_IN_BLOCK if as_block else _SPACED).match(text)
+    if match is None:
+        return
+    written = match["key"].lower().replace("-", "_")
+    key = written if written in known else next(iter(nearest(written, known, 1)), None)
+    if key is None:
+        return
+    why = "stands in a block comment, where it is not read" if as_block else "has a space after its @"
+    place = Place(place.file, place.line, match.start("at") + 1)
+    right = f"write -- @{key}: {match['value']}".rstrip()
+    yield Problem("MalformedDirective", f"directive @{key} {why}", place, suggestion=right)
+
+
 def without_templates(source: str) -> str:
     """The text, as long as before, in which no directive of the header opens a template: its value is plain text."""
     if "@" not in source or "{" not in source:
         return source
     parts = _LINE_END.split(source)
-    for number, text, in_header in _lines(source):
+    for number, text, in_header, in_block in _lines(source):
         if not in_header:
             break
-        if "{" in text and (match := _DIRECTIVE.match(text)) and match["colon"]:
+        if "{" in text and not in_block and (match := _DIRECTIVE.match(text)) and match["colon"]:
             parts[2 * (number - 1)] = text.replace("{", " ")
     return "".join(parts)
 
 
-def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
-    """Each line outside block comments of the header: its number, its text, whether it is in the header."""
+def _lines(source: str) -> Iterator[tuple[int, str, bool, bool]]:
+    """Each line: its number, its text, whether it is in the header, whether it begins inside a block comment of it.
+
+    Comments of Jinja are left out, and what is `--` in a block comment: that was taken out on purpose.
+    """
     in_header, closing = True, None
     for number, line in enumerate(source.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        stripped = line.strip()
+        stripped, in_block = line.strip(), closing == "*/"
         if closing:
             if closing not in stripped:
+                if in_block and not stripped.startswith("--"):
+                    yield number, line, True, True
                 continue
             stripped, closing = stripped.partition(closing)[2].strip(), None
         while in_header and (block := next((b for b in _BLOCKS if stripped.startswith(b[0])), None)):
@@ -85,4 +109,4 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool]]:
             stripped = rest[2].strip()
         if in_header and stripped and not stripped.startswith("--"):
             in_header = False
-        yield number, line, in_header
+        yield number, line, in_header, in_block

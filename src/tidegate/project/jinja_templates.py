@@ -61,6 +61,19 @@ class JinjaTemplates:
             waiting += new
         return frozenset(used)
 
+    def variables(self, source: str) -> frozenset[str] | None:
+        """The names that the text itself gives to var(); None where it computes one, or is no template."""
+        try:
+            tree = self._environment.parse(source)
+        except TemplateSyntaxError:
+            return None
+        calls = [call for call in tree.find_all(nodes.Call) if _is_var(call.node)]
+        names = [_first_text(call) for call in calls]
+        # A mention that is no call may be one elsewhere, under another name.
+        mentions = sum(_is_var(name) for name in tree.find_all(nodes.Name))
+        literal = frozenset(name for name in names if name is not None)
+        return literal if mentions == len(calls) and None not in names else None
+
     def segments(self, source: str) -> Iterator[tuple[int, str]]:
         """The plain text between Jinja's signs, each piece with its offset in `source` (whose line ends are \\n)."""
         offset = 0
@@ -144,6 +157,16 @@ _RESERVED = frozenset(
     {"ref", "landing_zone", "this", "run_started_at", "watermark_value", "is_incremental", "is_scd2", "is_snapshot"}
     | {"is_append_only", "is_delete_insert", "var", "env_var"}
 )
+
+
+def _is_var(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Name) and node.name == "var"
+
+
+def _first_text(call: nodes.Call) -> str | None:
+    named = (keyword.value for keyword in call.kwargs if keyword.key == "name")
+    first = call.args[0] if call.args else next(named, None)
+    return first.value if isinstance(first, nodes.Const) and isinstance(first.value, str) else None
 
 
 def _names(node: nodes.Node) -> Iterator[nodes.Name]:

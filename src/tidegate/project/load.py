@@ -83,11 +83,12 @@ class _Reader:
         try:
             return self._texts.read(self._root, path)
         except UnicodeDecodeError as error:
+            fix: str | None = "save the file as UTF-8"
             line = error.object[: error.start].count(b"\n") + 1
             message, place = "the file is not UTF-8 text", Place(path, line)
         except OSError as error:
-            message, place = f"the file cannot be read: {error.strerror or error}", Place(path)
-        self.problems.append(Problem("UnreadableFile", message, place))
+            message, place, fix = f"the file cannot be read: {error.strerror or error}", Place(path), None
+        self.problems.append(Problem("UnreadableFile", message, place, suggestion=fix))
         return None
 
     def read_own_checks(self) -> None:

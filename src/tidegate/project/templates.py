@@ -55,6 +55,11 @@ class Templates:
             return self._jinja.names_used(source)
         return frozenset(match[1] for match in _PLAIN_CALL.finditer(source))
 
+    def variables(self, source: str) -> frozenset[str] | None:
+        """The names that the text itself gives to var(); None where it computes one, or is no template."""
+        source = without_templates(source)
+        return self._jinja.variables(source) if "var" in source and _JINJA.search(source) else frozenset()
+
     def segments(self, source: str) -> Iterator[tuple[int, str]]:
         """The plain text between Jinja's signs, each piece with its offset in `source` (whose line ends are \\n)."""
         return self._jinja.segments(without_templates(source))

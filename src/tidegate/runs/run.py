@@ -224,7 +224,9 @@ class _Run:
 
     def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
         catalog = self._open_lake()
-        project, compiled, discovery = compile_from_disk(self.settings, catalog.head(MAIN), self.options.vars)
+        project, compiled, discovery = compile_from_disk(
+            self.settings, catalog.head(MAIN), self.options.vars, vars_given_before=self.record.resumes > 0
+        )
         if self.settings.sources:
             facts = {"sources": len(discovery.asked), "tables": len(discovery.tables)}
             self.emit("discover_complete", None, facts)
@@ -366,7 +368,7 @@ class _Run:
         fault("after_archive")
         if moved:
             files = f"{moved} landing file{'' if moved == 1 else 's'}"
-            message = f"Archived {files} to _processed/ in their zones"
+            message = f"Archived {files} to _processed/ in {'its zone' if moved == 1 else 'their zones'}"
             self.emit("phase", None, {"phase": "archive", "message": message})
         for note in notes:
             self.emit("warning", None, {"message": note})

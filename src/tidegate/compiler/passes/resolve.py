@@ -37,8 +37,13 @@ def _resolve_zone(
         place = work.place(draft, rendering.later, reference.start)
         suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
         folder = work.settings.landing.root / call.zone
-        message = f"there is no landing zone '{call.zone}': no folder {folder}"
-        yield work.error(draft, "UnknownLandingZone", message, place, suggestion or "make the folder")
+        message, fix = f"there is no landing zone '{call.zone}': no folder {folder}", "make the folder"
+        if folder.is_file():
+            message = f"landing zone '{call.zone}' is a file, not a folder: {folder}"
+            fix = (
+                f"move the file into a folder, as {folder.parent / 'ZONE' / folder.name}, and read landing_zone('ZONE')"
+            )
+        yield work.error(draft, "UnknownLandingZone", message, place, suggestion or fix)
 
 
 def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
