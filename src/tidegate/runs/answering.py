@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.checks.forms import form_of
+from tidegate.checks.parameters import Mistake
 from tidegate.checks.values import Check, Form, FunctionRule, Grouped, Query, RowRule, Stage
 from tidegate.compiler import bind_test
 from tidegate.compiler.hidden import hidden_columns, hidden_in_query
@@ -118,7 +119,7 @@ class Answering:
         try:
             form = self._form(model.model.table, check, columns)
         except (TidegateError, ValueError) as error:
-            return Found("error", None, "", error=str(error))
+            return Found("error", None, "", error=_why(error))
         if written is None or check.stage is not Stage.BEFORE_WRITE or check.call is None:
             return Asked(check, form)
         name = check.call.name
@@ -139,6 +140,12 @@ class Answering:
             return form_of(check, columns, self.settings.project.namespace)
         query = bind_test(self.compiled, self.settings, self.project, check, table, self.values)
         return Query(query.sql, "0 rows")
+
+
+def _why(error: TidegateError | ValueError) -> str:
+    """With the way out where the table is not as the check needs it, for which no diagnostic was given."""
+    suggestion = error.suggestion if isinstance(error, Mistake) else None
+    return f"{error}; {suggestion}" if suggestion else str(error)
 
 
 def _result(model: str, check: Check, found: Found, form: Form | None = None) -> CheckResult:
