@@ -64,6 +64,12 @@ def _other_run(snapshot: Snapshot, last: Snapshot) -> bool:
     return snapshot.summary.get(_RUN_ID) != last.summary.get(_RUN_ID)
 
 
+class _Unfit(Found):
+    """The check does not go with the type of a column. It is told by names and types alone, which are not hidden."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Answering:
     """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
@@ -113,13 +119,19 @@ class Answering:
         ]
         if not hidden:
             return tuple(results)
-        return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in results)
+        return tuple(
+            replace(one, error=without_values(one.error)) if one.error and not isinstance(question, _Unfit) else one
+            for one, question in zip(results, questions, strict=True)
+        )
 
     def _question(self, model: CompiledModel, check: Check, columns: Relation, written: str | None) -> Asked | Found:
         try:
             form = self._form(model.model.table, check, columns)
+        except Mistake as mistake:
+            why = f"{mistake}; {mistake.suggestion}" if mistake.suggestion else str(mistake)
+            return (_Unfit if mistake.code == "CheckColumnType" else Found)("error", None, "", error=why)
         except (TidegateError, ValueError) as error:
-            return Found("error", None, "", error=_why(error))
+            return Found("error", None, "", error=str(error))
         if written is None or check.stage is not Stage.BEFORE_WRITE or check.call is None:
             return Asked(check, form)
         name = check.call.name
@@ -140,12 +152,6 @@ class Answering:
             return form_of(check, columns, self.settings.project.namespace)
         query = bind_test(self.compiled, self.settings, self.project, check, table, self.values)
         return Query(query.sql, "0 rows")
-
-
-def _why(error: TidegateError | ValueError) -> str:
-    """With the way out where the table is not as the check needs it, for which no diagnostic was given."""
-    suggestion = error.suggestion if isinstance(error, Mistake) else None
-    return f"{error}; {suggestion}" if suggestion else str(error)
 
 
 def _result(model: str, check: Check, found: Found, form: Form | None = None) -> CheckResult:
