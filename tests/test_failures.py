@@ -327,10 +327,19 @@ def test_retry_after_is_seconds_or_a_moment(header: str | None, seconds: float |
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("org.apache.spark.SparkException: [TOO_MANY_ROWS] More than one row.", "[TOO_MANY_ROWS] More than one row."),
+        ("org.apache.spark.SparkException: [TOO_MANY_ROWS] More than one row.", "More than one row."),
+        (
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column `a` cannot be resolved. SQLSTATE: 42703; line 1 pos 7",
+            "A column `a` cannot be resolved.",
+        ),
+        (
+            '[CAST_OVERFLOW] The value 2147483648L of the type "BIGINT" cannot be cast to "INT". SQLSTATE: 22003',
+            'The value 2147483648 of the type "BIGINT" cannot be cast to "INT".',
+        ),
+        ("[a, b] is a list", "[a, b] is a list"),
         ("java.lang.RuntimeException: java.io.IOException: the disk is gone", "the disk is gone"),
         ("java.lang.NullPointerException", "java.lang.NullPointerException"),
     ],
 )
-def test_the_name_of_a_java_class_is_no_part_of_the_message(text: str, message: str) -> None:
+def test_names_of_classes_and_codes_are_no_part_of_the_message(text: str, message: str) -> None:
     assert read_failure(RuntimeError(text)).message == message

@@ -9,7 +9,7 @@ import pytest
 from tidegate.checks.forms import digest_of, form_of, other_tables
 from tidegate.checks.kinds import CheckKind, bind, mistakes
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.registry import BUILT_IN
+from tidegate.checks.registry import BUILT_IN, KEYED
 from tidegate.checks.sql import number
 from tidegate.checks.values import Call, Check, Measure, Query, RowRule, Stage
 from tidegate.datatypes import BIGINT, DATE, DOUBLE, NOTHING_KNOWN, STRING, TIMESTAMP, Column, Relation, array, decimal
@@ -93,12 +93,49 @@ def test_a_number_keeps_its_digits_and_nothing_else_is_one() -> None:
         ("matches(name, '[a-z')", "WrongCheckArgument: matches: '[a-z' is not a regular expression"),
         ("valid_type(id, date)", "WrongCheckArgument: valid_type: column 'id' is bigint, and only text"),
         ("zscore(id, 0)", "WrongCheckArgument: zscore: the threshold must be more than 0"),
+        ("compare(name, <=, 900)", "CheckColumnType: column 'name' is string, and the check compares it with a number"),
+        ("compare(name, =, -1.5)", "CheckColumnType: column 'name' is string, and the check compares it with a number"),
+        ("between(name, 0, 900)", "CheckColumnType: column 'name' is string, and the check compares it with a number"),
+        ("between(name, '0', 900)", "CheckColumnType: column 'name' is string, and the check compares it with a num"),
+        ("min(name, >, 0)", "CheckColumnType: column 'name' is string, and the check compares it with a number"),
+        ("max(name, <, 1_000)", "CheckColumnType: column 'name' is string, and the check compares it with a number"),
+        ("compare(day, >, 2026)", "CheckColumnType: column 'day' is date, and the check compares it with a number"),
+        ("approaching_limit(name, 900)", "CheckColumnType: column 'name' is string, not a number"),
     ],
 )
 def test_a_mistake_is_told(text: str, told: str) -> None:
     found = wrong(text)
     assert len(found) == 1
     assert found[0].startswith(told)
+
+
+@pytest.mark.parametrize("text", ["compare(name, <=, '900')", "between(name, '0', \"9\")", "min(name, >, '0')"])
+def test_a_number_in_quotes_is_compared_as_text(text: str) -> None:
+    assert wrong(text) == []
+
+
+def test_a_number_in_quotes_is_still_one_for_a_column_of_numbers() -> None:
+    form = form_of(check("compare(id, <=, '900')"), COLUMNS)
+    assert isinstance(form, RowRule)
+    assert form.violates == "NOT (`id` <= 900)"
+
+
+def test_the_quotes_of_a_number_are_part_of_what_a_check_asks() -> None:
+    assert digest_of([check("compare(name, <=, '900')")]) != digest_of([check("compare(name, <=, 900)")])
+
+
+@pytest.mark.parametrize(
+    ("function", "texts", "fits"), [("max", (), False), ("max", (3,), True), ("count", (), True), ("sum", (), False)]
+)
+def test_a_keyed_aggregate_of_text_compares_with_no_number(function: str, texts: tuple[int, ...], fits: bool) -> None:
+    call = Call("aggregate", (function, "name", "<=", "900"), keyed=True, texts=texts)
+    assert (mistakes(KEYED["aggregate"], call, Relation(COLUMNS)) == []) is fits
+
+
+def test_a_keyed_range_of_text_is_told_once() -> None:
+    call = Call("in_range", ("name", "0", "900"), keyed=True)
+    (mistake,) = mistakes(KEYED["in_range"], call, Relation(COLUMNS))
+    assert str(mistake) == "column 'name' is string, and the check compares it with a number"
 
 
 def test_every_mistake_of_a_call_is_told_at_once() -> None:

@@ -36,6 +36,12 @@ def test_arguments_are_what_stands_between_commas(text: str, name: str, argument
     assert parse_call(call_text(call))[0] == call
 
 
+def test_the_quotes_of_a_number_are_kept() -> None:
+    call, _ = parse_call("between(zip, '0', 9)")
+    assert (call.arguments, call.texts) == (("zip", "0", "9"), (1,))
+    assert call_text(call) == "between(zip, '0', 9)"
+
+
 def test_it_is_known_where_each_argument_begins() -> None:
     text = "in_list( status, 'a, b')"
     call, _ = parse_call(text, column=17)

@@ -145,6 +145,20 @@ def test_a_failing_check_without_a_remedy_of_its_own_says_what_can_be_done() -> 
     assert fix.startswith("       fix: Correct the data that it is built from, or change the rule, and run again")
 
 
+def test_a_check_that_cannot_run_shows_what_to_change_in_it() -> None:
+    check = replace(GAPS, samples=(), description="", remediation="", status="error", value=None, error="no such date")
+    change = "Change the check: correct models/silver/orders.sql:1."
+    failed = replace(
+        REVENUE, model="silver.orders", error=check.told, where="models/silver/orders.sql:1", remedy=change
+    )
+    events = [
+        event("before_model_run", "silver.orders"),
+        event("check_result", "silver.orders", result=check),
+        event("after_model_run", "silver.orders", result=failed),
+    ]
+    assert lines_of(events)[-2:] == ["       where: models/silver/orders.sql:1", f"       fix: {change}"]
+
+
 def test_a_check_that_only_warns_has_a_line_of_its_own() -> None:
     late = replace(GAPS, name="late", severity="warn", status="warned", value=1, samples=())
     published = replace(late, name="max(a, <, 3)", stage="after_publish", severity="error", kind="warning", unit="")

@@ -80,6 +80,23 @@ def test_a_check_that_is_late_or_broken_blocks_unless_it_only_warns(shop: Projec
     assert "could not run: " in error_of(result, "silver.broken")
 
 
+def test_a_column_of_numbers_that_became_text_is_not_compared_as_text(shop: ProjectFolder) -> None:
+    shop.file("landing/pay/1.csv", "id,amount\n1,1000\n2,12.50\n")
+    rules = ("constraint: compare(amount, <=, 2000)", "audit: max(amount, <=, 2000)", "warning: min(amount, >, 0)")
+    model(shop, "bronze.pay", "SELECT * FROM {{ landing_zone('pay') }}", *rules)
+    assert shop.run().exit_code == 0
+    shop.file("landing/pay/2.csv", 'id,amount\n3,"12,50"\n4,30000\n')
+    result = shop.run(full_refresh=True)
+    assert (result.exit_code, result.publish.tables) == (1, ())
+    told = {check.name: (check.status, check.error) for check in result.check_results}
+    why = (
+        "column 'amount' is string, and the check compares it with a number; cast it in the query, declare its type in "
+        "columns of [landing.ZONE], or write '2000' in quotes to compare text"
+    )
+    assert told == {"compare(amount, <=, 2000)": ("error", why), "max(amount, <=, 2000)": ("error", why)}
+    assert error_of(result, "bronze.pay") == f"constraint compare(amount, <=, 2000) could not run: {why} (and 1 more)"
+
+
 def test_tests_read_the_branch_and_not_main(shop: ProjectFolder) -> None:
     """One that main's rows pass and the new ones do not, and the other way round."""
     shop.file("models/silver/a/tests/quality/even.sql", "SELECT * FROM {{ this }} WHERE x % 2 = 1")

@@ -93,6 +93,17 @@ def test_a_model_that_fails_in_spark_says_where_and_blocks_only_its_readers(shop
     assert blocked.reason == "blocked: upstream failed (silver.bad)"
 
 
+def test_a_row_that_breaks_the_query_is_told_with_its_line_and_where_to_look(shop: ProjectFolder) -> None:
+    shop.model("bronze.pay", "SELECT 1 AS id, 'x' AS amount")
+    header = "-- @constraint: not_null(id)\n-- @constraint: unique(id)\n-- @audit: row_count(>, 0)\n"
+    shop.model("silver.pay", f"{header}\nSELECT id FROM bronze.pay\nWHERE cast(amount as int) >= 0")
+    failed = next(m for m in shop.run().materializations if m.model == "silver.pay")
+    assert (failed.error or "").startswith("The value 'x' of the type")
+    assert failed.where == "models/silver/pay.sql:6"
+    assert (failed.remedy or "").startswith("Use try_cast")
+    assert (failed.remedy or "").endswith("Look at the rows that it reads with `tidegate preview bronze.pay`.")
+
+
 def test_when_every_model_fails_nothing_is_published(shop: ProjectFolder) -> None:
     shop.model("silver.bad", "SELECT 1 / 0 AS x")
     result = shop.run()

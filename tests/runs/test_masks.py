@@ -207,6 +207,19 @@ def test_spark_quotes_no_value_of_a_model_with_hidden_columns(shop: ProjectFolde
     assert not any("clear" in str(event) for event in shop.events)
 
 
+def test_a_check_that_the_columns_do_not_fit_names_them_whatever_is_hidden(shop: ProjectFolder) -> None:
+    shop.file("landing/pay/1.csv", 'id,email,amount\n1,a@b.c,"12,50"\n')
+    shop.model(
+        "bronze.pay",
+        "SELECT * FROM {{ landing_zone('pay') }}",
+        column="email: [pii]",
+        constraint="compare(amount, <=, 900)",
+    )
+    (check,) = shop.run().check_results
+    assert check.status == "error"
+    assert (check.error or "").startswith("column 'amount' is string, and the check compares it with a number")
+
+
 @pytest.mark.parametrize(
     ("message", "shown"),
     [

@@ -63,6 +63,29 @@ def test_a_query_has_the_kind_of_what_is_wrong_with_it(spark: SparkSession, quer
     assert failure_of(lambda: spark.sql(query).collect()).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("query", "message", "remedy"),
+    [
+        ("SELECT CAST('x' || id AS int) FROM range(1)", "The value 'x0' of the type", "Use try_cast"),
+        ("SELECT to_timestamp('x' || id, 'yyyy') FROM range(1)", "Text 'x0' could not be parsed", "Use try_cast"),
+        ("SELECT 1 / id FROM range(1)", "Division by zero.", "Use try_divide"),
+        ("SELECT 1 % id FROM range(1)", "Remainder by zero.", "Use try_divide"),
+        ("SELECT CAST(2147483648 + id AS int) FROM range(1)", "The value 2147483648 of the type", "Use a wider type"),
+        ("SELECT 9223372036854775807 + id FROM range(1, 2)", "long overflow", "Use a wider type"),
+        ("SELECT (SELECT id FROM range(2))", "More than one row", "Make the subquery give one row"),
+        ("SELECT no_such FROM range(1)", "A column, variable, or function parameter", "Correct the name"),
+    ],
+)
+def test_a_query_that_data_breaks_is_told_without_codes_and_with_the_way_out(
+    spark: SparkSession, query: str, message: str, remedy: str
+) -> None:
+    failure = failure_of(lambda: spark.sql(query).collect())
+    assert failure.message.startswith(message)
+    assert "SQLSTATE" not in failure.message
+    assert " pos " not in failure.message
+    assert (failure.remedy or "").startswith(remedy)
+
+
 def test_a_database_says_what_it_lacks_through_jdbc(spark: SparkSession, tmp_path: Path) -> None:
     def read(file: Path, table: str = "t") -> Failure:
         options = {"url": f"jdbc:sqlite:{file}?busy_timeout=0", "dbtable": table, "driver": "org.sqlite.JDBC"}

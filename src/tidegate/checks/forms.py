@@ -12,7 +12,7 @@ from tidegate.checks.kinds import CheckKind, form
 from tidegate.checks.own import read_own_check
 from tidegate.checks.parameters import ParameterKind
 from tidegate.checks.registry import BUILT_IN, KEYED
-from tidegate.checks.values import Check, Form
+from tidegate.checks.values import Call, Check, Form
 from tidegate.datatypes import Column, Relation
 
 __all__ = ["OtherTable", "digest_of", "form_of", "kind_of", "other_tables"]
@@ -68,8 +68,12 @@ def digest_of(checks: Iterable[Check]) -> str:
             check.name,
             str(check.severity),
             check.source,
-            (check.call.name, check.call.arguments, check.call.keyed) if check.call else None,
+            _asked(check.call) if check.call else None,
         )
         for check in checks
     ]
     return str(blake3(json.dumps(sorted(said, key=repr)).encode()).hexdigest(16)) if said else ""
+
+
+def _asked(call: Call) -> tuple[object, ...]:
+    return (call.name, call.arguments, call.keyed, *([call.texts] if call.texts else []))

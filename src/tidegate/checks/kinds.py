@@ -62,7 +62,8 @@ def bind(kind: CheckKind, call: Call, table: Relation, namespace: str = "", sour
     """Without a look at what the arguments say."""
     given = zip(kind.parameters, call.arguments, strict=False)
     texts = {parameter.name: text for parameter, text in given if text or not parameter.optional}
-    return Arguments(texts, table, namespace, source)
+    quoted = frozenset(parameter.name for at, parameter in enumerate(kind.parameters) if at in call.texts)
+    return Arguments(texts, table, namespace, source, quoted)
 
 
 def mistakes(kind: CheckKind, call: Call, table: Relation, namespace: str = "", source: str = "") -> list[Mistake]:
@@ -86,7 +87,10 @@ def mistakes(kind: CheckKind, call: Call, table: Relation, namespace: str = "", 
         try:
             given.read(parameter)
         except ValueError as error:
-            found.append(_placed(error, position, kind))
+            mistake = _placed(error, position, kind)
+            # Both ends of a range may be wrong for the same column.
+            if str(mistake) not in map(str, found):
+                found.append(mistake)
     if not found:
         try:
             kind.build(given)

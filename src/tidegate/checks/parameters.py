@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tidegate.checks.parsing import MalformedCall, parse_call
-from tidegate.checks.sql import number, operator, typed_literal
+from tidegate.checks.sql import is_number, number, operator, typed_literal
 from tidegate.config import parse_duration
 from tidegate.datatypes import ANY, Column, DataType, Relation, parse_type
 from tidegate.names import TableName, literal, nearest, quote
@@ -96,6 +96,9 @@ COMPARABLE = Family("a number, text, a date, a timestamp or true and false", _is
 GROUPABLE = Family("of a type whose values can be compared", _can_be_grouped)
 
 
+_CAST = "cast it in the query, declare its type in columns of [landing.ZONE]"
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """`accepts`: the types that a column may have; None for any. `optional`: it may be left out. `choices`: of a
@@ -113,6 +116,8 @@ class Parameter:
 class Arguments:
     """What a call gives for each parameter, by name, and the table's columns as far as they are known.
 
+    `quoted_numbers`: the parameters that are given a number in quotes, which is text where the column is.
+
     Each way to read one raises ValueError, a Mistake where it is not the text alone that is wrong.
     """
 
@@ -120,6 +125,7 @@ class Arguments:
     table: Relation
     namespace: str = ""
     source: str = ""
+    quoted_numbers: frozenset[str] = frozenset()
 
     def has(self, name: str) -> bool:
         return name in self.texts
@@ -185,7 +191,13 @@ class Arguments:
         return share
 
     def value(self, name: str, column: str = "column") -> str:
-        return typed_literal(self.texts[name], self.type(column))
+        """A number that is not quoted is about numbers: as text, '1000' comes before '900'."""
+        of, text = self.column(column), self.texts[name]
+        if of.type.known and not of.type.is_numeric and name not in self.quoted_numbers and is_number(text):
+            message = f"column '{of.name}' is {of.type}, and the check compares it with a number"
+            other = f"write '{text}' in quotes to compare text" if of.type.is_text else "compare it with another value"
+            raise Mistake(message, "CheckColumnType", f"{_CAST}, or {other}")
+        return typed_literal(text, of.type)
 
     def values(self, name: str, column: str = "column") -> tuple[str, ...]:
         return tuple(typed_literal(item, self.type(column)) for item in items(self.texts[name]))
@@ -256,16 +268,16 @@ def _accepted(column: Column, parameter: Parameter) -> Column:
     family = parameter.accepts
     if family is not None and column.type.known and not family.holds(column.type):
         message = f"column '{column.name}' is {column.type}, not {family.words}"
-        raise Mistake(message, "CheckColumnType", "cast it in the query, or use another check")
+        raise Mistake(message, "CheckColumnType", f"{_CAST}, or use another check")
     return column
 
 
 def _value(given: Arguments, parameter: Parameter) -> object:
     """What it means depends on the column; one that is not there is told of by itself."""
     column = given.table.find(given.texts.get("column", ""))
-    kind = column.type if column is not None else ANY
-    comparable = not kind.known or COMPARABLE.holds(kind)
-    return typed_literal(given.text(parameter.name), kind if comparable else ANY)
+    if column is None or (column.type.known and not COMPARABLE.holds(column.type)):
+        return typed_literal(given.text(parameter.name), ANY)
+    return given.value(parameter.name)
 
 
 def _choice(given: Arguments, parameter: Parameter) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tidegate.checks.sql import is_number
 from tidegate.checks.values import Call
 from tidegate.problems import Severity
 
@@ -11,6 +12,7 @@ __all__ = ["MalformedCall", "argument_text", "call_text", "parse_call"]
 
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*")
 _QUOTES = "'\"`"
+_TEXT_QUOTES = "'\""
 
 
 class MalformedCall(ValueError):
@@ -29,6 +31,7 @@ def parse_call(text: str, column: int = 1) -> tuple[Call, Severity | None]:
     at = name.end()
     arguments: tuple[str, ...] = ()
     columns: tuple[int, ...] = ()
+    texts: tuple[int, ...] = ()
     if text[at : at + 1] == "(":
         pieces, at = _pieces(text, at)
         found = [_argument(text, start, end) for start, end in pieces]
@@ -38,7 +41,10 @@ def parse_call(text: str, column: int = 1) -> tuple[Call, Severity | None]:
         given = [(value, offset) for value, offset in found if value is not None]
         arguments = tuple(value for value, _ in given)
         columns = tuple(offset + column for _, offset in given)
-    return Call(name[1], arguments, columns), _severity(text, at)
+        texts = tuple(
+            number for number, (value, at) in enumerate(given) if text[at - 1] in _TEXT_QUOTES and is_number(value)
+        )
+    return Call(name[1], arguments, columns, texts=texts), _severity(text, at)
 
 
 def call_text(call: Call) -> str:
@@ -46,12 +52,13 @@ def call_text(call: Call) -> str:
     given = call.arguments
     while call.keyed and given and not given[-1]:
         given = given[:-1]
-    return f"{call.name}({', '.join(map(argument_text, given))})" if given else call.name
+    texts = [argument_text(argument, quoted=at in call.texts) for at, argument in enumerate(given)]
+    return f"{call.name}({', '.join(texts)})" if given else call.name
 
 
-def argument_text(argument: str) -> str:
-    """In quotes where it would not be read as one argument without them."""
-    if argument and argument == argument.strip():
+def argument_text(argument: str, *, quoted: bool = False) -> str:
+    """In quotes where it would not be read as one argument without them, or as a number that is text."""
+    if argument and argument == argument.strip() and not quoted:
         try:
             pieces, end = _pieces(f"({argument})", 0)
         except MalformedCall:

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from tidegate.datatypes import DataType
 from tidegate.names import literal
 
-__all__ = ["OPERATORS", "full_match", "interval", "is_floating", "number", "operator", "typed_literal"]
+__all__ = ["OPERATORS", "full_match", "interval", "is_floating", "is_number", "number", "operator", "typed_literal"]
 
 OPERATORS = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -32,10 +32,14 @@ def full_match(pattern: str) -> str:
     return literal(rf"\A(?:{pattern})\z")
 
 
+def is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text.strip().replace("_", "")) is not None
+
+
 def number(text: str) -> str:
     """The number as it was written, so that no digit is lost. Raises ValueError."""
     written = text.strip().replace("_", "")
-    if not _NUMBER.fullmatch(written):
+    if not is_number(written):
         raise ValueError(f"'{text}' is not a number")
     if sum(map(str.isdigit, written)) > _MOST_DIGITS:
         raise ValueError(f"'{text}' has more than {_MOST_DIGITS} digits")
@@ -77,7 +81,7 @@ def typed_literal(text: str, kind: DataType) -> str:
         return _moment(text.strip(), kind)
     if kind.known:
         raise ValueError(f"a column of type {kind} cannot be compared with a value")
-    return number(text) if _NUMBER.fullmatch(text.strip()) else literal(text)
+    return number(text) if is_number(text) else literal(text)
 
 
 def _moment(text: str, kind: DataType) -> str:

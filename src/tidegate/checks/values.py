@@ -42,6 +42,8 @@ class Call:
 
     `keyed`: written with keys in a settings file; the arguments stand in the order of the parameters then, empty where
     one was not given, and `lines` are where each is written.
+
+    `texts`: which arguments, from 0, look like numbers and are text, because they are written in quotes.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Call:
     columns: tuple[int, ...] = field(default=(), compare=False)
     keyed: bool = False
     lines: tuple[int, ...] = field(default=(), compare=False)
+    texts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

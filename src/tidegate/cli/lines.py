@@ -55,7 +55,7 @@ def model_lines(
         yield from failed_check_lines(checks)
         # A check's own remedy stands with the check.
         told = any(check.remediation for check in checks)
-        yield from _where_and_fix(result.where, None if told else _CORRECT_IT if checks else result.remedy)
+        yield from _where_and_fix(result.where, None if told else result.remedy or (_CORRECT_IT if checks else None))
 
 
 def detail_lines(result: Materialization) -> Iterator[str]:

@@ -11,6 +11,7 @@ from tidegate.checks.kinds import ABOUT, CheckKind
 from tidegate.checks.parameters import Parameter, ParameterKind
 from tidegate.checks.parsing import MalformedCall, argument_text, call_text, parse_call
 from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
+from tidegate.checks.sql import is_number
 from tidegate.checks.values import Call, Check, Stage
 from tidegate.config import parse_duration
 from tidegate.names import nearest
@@ -79,7 +80,7 @@ def _from_text(stage: Stage, text: str, place: Place, in_header: bool, found: De
         found.refuse("MalformedCheck", str(error), at)
         return
     if not in_header:
-        call = Call(call.name, call.arguments)
+        call = replace(call, columns=())
     if stage is Stage.AFTER_PUBLISH:
         if severity is Severity.ERROR:
             message = "a warning is looked at after the publish, so it cannot be an error"
@@ -118,13 +119,20 @@ def _from_table(node: Node, own: Mapping[str, CheckKind], found: Declared) -> No
         found.refuse("UnknownCheck", f"there is no check '{kind_name}'", keys["type"].place, fix)
         return
     given = _given(kind, keys, found)
-    arguments, places = [], []
-    for parameter in kind.parameters:
+    arguments, places, texts = [], [], []
+    for at, parameter in enumerate(kind.parameters):
         one = given.get(parameter.name)
         arguments.append("" if one is None else _text(one, parameter, found))
         places.append(place if one is None else one.place)
+        if one is not None and isinstance(one.value, str) and is_number(one.value):
+            texts.append(at)
     call = Call(
-        kind.name, tuple(arguments), tuple(at.col for at in places), keyed=True, lines=tuple(at.line for at in places)
+        kind.name,
+        tuple(arguments),
+        tuple(where.col for where in places),
+        keyed=True,
+        lines=tuple(where.line for where in places),
+        texts=tuple(texts),
     )
     found.checks.append(replace(about, name=about.name or _keyed_name(call), call=call))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.checks.forms import form_of
+from tidegate.checks.parameters import Mistake
 from tidegate.checks.values import Check, Form, FunctionRule, Grouped, Query, RowRule, Stage
 from tidegate.compiler import bind_test
 from tidegate.compiler.hidden import hidden_columns, hidden_in_query
@@ -53,6 +54,12 @@ def former_version(metadata: TableMetadata | None) -> int | None:
 
 def _other_run(snapshot: Snapshot, last: Snapshot) -> bool:
     return snapshot.summary.get(_RUN_ID) != last.summary.get(_RUN_ID)
+
+
+class _Unfit(Found):
+    """The check does not go with the type of a column. It is told by names and types alone, which are not hidden."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,10 @@ class Answering:
         ]
         if not hidden:
             return tuple(results)
-        return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in results)
+        return tuple(
+            replace(one, error=without_values(one.error)) if one.error and not isinstance(question, _Unfit) else one
+            for one, question in zip(results, questions, strict=True)
+        )
 
     def _explained(self, model: CompiledModel, check: Check, found: Found) -> Found:
         """With the table, snapshot and way back where a file is missing that the check had to read."""
@@ -119,6 +129,9 @@ class Answering:
     def _question(self, model: CompiledModel, check: Check, columns: Relation, written: str | None) -> Asked | Found:
         try:
             form = self._form(model.model.table, check, columns)
+        except Mistake as mistake:
+            why = f"{mistake}; {mistake.suggestion}" if mistake.suggestion else str(mistake)
+            return (_Unfit if mistake.code == "CheckColumnType" else Found)("error", None, "", error=why)
         except (TidegateError, ValueError) as error:
             return Found("error", None, "", error=str(error))
         if written is None or check.stage is not Stage.BEFORE_WRITE or check.call is None:

@@ -17,6 +17,7 @@ from tidegate.runs.context import RunContext
 from tidegate.runs.masking import sees_hidden, without_values
 from tidegate.runs.result import CheckResult
 from tidegate.runs.source_checks import unchecked
+from tidegate.spark.failures import read_failure
 from tidegate.spark.session import child_session, use_pool
 from tidegate.write.added import added_rows, newer_snapshots
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check_before_publish", "check_published", "failure_of"]
 
+_CHANGE_IT = (
+    "Change the check: correct {}, or the column that it reads, so that it can run, and run again: main stays as it is "
+    "until then."
+)
 _WRITTEN = "tidegate_written"
 
 
@@ -81,7 +86,8 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
                 results = _answering(run, main, session, values).answer(model, checks)
             run.cancellation.check()
         except Exception as error:
-            why = without_values(str(error)) if sees_hidden(run.compiled, model) else str(error)
+            why = read_failure(error).message
+            why = without_values(why) if sees_hidden(run.compiled, model) else why
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {why}"})
             results = tuple(unchecked(name, check, why) for check in checks)
         _tell(run, name, results)
@@ -99,7 +105,8 @@ def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> Qua
     place = places[Stage(first.stage), first.name]
     more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
     where = place.file if first.kind == "test" else f"{place.file}:{place.line}"
-    return QualityError(f"{first.told}{more}", where=where, remedy=first.remediation or None)
+    change = _CHANGE_IT.format(where) if first.status == "error" else None
+    return QualityError(f"{first.told}{more}", where=where, remedy=first.remediation or change)
 
 
 def _written(run: RunContext, table: TableName, session: SparkSession, before: TableMetadata) -> str | None:

@@ -43,7 +43,7 @@ from tidegate.runs.retrying import Attempt, Failed
 from tidegate.runs.table_build import TableBuild, bound_query, set_progress
 from tidegate.runs.tally import ModelOutcome
 from tidegate.spark.session import use_pool
-from tidegate.transform import explain
+from tidegate.transform import QueryInputs, explain
 from tidegate.write import WriteOutcome, write_view
 
 if TYPE_CHECKING:
@@ -220,15 +220,23 @@ class _Attempt:
 
     def _explained(self, error: Exception) -> ModelError:
         model = self.model.model
-        explained = explain(error, self.sql, model.source, str(model.path), self.files)
+        explained = explain(error, self.sql, model.source, str(model.path), self._inputs())
         if sees_hidden(self.run.compiled, self.model):
             explained.message = without_values(explained.message)
         return explained
 
+    def _inputs(self) -> QueryInputs:
+        tables = tuple(map(self.run.short, self._tables_read()))
+        return QueryInputs(tables, self.model.zones, self.files)
+
+    def _tables_read(self) -> tuple[TableName, ...]:
+        """Those in the lake."""
+        outside = self.run.settings.sources
+        return (*self.model.depends_on, *(name for name in self.model.sources if name.namespace not in outside))
+
     def _require_upstreams(self) -> None:
         heads = self.run.lake.heads()
-        in_lake = (name for name in self.model.sources if name.namespace not in self.run.settings.sources)
-        missing = [name for name in (*self.model.depends_on, *in_lake) if name not in heads]
+        missing = [name for name in self._tables_read() if name not in heads]
         if missing:
             names = ", ".join(self.run.short(name) for name in missing)
             raise QueryError(

@@ -20,6 +20,11 @@ _JAVA_CLASS = re.compile(
 )
 """What a Java exception is called says nothing to whoever wrote the query; its message follows."""
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
+_CONDITION = re.compile(r"^\[[A-Z_][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\]\s*(?=\S)")
+_PLACE_AT_THE_END = re.compile(r"\s*;\s*line \d+,? pos(?:ition)? \d+;?$")
+"""Of a line in the statement that Spark was given, which people have not written so."""
+_NUMBER_OF_A_TYPE = re.compile(r"(?<=\bThe value )(-?\d+(?:\.\d+)?(?:E-?\d+)?)(?:L|S|Y|BD|D|F)(?= of the type )")
+"""`2147483648L` is how Spark writes a bigint."""
 
 _TRACEBACK = "Traceback (most recent call last):"
 _RAISED_IN_PYTHON = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)", re.MULTILINE)
@@ -167,14 +172,15 @@ def _message_of(error: BaseException) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Without the query plan, the Java stack and the SQLSTATE that follow the first paragraph."""
+    """The first paragraph without the codes around it, the query plan and the Java stack."""
     if raised := _RAISED_IN_PYTHON.findall(text):
         text = raised[-1]
     caused = re.findall(r"Caused by: ([^\n]+)", text)
     if "Job aborted" in text.split("\n", 1)[0]:
         text = caused[-1] if caused else _TASK.sub("", text)
-    text = re.split(r"\n\s*at [\w.$/]+\(|\nDriver stacktrace|;\n'|\n== SQL|\n\+-|\nJVM stacktrace", text)[0]
-    text = _JAVA_CLASS.sub("", text.strip())
-    text = _ADVICE.sub("", _SQLSTATE.sub("", text)).strip().rstrip(";").strip()
+    text = re.split(r"\n\s*at [\w.$/]+\(|\nDriver stacktrace|;\n'|\n== |\n\+-|\nJVM stacktrace", text)[0]
+    text = _CONDITION.sub("", _JAVA_CLASS.sub("", text.strip()))
+    text = _PLACE_AT_THE_END.sub("", _SQLSTATE.sub("", text))
+    text = _NUMBER_OF_A_TYPE.sub(r"\1", _ADVICE.sub("", text)).strip().rstrip(";").strip()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:3]) if lines else "Spark gave no reason"

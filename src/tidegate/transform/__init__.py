@@ -1,5 +1,5 @@
 """A step → a DataFrame."""
 
-from tidegate.transform.frames import Built, Sources, ZoneBatch, build_frame, explain
+from tidegate.transform.frames import Built, QueryInputs, Sources, ZoneBatch, build_frame, explain
 
-__all__ = ["Built", "Sources", "ZoneBatch", "build_frame", "explain"]
+__all__ = ["Built", "QueryInputs", "Sources", "ZoneBatch", "build_frame", "explain"]

@@ -18,15 +18,17 @@ from tidegate.project.landing import ZoneFile
 from tidegate.spark.failures import read_failure
 from tidegate.transform.inserted import inserted_rows
 from tidegate.transform.landing import bad_records_of, explain_read_error, read_zone, union_bad_records
+from tidegate.transform.places import source_line
 from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["Sources", "ZoneBatch", "build_frame", "explain", "source_line"]
+__all__ = ["QueryInputs", "Sources", "ZoneBatch", "build_frame", "explain"]
 
-_LOOK = "Change the query at this place, or correct the rows that it reads: `tidegate preview TABLE` shows them."
+_CHANGE_IT = "Change the query at this place, or correct the rows that it reads."
+_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,32 +168,40 @@ def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, view
     return f"(SELECT {typed} WHERE false)"
 
 
-def explain(error: Exception, sql: str, source: str, path: str, files: tuple[ZoneFile, ...] = ()) -> ModelError:
+@dataclass(frozen=True, slots=True)
+class QueryInputs:
+    """What a query reads, by the names that people use: tables that can be previewed, and landing zones."""
+
+    tables: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    files: tuple[ZoneFile, ...] = ()
+
+    @property
+    def advice(self) -> str:
+        """How to see the rows; empty where they come from elsewhere."""
+        previews = " or ".join(f"`tidegate preview {table}`" for table in self.tables[:_MOST_NAMED])
+        zones = ", ".join(f"'{zone}'" for zone in self.zones[:_MOST_NAMED])
+        named = [f"with {previews}"] if previews else []
+        named += [f"in the files of landing zone {zones}"] if zones else []
+        return f"Look at the rows that it reads {' and '.join(named)}." if named else ""
+
+
+_ELSEWHERE = QueryInputs()
+
+
+def explain(error: Exception, sql: str, source: str, path: str, inputs: QueryInputs = _ELSEWHERE) -> ModelError:
     """What went wrong in a model's query, with the line of the model's file where it can be told."""
     if isinstance(error, ModelError):
         return error
-    unreadable = explain_read_error(error, files)
+    unreadable = explain_read_error(error, inputs.files)
     if unreadable is not None:
         return unreadable
     failure = read_failure(error)
-    # A fragment that is not in the model's SQL is of a statement that wraps it, whose lines mean nothing here.
-    own = failure.fragment is None or failure.fragment in sql
-    line = source_line(sql, source, failure.line) if own else None
-    remedy = failure.remedy or (_LOOK if failure.kind is FailureKind.QUERY_REJECTED else None)
+    line = source_line(sql, source, failure.line, failure.fragment)
+    remedy = failure.remedy
+    if failure.kind is FailureKind.QUERY_REJECTED:
+        remedy = f"{remedy or _CHANGE_IT} {inputs.advice}".strip()
     explained = QueryError(failure.message, where=f"{path}:{line}" if line else path, remedy=remedy)
     explained.kind = failure.kind
     explained.retry_after = failure.retry_after
     return explained
-
-
-def source_line(sql: str, source: str, line: int | None) -> int | None:
-    """The line of the file that became `line` of the SQL: the one with the same words, if there is just one."""
-    lines = sql.splitlines()
-    if line is None or not 1 <= line <= len(lines):
-        return None
-    words = lines[line - 1].replace("`", "").split()
-    same = [n for n, text in enumerate(source.splitlines(), 1) if text.replace("`", "").split() == words]
-    if len(same) == 1:
-        return same[0]
-    offset = len(source.splitlines()) - len(lines)
-    return line + offset if offset >= 0 else None

@@ -14,7 +14,15 @@ from tidegate.write.types import holds_type
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
-__all__ = ["check_keys", "keeps_latest", "key_columns", "latest_rows", "match_keys", "versions_settled"]
+__all__ = [
+    "check_keys",
+    "keeps_latest",
+    "key_columns",
+    "key_examples",
+    "latest_rows",
+    "match_keys",
+    "versions_settled",
+]
 
 _EXAMPLES = 5
 _RANK = "__tidegate_rank"
@@ -94,9 +102,8 @@ def check_keys(
         return
     where = "" if unique else f" WHERE {nulls}"
     having = f" HAVING count(*) > 1 OR {nulls}" if unique else ""
-    shown = [f"CAST({key.quoted} AS string) AS __k{number}" for number, key in enumerate(keys)]
-    found = f"{', '.join(shown)}, {nulls} AS __missing, count(*) AS __n"
-    order = ", ".join(f"__k{number}" for number in range(len(keys)))
+    found = f"{_shown_keys(keys)}, {nulls} AS __missing, count(*) AS __n"
+    order = _order_of_shown(keys)
     rows = request.session.sql(
         "SELECT *, sum(IF(__missing, __n, 0)) OVER () AS missing_rows, count_if(NOT __missing) OVER () AS repeated"
         f" FROM (SELECT {found} FROM {relation}{where} GROUP BY {keys.sql()}{having})"
@@ -106,6 +113,23 @@ def check_keys(
         raise _null_keys(request, keys, [row for row in rows if row["__missing"]], setting)
     if rows:
         raise _duplicate_keys(request, keys, rows)
+
+
+def key_examples(request: WriteRequest, relation: str, keys: Columns, most: int) -> str:
+    """Some keys of the relation, those with most rows first."""
+    query = (
+        f"SELECT {_shown_keys(keys)}, count(*) AS __n FROM {relation} GROUP BY {keys.sql()}"
+        f" ORDER BY __n DESC, {_order_of_shown(keys)} LIMIT {most}"
+    )
+    return _examples(request, keys, request.session.sql(query).collect())
+
+
+def _shown_keys(keys: Columns) -> str:
+    return ", ".join(f"CAST({key.quoted} AS string) AS __k{number}" for number, key in enumerate(keys))
+
+
+def _order_of_shown(keys: Columns) -> str:
+    return ", ".join(f"__k{number}" for number in range(len(keys)))
 
 
 def _any_null(keys: Columns) -> str:

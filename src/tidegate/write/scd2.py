@@ -9,7 +9,7 @@ from tidegate.errors import StrategyError
 from tidegate.write.columns import Column, Columns
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
-from tidegate.write.keys import check_keys, keeps_latest, key_columns, latest_rows, match_keys
+from tidegate.write.keys import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, held
 from tidegate.write.tables import replace_table, starts_anew
@@ -17,6 +17,7 @@ from tidegate.write.versions import OP, History, changes_sql, first_versions_sql
 
 __all__ = ["write_scd2"]
 
+_MOST_NAMED = 3
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
@@ -25,7 +26,7 @@ def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
 
     With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one
     it begins when the run started. Rows that are not newer than the open version are known (the history says the same
-    of that time) or rejected, with a warning.
+    of that time) or not written, with a warning.
     """
     keys = key_columns(request, columns)
     watermark = _watermark(request, columns)
@@ -62,6 +63,7 @@ def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcom
         counts = _count(request, changes.quoted) if found and found.total_records else _Counts(0, 0, 0, 0)
         if counts.gone and not request.allow_deletes:
             refuse_mass_delete(request, counts.gone, _open_versions(request))
+        warnings = _warnings(request, history, changes.quoted, counts.rejected) if counts.rejected else ()
         moves = counts.opened + counts.closed + counts.gone
         if moves:
             request.session.sql(_merge_sql(request, history, changes.quoted))
@@ -70,7 +72,7 @@ def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcom
         counts.gone,
         moves > 0 or drift.alters,
         drift.changes,
-        _warnings(counts),
+        warnings,
         drift.dropped_columns,
     )
 
@@ -98,11 +100,16 @@ def _open_versions(request: WriteRequest) -> int:
     return count
 
 
-def _warnings(counts: _Counts) -> tuple[str, ...]:
-    if not counts.rejected:
-        return ()
-    rows = f"{counts.rejected} row{'s were' if counts.rejected != 1 else ' was'}"
-    return (f"{rows} rejected: not newer than the open version of the key, and the history says otherwise",)
+def _warnings(request: WriteRequest, history: History, changes: str, rejected: int) -> tuple[str, ...]:
+    assert history.watermark is not None
+    column, many = history.watermark.name, rejected != 1
+    examples = key_examples(request, f"(SELECT * FROM {changes} WHERE {OP} = 'reject')", history.keys, _MOST_NAMED)
+    warning = (
+        f"{rejected} row{'s were' if many else ' was'} not written, because '{column}' is not later than in the open "
+        f"version of the key, and the history has other values at that time: {examples}. Correct '{column}' in the "
+        f"query; or rebuild the history from all rows that the query gives with --full-refresh"
+    )
+    return (warning,)
 
 
 def _watermark(request: WriteRequest, columns: Columns) -> Column | None:
