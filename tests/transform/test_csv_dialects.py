@@ -105,7 +105,9 @@ def test_a_nul_byte_is_refused_with_its_offset(tmp_path: Path) -> None:
         inspect(written(tmp_path, "a.csv", b"a,b\n1,\x002\n"), Dialect(), None)
     with pytest.raises(LandingError, match="NUL byte") as caught:
         inspect(written(tmp_path, "b.csv", "a,b\n".encode("utf-16-le")), Dialect(), None)
-    assert 'encoding = "utf-16"' in str(caught.value.remedy)
+    assert "iconv -f UTF-16LE -t UTF-8 b.csv" in str(caught.value.remedy)
+    with pytest.raises(LandingError, match="no byte-order mark"):
+        inspect(tmp_path / "b.csv", Dialect(encoding="utf-16"), None)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def _parsed(statement: list[Token], text: str) -> Any:
         return SqlFault("SqlSyntax", "a hint is not understood", statement[0].start, "write it as /*+ NAME(table) */")
     except RecursionError:
         return SqlFault("SqlSyntax", "the query is nested too deeply", statement[0].start)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
         # What the parser makes of a call depends on arguments that it does not miss.
         return _wrong_call(statement) or _not_understood(parser, statement)
 

@@ -114,8 +114,24 @@ def _records(path: Path, dialect: Dialect) -> Iterator[Any]:
 def _with_escape(path: Path, dialect: Dialect) -> Dialect:
     """Of a file that has a backslash before a quote: the escape with which more of its quotes fit together."""
     backslash = replace(dialect, escape="\\")
-    broken, broken_so = (sum(r.broken is not None for r in csv_records(path, each)) for each in (dialect, backslash))
+    (broken, records), (broken_so, records_so) = _quotes(path, dialect), _quotes(path, backslash)
+    if broken == broken_so and records != records_so:
+        raise LandingError(
+            f"'{path.name}' may escape quotes by doubling them or with backslashes, which gives {records} or "
+            f"{records_so} records",
+            where=str(path),
+            remedy=f"declare which in {SECTION}: escape = '\"' or escape = '\\'",
+        )
     return backslash if broken_so < broken else dialect
+
+
+def _quotes(path: Path, dialect: Dialect) -> tuple[int, int]:
+    """How many records have broken quotes, and how many there are."""
+    broken = records = 0
+    for record in csv_records(path, dialect):
+        broken += record.broken is not None
+        records += 1
+    return broken, records
 
 
 def _scan(path: Path, encoding: str) -> _Scan:
@@ -158,6 +174,6 @@ def _refuse_nul(path: Path, piece: bytes, offset: int) -> None:
         raise LandingError(
             f"'{path.name}' holds a NUL byte, which no text has, at offset {offset + place}",
             where=str(path),
-            remedy=f'if it is UTF-16 without a mark, declare encoding = "utf-16" in {SECTION}; else '
-            "deliver the file again",
+            remedy=f"if it is UTF-16 without a byte-order mark, convert it: iconv -f UTF-16LE -t UTF-8 {path.name}; "
+            "else deliver the file again",
         )

@@ -6,9 +6,11 @@ through once for a place where something follows; only where there may be one is
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +21,12 @@ __all__ = ["broken_records", "inspect", "json_records"]
 
 _HEAD = 1 << 16
 _PARSED_WHOLE = 64 << 20
-_FOLLOWED_IN_LINE = re.compile(rb"[}\]][ \t]*[^ \t\r\n,}\]]")
-_FOLLOWED = re.compile(rb"[}\]]\s*[^\s,}\]]")
+_FOLLOWED_IN_LINE = re.compile(r"[}\]][ \t]*[^ \t\n}\]]")
+_FOLLOWED = {b"{": re.compile(rb"}\s*[^\s}\]]"), b"[": re.compile(rb"\]\s*[^\s}\]]")}
+"""By the bracket that opens a document: where something may follow the one that closes it."""
 _OPEN_END = re.compile(rb"[}\]]\s*\Z")
+_PAIRS = (("{", "}"), ("[", "]"))
+_ITEM = re.compile(r"[\s,]*(?![\s,\]])")
 _MARKS = re.compile(rb'[\\"{}\[\]]')
 _LINE_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
@@ -43,7 +48,7 @@ def inspect(path: Path, multiline: bool | None) -> bool | None:
     if not start and len(head) < _HEAD:
         return None
     document = multiline if multiline is not None else _is_document(path, start)
-    broken = _followed_in_document(path) if document else _followed_in_lines(path)
+    broken = _followed_in_document(path, start[:1]) if document else _followed_in_lines(path)
     if broken:
         remedy = "put one value on each line, or all of them into one array"
         first, total = first_bad_records(() if document else broken_records(path))
@@ -66,23 +71,42 @@ def broken_records(path: Path, document: bool | None = None) -> Iterator[BadReco
                 yield BadRecord(path, number, broken.why)
         return
     with open_raw(path) as file:
-        content = file.read(_PARSED_WHOLE + 1)
-    if len(content) <= _PARSED_WHOLE and (broken := _broken_value(content.removeprefix(BOM), 1, unique_keys=True)):
+        whole = file.read(_PARSED_WHOLE + 1)
+    if len(whole) <= _PARSED_WHOLE and (broken := _broken_value(whole.removeprefix(BOM), 1, unique_keys=True)):
         yield BadRecord(path, broken.line, broken.why)
 
 
 def json_records(path: Path) -> Iterator[tuple[int, str, str | None]]:
-    """Of a file of lines: the number of each, its text, and what is wrong with it."""
+    """Of a file of lines: the number of each, its text, and what is wrong with it. A line that is an array gives its
+    items."""
     for number, content in _lines(path):
         broken = _broken_value(content, number)
-        yield number, content.decode(errors="replace"), broken.why if broken else None
+        if broken is None and content.startswith("["):
+            yield from ((number, item, None) for item in _items(content))
+        else:
+            yield number, content, broken.why if broken else None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    with open_raw(path) as file:
+def _items(array: str) -> Iterator[str]:
+    """The items of an array as they are written."""
+    decoder, at = json.JSONDecoder(parse_int=str), 1
+    while found := _ITEM.match(array, at):
+        _, at = decoder.raw_decode(array, found.end())
+        yield array[found.end() : at]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Those that are not empty, with their numbers, split as Spark does."""
+    with _open_lines(path) as file:
         for number, line in enumerate(file, 1):
-            if content := (line.removeprefix(BOM) if number == 1 else line).strip():
+            if content := line.strip():
                 yield number, content
+
+
+@contextmanager
+def _open_lines(path: Path) -> Iterator[io.TextIOWrapper]:
+    with open_raw(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", errors="replace") as text:
+        yield text
 
 
 def _is_document(path: Path, start: bytes) -> bool:
@@ -97,44 +121,58 @@ def _is_document(path: Path, start: bytes) -> bool:
 
 
 def _parses(line: bytes) -> bool:
+    """Whether the line begins with a whole value: two of them are lines, and wrong; half a value is a document. Of a
+    value with a comma behind it and nothing else nobody knows."""
+    text = line.decode(errors="replace").strip()
     try:
-        json.loads(line)
-    except ValueError:
-        # two values on a line are lines, and wrong; half a value is a document
-        return _FOLLOWED_IN_LINE.search(line) is not None and _ends_whole(line)
-    return True
-
-
-def _ends_whole(line: bytes) -> bool:
-    try:
-        json.JSONDecoder().raw_decode(line.decode(errors="replace").strip())
-    except ValueError:
+        _, end = json.JSONDecoder(parse_int=str).raw_decode(text)
+    except (ValueError, RecursionError):
         return False
-    return True
+    return text[end:].strip() != ","
 
 
 def _followed_in_lines(path: Path) -> _Broken | None:
     for _ in utf8_pieces(path):
         pass
     number = 0
-    with open_raw(path) as file:
+    with _open_lines(path) as file:
         while lines := file.readlines(1 << 20):
-            if _FOLLOWED_IN_LINE.search(b"".join(lines)):
+            if _may_be_followed("".join(lines)):
                 for offset, line in enumerate(lines, 1):
-                    if _FOLLOWED_IN_LINE.search(line) and (broken := _broken_value(line.strip(), number + offset)):
+                    looks_broken = _may_be_followed(line) and not _is_json(line)
+                    if looks_broken and (broken := _broken_value(line.strip(), number + offset)):
                         return broken
             number += len(lines)
     return None
 
 
-def _followed_in_document(path: Path) -> _Broken | None:
-    carried = b""
+def _is_json(text: str) -> bool:
+    """One value, of whatever kind. Quick: nested lines all come here."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _may_be_followed(text: str) -> bool:
+    """Whether something may stand behind the end of a value. Brackets within texts count: it is a first look."""
+    unpaired = any(text.count(opening) != text.count(closing) for opening, closing in _PAIRS)
+    return unpaired or _FOLLOWED_IN_LINE.search(text) is not None
+
+
+def _followed_in_document(path: Path, opening: bytes) -> _Broken | None:
+    carried, unpaired = b"", 0
+    followed = _FOLLOWED.get(opening)
+    if followed is None:
+        return None
     for piece in utf8_pieces(path):
-        if _FOLLOWED.search(carried + piece):
+        unpaired += sum(piece.count(one.encode()) - piece.count(other.encode()) for one, other in _PAIRS)
+        if followed.search(carried + piece):
             return _second_value(path)
         tail = _OPEN_END.search(carried + piece)
         carried = tail[0] if tail else b""
-    return None
+    return _second_value(path) if unpaired else None
 
 
 def _second_value(path: Path) -> _Broken | None:
@@ -169,7 +207,7 @@ def _second_value(path: Path) -> _Broken | None:
     return None
 
 
-def _broken_value(content: bytes, first_line: int, unique_keys: bool = False) -> _Broken | None:
+def _broken_value(content: str | bytes, first_line: int, unique_keys: bool = False) -> _Broken | None:
     """`unique_keys`: an object with a key twice is broken. Spark reads one under declared columns, and infers none."""
     try:
         # Whatever its size, an integer is one.

@@ -35,7 +35,7 @@ __all__ = ["JsonSource"]
 
 _READERS = 8
 _VALUE, _CORRUPT = "\ufdd0value", "\ufdd0corrupt"
-_OPTIONS = {"timeZone": "UTC"}
+_OPTIONS = {"timeZone": "UTC", "allowSingleQuotes": "false"}
 _BROKEN = ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE", "COLUMN_ALREADY_EXISTS")
 """Signs in what Spark says of files that hold broken records."""
 
@@ -126,15 +126,12 @@ class JsonSource(Source):
         self._set_apart([local_path(uri) for uri in found["files"]])
 
     def _records(self, target: StructType) -> DataFrame:
-        """The values of all lines as `_VALUE`; a line may be an array of several. `WHY` also where one does not fit."""
+        """The values of all lines as `_VALUE`, and `WHY` also where one does not fit."""
         files = [RecordFile(os.path.abspath(path)) for path in self._groups[_Kind.RECORDS]]
-        text = column(TEXT)
-        several = column(WHY).isNull() & text.startswith("[")
-        items = F.when(several, F.from_json(text, "array<string>")).otherwise(F.array(text))
         fields = [*self._spelled(_Kind.RECORDS, target).fields, StructField(_CORRUPT, StringType())]
         options = {**_OPTIONS, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        value = F.from_json(F.when(column(WHY).isNull(), text), StructType(fields), options)
-        frame = record_frame(self._session, files).withColumn(TEXT, F.explode(items)).withColumn(_VALUE, value)
+        value = F.from_json(F.when(column(WHY).isNull(), column(TEXT)), StructType(fields), options)
+        frame = record_frame(self._session, files).withColumn(_VALUE, value)
         misfit = F.when(F.col(f"{_VALUE}.{_CORRUPT}").isNotNull(), F.lit("has a value that does not fit its column"))
         return frame.withColumn(WHY, F.coalesce(column(WHY), misfit))
 

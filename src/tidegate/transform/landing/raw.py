@@ -88,6 +88,12 @@ def utf8_pieces(path: Path, encoding: str = "utf-8", declarable: bool = False) -
             except UnicodeDecodeError as error:
                 line += error.object.count(b"\n", 0, error.start)
                 raise _not_decodable(path, encoding, line, offset - held + error.start, declarable) from None
+            except UnicodeError:
+                raise LandingError(
+                    f"'{path.name}' has no byte-order mark, so that UTF-16 can be read in two ways",
+                    where=str(path),
+                    remedy=f"convert it, for example: iconv -f UTF-16LE -t UTF-8 {path.name}",
+                ) from None
             if not piece:
                 break
             line += piece.count(b"\n")
