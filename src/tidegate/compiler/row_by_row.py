@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.queries import Query
 from tidegate.compiler.refusals import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
 from tidegate.compiler.script import Script, read_script
 from tidegate.compiler.tree_parts import aggregates, generates
@@ -78,7 +79,7 @@ def is_row_by_row(sql: str) -> bool:
         return False
 
 
-def read_row_query(sql: str) -> RowQuery | Obstacle:
+def read_row_query(sql: str | Query) -> RowQuery | Obstacle:
     """A query that may be given further columns of its table and stand inside another."""
     try:
         script = read_script(sql)

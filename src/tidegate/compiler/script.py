@@ -68,15 +68,17 @@ def span_of_table(table: Any) -> tuple[int, int]:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
-def read_script(sql: str) -> Script:
-    query = parse_query(sql)
+def read_script(sql: str | Query) -> Script:
+    """`sql`: also a query that was parsed before, which stays as it is."""
+    query = parse_query(sql) if isinstance(sql, str) else sql
     if not isinstance(query, Query):
         raise Refused(f"{CANNOT_REWRITE}: {query.message}")
     if any(token.token_type is TokenType.PIPE_GT for token in query.tokens):
         raise Refused(STEPS)
     if query.nodes[exp.CTE]:
         query = _without_with(query)
-    query.tree.meta.pop("words", None)
+    if query is not sql:
+        query.tree.meta.pop("words", None)
     return Script(query)
 
 
