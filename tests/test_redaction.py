@@ -97,6 +97,19 @@ def test_what_would_be_found_everywhere_is_left_alone(value: object) -> None:
         ("host=db user=ann password='quoted password' dbname=shop", "quoted password"),
         ("host=db password=plain-password dbname=shop", "plain-password"),
         ("AccountName=shop;AccountKey=azure-account==;EndpointSuffix=core", "azure-account=="),
+        ("Driver={ODBC Driver 18};Server=db;Uid=ann;Pwd={my;pass word};Encrypt=yes", "my;pass word"),
+        ("Server=db;Pwd={closing}}brace};Uid=ann", "closing}brace"),
+        ("Server=db;Password=an unquoted one & more;Uid=ann", "an unquoted one & more"),
+        ('host=db user=ann password="se cret1" dbname=shop', "se cret1"),
+        ("host=db password=semi;colon-inside dbname=shop", "semi;colon-inside"),
+        ("jdbc:sqlserver://db;user=ann;password={braced;one};encrypt=true", "braced;one"),
+        ("jdbc:oracle:thin:ann/tigerpass@//db.example:1521/shop", "tigerpass"),
+        ("jdbc:oracle:thin:ann/tigerpass@db.example:1521:shop", "tigerpass"),
+        ('jdbc:oracle:thin:ann/"tiger@pass"@//db.example:1521/shop', "tiger@pass"),
+        ("ann/easy-connect@//db.example:1521/shop", "easy-connect"),
+        ("ann:go-p@ss/word@tcp(db.example:3306)/shop?parseTime=true", "go-p@ss/word"),
+        ("ann:go-password@/shop", "go-password"),
+        ("https://maps.example/api?key=an-api-key&q=x", "an-api-key"),
     ],
 )
 def test_a_password_inside_an_address_is_redacted_and_the_address_is_not(value: str, password: str) -> None:
@@ -115,6 +128,13 @@ def test_a_password_inside_an_address_is_redacted_and_the_address_is_not(value: 
         "postgresql://ann@db.example/shop",
         "postgresql://db.example/shop?sort_key=unique_name",
         "--auth=basic-method",
+        "key=unique_name",
+        "key = 'unique_name' and x = 1",
+        "customer_key = 'unique_name'",
+        "auth=basic-method host=db",
+        "registry.example:5000/team/unique_name@sha256:0123",
+        "git@github.example:team/unique_name",
+        "models/unique_name@v1",
     ],
 )
 def test_an_address_without_a_password_holds_nothing_to_redact(value: str) -> None:

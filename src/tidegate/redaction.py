@@ -11,9 +11,11 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any, TextIO
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import quote, quote_plus
+
+from tidegate.passwords import passwords_in
+from tidegate.secret_names import looks_secret
 
 __all__ = [
     "REDACTED",
@@ -29,93 +31,28 @@ __all__ = [
 
 REDACTED = "***"
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-"""`AWS_SECRET`, `access-key` and `accessKey` are words; `monkey` is one and has no key in it."""
-_SECRET_WORD = re.compile(
-    r"auth|authorization|bearer|cookies?|credentials?|creds|pass|passphrase|pwd|sas|signature"
-    r"|.*(?:password|passwd|secret|token|apikey)s?"
-)
-_DATA_KEYS = frozenset(
-    {
-        "business",
-        "cluster",
-        "composite",
-        "dedup",
-        "distribution",
-        "foreign",
-        "group",
-        "join",
-        "merge",
-        "natural",
-        "order",
-        "partition",
-        "primary",
-        "row",
-        "sort",
-        "surrogate",
-        "unique",
-    }
-)
-"""What stands before `key` where that is columns of a table."""
-_OF_DATA = frozenset({"column", "columns", "field", "fields", "table"})
-"""What such a name ends with where its value says where something stands."""
 _SHORTEST = 4
 """A shorter value would be found inside other words."""
 _SHORT = 8
 """A value shorter than this is redacted only where it stands alone."""
 _PLAIN_WORDS = frozenset({"true", "false", "null", "none", "default"})
 
-_AUTHORITY = re.compile(r"://([^/?#\s]*)")
-_WHOLE = re.compile(r"://([^/?#\s]*:(?!\d+/)[^\s]*)@[^@/\s]+")
-"""A password that holds a slash ends what stands before the host too early; a port is none."""
-_PAIR = re.compile(r"(?:^|[?&;\s])([A-Za-z][\w.-]*)\s*=\s*('(?:[^'\\]|\\.)*'|[^&;\s]*)")
-_PAIRS_ALONE = re.compile(r"\s*[A-Za-z][\w. -]*=")
-
 _values: set[str] = set()
 _pattern: re.Pattern[str] | None = None
-
-
-def looks_secret(name: str) -> bool:
-    """By the words in the name of a variable, a setting or a header."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    if not words or words[-1] in _OF_DATA:
-        return False
-    keys = (before for before, word in pairwise(["", *words]) if word in ("key", "keys"))
-    return any(map(_SECRET_WORD.fullmatch, words)) or any(before not in _DATA_KEYS for before in keys)
 
 
 def register(value: object, name: str | None = None) -> None:
     """`name`: what the value was read by; where that does not look like a secret, only passwords in the value are."""
     global _pattern
     text = "" if value is None or isinstance(value, bool) else str(value)
-    found = {*passwords_in(text), *([text] if name is None or looks_secret(name) else [])}
-    fresh = {each for each in found if _is_worth_hiding(each)} - _values
+    secrets = {*passwords_in(text), *([text] if name is None or looks_secret(name) else [])}
+    fresh = {each for each in secrets if _is_worth_hiding(each)} - _values
     if not fresh:
         return
     _values.update(fresh)
     # Longest first: one may be the beginning of another.
     forms = sorted({form for each in tuple(_values) for form in _forms(each)}, key=len, reverse=True)
     _pattern = re.compile("|".join(map(_alternative, forms)))
-
-
-def passwords_in(text: str) -> frozenset[str]:
-    """Those of an address (`postgresql://user:password@host`, `…?password=…`) or of a connection string
-    (`host=… password=…`), as written and decoded."""
-    found = set(_of_user(text)) if "://" in text else set()
-    if "://" in text or _PAIRS_ALONE.match(text):
-        found |= {value.strip("'") for key, value in _PAIR.findall(text) if looks_secret(key)}
-    return frozenset(form for each in found for form in (each, unquote(each)) if form)
-
-
-def _of_user(text: str) -> Iterator[str]:
-    for match in _AUTHORITY.finditer(text):
-        before = match[1] if "@" in match[1] else ""
-        if not before and (whole := _WHOLE.match(text, match.start())):
-            before = f"{whole[1]}@"
-        user, colon, password = before.rpartition("@")[0].partition(":")
-        if colon:
-            # Else the word would be gone from each name that holds it, as `postgres` does from postgresql.
-            yield f":{password}@" if unquote(password) == unquote(user) else password
 
 
 def redact(text: str) -> str:

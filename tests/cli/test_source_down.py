@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.calling import Call
 from tests.cli.test_plan import publish
+from tidegate.config import load_settings
+from tidegate.lake import open_catalog, view
 
 DOWN = (
     '[project]\nname = "shop"\n[sources.crm]\nkind = "database"\nurl = "postgresql://postgres@127.0.0.1:1/postgres"\n'
@@ -47,6 +49,7 @@ def test_models_that_do_not_read_the_source_are_planned(shop: Path, tidegate: Ca
     }
     assert not any(step["tentative"] for step in steps.values())
     assert steps["silver.people"]["reason"].startswith("source 'crm': the database cannot be reached")
+    assert "; fix: " in steps["silver.people"]["reason"]
     assert steps["gold.people"]["reason"] == "silver.people, which it reads, cannot be planned"
     assert {frozenset(step) for step in steps.values()} == {frozenset(steps["gold.first"])}
 
@@ -60,6 +63,21 @@ def test_a_plan_shows_what_it_cannot_plan_and_what_to_do(shop: Path, tidegate: C
     assert told.out.splitlines()[-1] == "2 of 4 models would run; 2 cannot be planned"
     assert "Not planned: silver.people, because source 'crm': the database cannot be reached" in told.err
     assert "fix: " in told.err
+
+
+def test_a_missing_metadata_file_is_reported_also_where_a_source_is_down(shop: Path, tidegate: Call) -> None:
+    write(shop, "silver/people", "SELECT 1 AS id\n")
+    publish(shop, "run-1", {"silver.people": (11,)})
+    write(shop, "silver/people", MODELS["silver/people"])
+    (head,) = open_catalog(load_settings(shop)).head().values()
+    Path(head.location.removeprefix("file:")).unlink()
+    view._read.cache_clear()  # as in a process that did not read the file before
+    told = tidegate("plan", "--json", "silver.people")
+    (step,) = told.document["steps"]
+    assert step["reason"].startswith("shop.silver.people: a metadata file")
+    assert "; fix: restore the file" in step["reason"]
+    assert "Not planned: silver.people, because shop.silver.people: a metadata file" in told.err
+    assert "source 'crm'" not in told.err
 
 
 def test_a_selection_that_does_not_read_the_source_is_planned_whole(shop: Path, tidegate: Call) -> None:

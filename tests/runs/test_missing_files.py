@@ -115,3 +115,16 @@ def test_a_missing_metadata_file_stops_only_what_reads_or_writes_the_table(shop:
     assert shop.run("silver.orders", full_refresh=True).exit_code == 0
     assert shop.run().exit_code == 0
     assert (shop.rows("silver.orders"), shop.rows("gold.orders")) == ([(0,), (1,), (2,)], [(3,)])
+
+
+def test_the_error_of_a_run_names_a_table_behind_what_was_selected(shop: ProjectFolder) -> None:
+    shop.model("bronze.unrelated", "SELECT id FROM range(0, 3, 1, 1)")
+    shop.model("silver.orders", "SELECT id FROM range(0, 3, 1, 1)")
+    shop.model("silver.orders_view", "SELECT id FROM silver.orders", materialized="view")
+    shop.model("gold.orders", "SELECT sum(id) AS total FROM silver.orders_view")
+    assert shop.run().exit_code == 0
+    lose_metadata(shop, "bronze.unrelated")
+    lose_metadata(shop, "silver.orders")
+    for name in ("silver.orders", "gold.orders"):
+        with pytest.raises(LakeError, match=r"^silver\.orders: a metadata file of the table is missing"):
+            shop.run(name)

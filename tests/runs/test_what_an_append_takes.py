@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.runs.conftest import ProjectFolder
+from tidegate.names import TableName
 from tidegate.spark.session import child_session
+from tidegate.transform import frames, inserted
+from tidegate.transform.inserted import InsertedRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,10 +43,18 @@ class Outside:
 
 @pytest.mark.parametrize("seed", [7])
 def test_an_append_is_the_same_however_its_upstream_is_written(
-    make_project: Callable[[str], ProjectFolder], spark: SparkSession, seed: int
+    make_project: Callable[[str], ProjectFolder], spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Declared and proven keys; merged from changes, or overwritten from all rows."""
+    """Declared and proven keys; merged from changes, or overwritten from all rows. Only the declared key is checked."""
     taken = {}
+    checked: set[tuple[str, bool]] = set()
+
+    def inserted_rows(table: TableName, *args: Any) -> InsertedRows | None:
+        rows = inserted.inserted_rows(table, *args)
+        checked.add((table.name, bool(rows and rows.repeated)))
+        return rows
+
+    monkeypatch.setattr(frames, "inserted_rows", inserted_rows)
     for deltas in ("always", "never"):
         shop, dice = make_project(deltas), random.Random(seed)
         outside = Outside(shop, spark)
@@ -67,6 +78,7 @@ def test_an_append_is_the_same_however_its_upstream_is_written(
         warned = [warning for warning in result.warnings if "append_only does not take" in warning]
         assert bool(warned) == (deltas == "always")
     assert taken["always"] == taken["never"]
+    assert checked == {("declared", True), ("proven", False)}
 
 
 def test_a_declared_key_of_several_rows_loses_and_doubles_no_row(

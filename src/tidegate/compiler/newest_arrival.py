@@ -10,9 +10,6 @@ from tidegate.project import Materialized, ModelSettings, Strategy
 
 __all__ = ["Reading", "arrival_obstacle"]
 
-_WATERMARK = ""
-"""Nothing else than a watermark tells the latest row there."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -33,9 +30,12 @@ class Reading:
 def arrival_obstacle(
     settings: ModelSettings, reading: Reading, shape: Callable[[], Obstacle | None]
 ) -> Obstacle | None:
-    """Why the row that arrived last is not known; None: it is. `shape`: what the query itself has in the way."""
+    """Why the row that arrived last is not known; None: it is. `shape`: what the query itself has in the way.
+
+    An obstacle without a remedy leaves a watermark as the only way to find the latest row.
+    """
     if settings.strategy is not Strategy.INCREMENTAL or settings.materialized is not Materialized.TABLE:
-        return Obstacle(f"only an incremental model takes it, and this one is {settings.written_as}", _WATERMARK)
+        return Obstacle(f"only an incremental model takes it, and this one is {settings.written_as}")
     if reading.zones:
         zone = min(reading.zones)
         return Obstacle(
@@ -43,12 +43,12 @@ def arrival_obstacle(
             f"read '{zone}' into an append_only model, and select from that",
         )
     if reading.manual:
-        return Obstacle("the query decides itself what it reads, by watermark_value or is_incremental()", _WATERMARK)
+        return Obstacle("the query decides itself what it reads, by watermark_value or is_incremental()")
     if reading.reads_itself:
-        return Obstacle("the query reads its own table", _WATERMARK)
+        return Obstacle("the query reads its own table")
     if len(reading.tables) != 1:
         count = f"{len(reading.tables)} tables" if reading.tables else "no table"
-        return Obstacle(f"the query reads {count}, and only rows of one have an order", _WATERMARK)
+        return Obstacle(f"the query reads {count}, and only rows of one have an order")
     if reading.upstream != Strategy.APPEND_ONLY:
         (table,) = reading.tables
         how = f"is {reading.upstream}" if reading.upstream else "is not written by a model here"

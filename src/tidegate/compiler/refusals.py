@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["CANNOT_REWRITE", "Refused"]
+__all__ = ["CANNOT_REWRITE", "READ_TOO_OFTEN", "STEPS", "Refused"]
 
 CANNOT_REWRITE = "SQL that cannot be rewritten"
+STEPS = "a query in steps (|>)"
+READ_TOO_OFTEN = "a WITH that is read too often to be written out"
 
 
 class Refused(Exception):

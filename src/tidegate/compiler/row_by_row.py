@@ -8,13 +8,16 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.refusals import Refused
+from tidegate.compiler.queries import Query
+from tidegate.compiler.refusals import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
 from tidegate.compiler.script import Script, read_script
 from tidegate.compiler.tree_parts import aggregates, generates
 
 __all__ = ["Obstacle", "RowQuery", "is_row_by_row", "is_star", "read_row_query"]
 
-_SELECT = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*(?!\+).*?\*/)*SELECT\b(?!\s*/\*\+|\s+ALL\b)", re.IGNORECASE | re.DOTALL)
+_GAP = r"\s|--[^\n]*\n|/\*(?!\+).*?\*/"
+_SELECT = re.compile(rf"(?:{_GAP}|\()*SELECT\b(?!(?:{_GAP})*/\*\+)", re.IGNORECASE | re.DOTALL)
+_ALL = re.compile(rf"(?:{_GAP})*ALL\b", re.IGNORECASE | re.DOTALL)
 _NAMED = (exp.Alias, exp.Column, exp.Star)
 _CLAUSES = frozenset({"expressions", "from_", "where"})
 _OF_A_TABLE = frozenset({"this", "db", "catalog", "alias"})
@@ -31,15 +34,32 @@ _SPELT = {
     "hint": "a hint",
     "pivots": "PIVOT",
     "windows": "WINDOW",
+    **dict.fromkeys(("version", "when", "system_time", "changes"), "time travel"),
 }
+_SUBQUERY = "a subquery in an expression"
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What stands in the way, as the end of a sentence, and what to do about it; empty: nothing can be done."""
+    """What stands in the way, as the end of a sentence, and what to do about it; None: nothing can be done."""
 
     reason: str
-    remedy: str
+    remedy: str | None = None
+
+
+_OBSTACLES = {
+    "time travel": Obstacle("the query reads its table as it was at another time (VERSION or TIMESTAMP AS OF)"),
+    "a hint": Obstacle("the query has a hint", "remove the hint"),
+    **{
+        clause: Obstacle(f"the query has {clause}", f"remove {clause}: a table keeps no order, its readers sort")
+        for clause in ("ORDER BY", "SORT BY", "DISTRIBUTE BY", "CLUSTER BY")
+    },
+    _SUBQUERY: Obstacle(
+        f"the query has {_SUBQUERY}", "select without that expression here, and add it in a model that reads this one"
+    ),
+    STEPS: Obstacle("the query is written in steps (|>)", "write it as SELECT … FROM … WHERE …"),
+    READ_TOO_OFTEN: Obstacle(f"the query has {READ_TOO_OFTEN}", "select from its table without WITH"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +79,7 @@ def is_row_by_row(sql: str) -> bool:
         return False
 
 
-def read_row_query(sql: str) -> RowQuery | Obstacle:
+def read_row_query(sql: str | Query) -> RowQuery | Obstacle:
     """A query that may be given further columns of its table and stand inside another."""
     try:
         script = read_script(sql)
@@ -75,7 +95,9 @@ def read_row_query(sql: str) -> RowQuery | Obstacle:
         for depth, select in enumerate(selects):
             begin = _SELECT.match(script.text, script.start if depth == 0 else script.span(select.parent)[0])
             if begin is None:
-                return Obstacle("a SELECT of the query begins with ALL, or after its FROM", "begin it with SELECT")
+                return Obstacle("a SELECT of the query stands after its FROM", "write SELECT before FROM")
+            if _ALL.match(script.text, begin.end()):
+                return Obstacle("a SELECT of the query begins with ALL", "remove ALL: it changes nothing")
             begins.append(begin.end())
     except Refused as refused:
         return _has(refused.construct)
@@ -129,7 +151,7 @@ def _several_rows(select: Any) -> str | None:
     where = select.args.get("where")
     for part in (*select.expressions, *([where.this] if where else [])):
         if part.find(exp.Query) is not None:
-            return "a subquery in an expression"
+            return _SUBQUERY
         if part.find(exp.Window) is not None:
             return "a window function"
         if aggregates(part):
@@ -140,7 +162,10 @@ def _several_rows(select: Any) -> str | None:
 
 
 def _has(what: str) -> Obstacle:
-    return Obstacle(f"the query has {what}", f"leave {what} out here, and do it in a model that reads this one")
+    if what.startswith(CANNOT_REWRITE):
+        return Obstacle(f"the query has {what}", "write it as one SELECT of named columns from one table")
+    moved = Obstacle(f"the query has {what}", f"leave {what} out here, and do it in a model that reads this one")
+    return _OBSTACLES.get(what, moved)
 
 
 def _renames(node: Any) -> bool:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.queries import Query, parse_query
-from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
+from tidegate.compiler.refusals import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
 from tidegate.compiler.scopes import cte_of
 from tidegate.compiler.sql_text import closed, name_text, same_meaning
 
@@ -68,15 +68,17 @@ def span_of_table(table: Any) -> tuple[int, int]:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
-def read_script(sql: str) -> Script:
-    query = parse_query(sql)
+def read_script(sql: str | Query) -> Script:
+    """`sql`: also a query that was parsed before, which stays as it is."""
+    query = parse_query(sql) if isinstance(sql, str) else sql
     if not isinstance(query, Query):
         raise Refused(f"{CANNOT_REWRITE}: {query.message}")
     if any(token.token_type is TokenType.PIPE_GT for token in query.tokens):
-        raise Refused("a query in steps (|>)")
+        raise Refused(STEPS)
     if query.nodes[exp.CTE]:
         query = _without_with(query)
-    query.tree.meta.pop("words", None)
+    if query is not sql:
+        query.tree.meta.pop("words", None)
     return Script(query)
 
 
@@ -132,7 +134,7 @@ def _without_with(query: Query) -> Query:
             at = b
         result = "".join([*parts, text[at:end]])
         if len(result) > _LONGEST:
-            raise Refused("a WITH that is read too often to be written out")
+            raise Refused(READ_TOO_OFTEN)
         return result
 
     written_out = rendered(query.start, query.end).strip()

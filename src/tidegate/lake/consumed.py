@@ -41,8 +41,8 @@ class Consumed:
     columns: str | None = None
 
     @property
-    def deliveries(self) -> int:
-        """The highest number of a delivery so far."""
+    def last_delivery(self) -> int:
+        """The number of the last delivery; 0 before the first."""
         return max((file.delivery or 0 for file in self.files), default=0)
 
 

@@ -68,7 +68,8 @@ class Progress:
     read, where isolation is serializable.
     `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
     `order`: which of its rows stand in the order of their arrival; None: none does.
-    `key`: columns by which readers tell its rows apart, declared or proven from its query.
+    `key`: columns by which readers tell its rows apart, declared or proven from its query. `proven_since`: the sequence
+    number of the first of the states up to this one in which the query proves the key; None: it is not known to.
     """
 
     run_id: str
@@ -90,6 +91,7 @@ class Progress:
     deltas: int = 0
     unique: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
+    proven_since: int | None = None
     order: Order | None = None
     checks: str = ""
     checked: Mapping[str, TableInput] = field(default_factory=dict)

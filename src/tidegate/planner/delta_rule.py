@@ -110,9 +110,12 @@ def _is_distrusted(metadata: TableMetadata) -> bool:
     return metadata.progress is not None and bool(metadata.progress.unique) and has_foreign_rows(metadata)
 
 
-def has_foreign_rows(metadata: TableMetadata) -> bool:
-    """Whether somebody else than a run has put rows into the table, as far back as its history is kept."""
-    return any(map(_is_foreign, metadata.ancestors()))
+def has_foreign_rows(metadata: TableMetadata, state: Snapshot | None = None) -> bool:
+    """Whether somebody else than a run has put rows into the table, as far back as its history is kept.
+
+    `state`: a snapshot to look back from; None: the current one.
+    """
+    return any(map(_is_foreign, metadata.ancestors(state)))
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.errors import FailureKind, LakeError, LandingError, SourceError, TidegateError
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.port import Heads, PointerKind
@@ -13,7 +13,7 @@ from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
 from tidegate.runs.context import RunContext
 
-__all__ = ["explain_damage", "is_damaged", "missing_file", "missing_file_behind"]
+__all__ = ["explain_damage", "is_damaged", "missing_file", "missing_file_behind", "tables_of"]
 
 
 def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> Exception:
@@ -26,8 +26,14 @@ def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> E
         heads = run.lake.heads()
     except TidegateError:
         return error
-    tables = [*tables_behind([*model.depends_on, *model.sources], run.compiled), model.model.table]
-    return missing_file(heads, tables, run.compiled.namespace) or error
+    return missing_file(heads, tables_of([model], run.compiled), run.compiled.namespace) or error
+
+
+def tables_of(models: Iterable[CompiledModel], compiled: Compiled) -> frozenset[TableName]:
+    """What these models write and read, also through views."""
+    models = tuple(models)
+    read = (name for model in models for name in (*model.depends_on, *model.sources))
+    return frozenset({*tables_behind(read, compiled), *(model.model.table for model in models)})
 
 
 def is_damaged(run: RunContext, table: TableName) -> bool:
@@ -36,23 +42,26 @@ def is_damaged(run: RunContext, table: TableName) -> bool:
 
 
 def missing_file_behind(heads: Heads, tables: Iterable[TableName], namespace: str) -> LakeError | None:
-    """The same, also of the tables that the views among these read, by what each view recorded."""
-    found: dict[TableName, None] = {}
+    """The missing file of these tables, or of tables behind the views among them; None if all are there.
+
+    What is behind a view is known from what it recorded.
+    """
+    known: set[TableName] = set()
     pending = list(tables)
     while pending:
         table = pending.pop()
-        if table in found or table not in heads:
+        if table in known or table not in heads:
             continue
-        found[table] = None
+        known.add(table)
         if heads[table].kind is PointerKind.VIEW:
             with suppress(LakeError):
                 progress = read_metadata(heads[table]).progress
                 pending += [TableName.parse(name, "") for name in (progress.tables if progress else ())]
-    return missing_file(heads, sorted(found), namespace)
+    return missing_file(heads, known, namespace)
 
 
 def missing_file(heads: Heads, tables: Iterable[TableName], namespace: str) -> LakeError | None:
-    """None where the files of these tables are all there."""
+    """The first by name; None where the files of these tables are all there."""
     # Only here: it brings PyIceberg, which takes a second to load.
     from tidegate.lake.missing_files import first_damage
 

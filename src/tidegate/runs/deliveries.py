@@ -108,7 +108,7 @@ def take_files(
         known = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
         read, fresh = set(files.get(zone, ())), set(state.fresh.all)
         # A run that another one overtook is built again on what that one published: numbers follow the publishes.
-        next_delivery = (state.consumed.deliveries if state.consumed else 0) + 1
+        next_delivery = (state.consumed.last_delivery if state.consumed else 0) + 1
         for file in state.files:
             old = None if file in fresh else known.get(file.path)
             if old is None and file not in read:

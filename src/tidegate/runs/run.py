@@ -37,7 +37,7 @@ from tidegate.quality.anomalies import Seen
 from tidegate.runs.cancel import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
-from tidegate.runs.damage import missing_file
+from tidegate.runs.damage import missing_file, tables_of
 from tidegate.runs.earlier import Earlier
 from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
@@ -158,7 +158,7 @@ class _Run:
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
-            self._require_one_readable(plan, catalog)
+            self._require_one_readable(plan, compiled, catalog)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()
         self.cancellation.check()
@@ -171,14 +171,13 @@ class _Run:
         else:
             self._build(project, compiled, catalog, plan, sources, unreadable)
 
-    def _require_one_readable(self, plan: Plan, catalog: BranchCatalog) -> None:
+    def _require_one_readable(self, plan: Plan, compiled: Compiled, catalog: BranchCatalog) -> None:
         """Spark need not start where a metadata file is missing of all that would be read or written."""
         if self.options.full_refresh or not plan.steps or not all(step.unplannable for step in plan.steps):
             return
-        heads = catalog.head(MAIN)
-        damage = missing_file(heads, heads, self.settings.project.namespace)
-        failures = [step.unreadable for step in plan.steps if step.unreadable is not None]
-        raise damage or failures[0]
+        failures = {step.table: step.unreadable for step in plan.steps if step.unreadable is not None}
+        tables = tables_of((compiled.models[table] for table in failures), compiled)
+        raise missing_file(catalog.head(MAIN), tables, compiled.namespace) or next(iter(failures.values()))
 
     def _tell_of_interrupted(self) -> None:
         for other in self.store.reader().runs(2, project=self.settings.project.name):

@@ -26,7 +26,7 @@ from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.kinds import unique_after
 from tidegate.planner.plan import Facts
 from tidegate.planner.readers import as_difference
-from tidegate.planner.row_keys import row_key
+from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Strategy
 from tidegate.runs.context import Phases, RunContext
@@ -369,6 +369,7 @@ class TableBuild:
         whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
         anew = decision.rebuild or former is None
         rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
+        key = row_key(self.model, facts.inputs, metadata, self._bound)
         return Progress(
             run_id=self.run.run_id,
             fingerprint=self.model.fingerprint,
@@ -389,7 +390,8 @@ class TableBuild:
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
             unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
             order=self._order(metadata, anew),
-            key=row_key(self.model, facts.inputs, metadata, self._bound),
+            key=key.columns,
+            proven_since=proven_since(metadata, key, former, whole=decision.delta is None),
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )

@@ -55,7 +55,7 @@ def run_unit_tests(
     clock: Clock | None = None,
     exclude: Sequence[str] = (),
 ) -> tuple[UnitTestResult, ...]:
-    """All tests of the selected models, each told as it ends. Raises ProjectError where the project has errors.
+    """All tests of the selected models, each reported as it ends. Raises ProjectError where the project has errors.
 
     Without any test Spark is not started. `say`: what its start has to say.
     """
@@ -132,8 +132,8 @@ class _Bench:
 
     def fail(self, test: UnitTest, failure: TidegateError) -> UnitTestResult:
         """The result of a test that cannot be run."""
-        told = {"error": str(failure), "where": failure.where, "remedy": failure.remedy}
-        return UnitTestResult.of(test, test.table.short(self.compiled.namespace), "error", 0, **told)
+        facts = {"error": str(failure), "where": failure.where, "remedy": failure.remedy}
+        return UnitTestResult.of(test, test.table.short(self.compiled.namespace), "error", 0, **facts)
 
 
 class _Trial:

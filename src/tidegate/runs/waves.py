@@ -186,13 +186,13 @@ def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOut
 
 def _died_under(run: RunContext, outcome: ModelOutcome, error: TidegateError) -> ModelOutcome:
     """The outcome of a model that was being built when the JVM ended: with its time and phases until then."""
-    kind, told, tried = str(error.kind), str(error), outcome.materialization
-    last = [{**attempt, "failure_kind": kind, "error": told} for attempt in tried.attempts[-1:]]
+    kind, message, attempted = str(error.kind), str(error), outcome.materialization
+    last = [{**attempt, "failure_kind": kind, "error": message} for attempt in attempted.attempts[-1:]]
     result = replace(
-        tried,
-        attempts=(*tried.attempts[:-1], *last),
+        attempted,
+        attempts=(*attempted.attempts[:-1], *last),
         failure_kind=kind,
-        error=told,
+        error=message,
         where=error.where,
         remedy=error.remedy,
     )

@@ -135,15 +135,16 @@ def _relation(
     inserted = inserted_rows(read.table, metadata, since, key)
     if inserted is None:
         return None
-    repeated = _count(session, inserted.repeated) if inserted.repeated else 0
-    if not repeated:
+    if not inserted.repeated:
         return inserted.sql
-    notes.append(repeated_keys_warning(str(read.table), key, repeated))
-    return inserted.with_repeated()
-
-
-def _count(session: SparkSession, relation: str) -> int:
-    return int(session.sql(f"SELECT count(*) AS n FROM {relation}").collect()[0]["n"])
+    # Spark frees it with the model's session; a query over it reads the table's states no more.
+    repeated = session.sql(f"SELECT * FROM {inserted.repeated}").localCheckpoint()
+    if not (count := repeated.count()):
+        return inserted.sql
+    notes.append(repeated_keys_warning(str(read.table), key, count))
+    name = f"__repeated_{read.start}"
+    repeated.createOrReplaceTempView(name)
+    return inserted.with_repeated(f"`{name}`")
 
 
 def _empty_self(query: BoundQuery, sources: Sources, session: SparkSession, views: Mapping[int, str]) -> str:

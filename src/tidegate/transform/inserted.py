@@ -27,12 +27,13 @@ class InsertedRows:
 
     Where nothing enforces the key, `repeated` is a relation of the keys in question that more than one row has, now or
     when the table was read. If it has any, `sql` would lose rows, and `with_repeated` gives the new rows: those of such
-    keys are compared by all their values. It raises where these cannot be compared.
+    keys are compared by all their values. It takes the name of a relation that holds `repeated`, as this reads each of
+    these states whole, and raises where values cannot be compared.
     """
 
     sql: str
     repeated: str = ""
-    with_repeated: Callable[[], str] = str
+    with_repeated: Callable[[str], str] = str
 
 
 def inserted_rows(
@@ -52,22 +53,27 @@ def inserted_rows(
         raise _unknown(table, "it was dropped and created again")
     newer = _newer_commits(metadata, since.snapshot_id)
     discarded = [metadata.snapshots[id] for id in since.discarded if id in metadata.snapshots]
-    if newer is not None and metadata.format_version >= 3 and not discarded and _only_inserts(metadata, newer, key):
+    if (
+        newer is not None
+        and metadata.format_version >= 3
+        and not discarded
+        and _only_inserts(metadata, newer, since, key)
+    ):
         return InsertedRows(f"(SELECT * FROM {table.quoted} WHERE _row_id >= {since.next_row_id})")
     before = metadata.snapshots.get(since.snapshot_id)
     if before is None:
         raise _unknown(table, "the snapshot that was read last has expired")
     lineage = newer is not None and metadata.format_version >= 3 and before.first_row_id is not None
     read = (before, *discarded)
-    keyed = [_Side(table, metadata, snapshot, since, _key_fields(metadata, read, key)) for snapshot in read]
+    fields = _key_fields(metadata, read, key)
+    keyed = [_Side(table, metadata, snapshot, since, fields) for snapshot in read]
     if all(side.pairs and all(side.pairs) for side in keyed):
         written = f" WHERE _last_updated_sequence_number > {since.sequence_number}" if lineage else ""
         candidates = f"(SELECT * FROM {table.quoted}{written})"
         by_key = _without(metadata, candidates, keyed, counted=False)
-        if is_enforced(metadata, key):
+        if is_enforced(metadata, key, *read) and _have_same_types(metadata, read, fields):
             return InsertedRows(by_key)
-        repeated = _repeated(candidates, keyed)
-        return InsertedRows(by_key, repeated, partial(_both, metadata, candidates, keyed, since, repeated))
+        return InsertedRows(by_key, _repeated(candidates, keyed), partial(_both, metadata, candidates, keyed, since))
     sides = [_Side(table, metadata, snapshot, since, metadata.fields) for snapshot in read]
     if lineage and not discarded:
         sides[0].only_gone = True
@@ -116,11 +122,14 @@ def _newer_commits(metadata: TableMetadata, snapshot_id: int) -> list[Snapshot] 
     return None
 
 
-def _only_inserts(metadata: TableMetadata, newer: Sequence[Snapshot], key: Sequence[str]) -> bool:
-    """Whether the rows with new ids are just the new ones. Under a key that every write enforces, appended rows are."""
+def _only_inserts(metadata: TableMetadata, newer: Sequence[Snapshot], since: TableInput, key: Sequence[str]) -> bool:
+    """Whether the rows with new ids are just the new ones. Under a key that is enforced, appended rows are."""
     if not key:
         return not any(map(_removes, newer))
-    return is_enforced(metadata, key) and all(snapshot.operation in ("append", "replace") for snapshot in newer)
+    appended = all(snapshot.operation in ("append", "replace") for snapshot in newer)
+    return (
+        appended and since.snapshot_id is not None and is_enforced(metadata, key, metadata.snapshots[since.snapshot_id])
+    )
 
 
 def _removes(snapshot: Snapshot) -> bool:
@@ -137,6 +146,12 @@ def _key_fields(metadata: TableMetadata, snapshots: Sequence[Snapshot], key: Seq
     fields = tuple(field for field in metadata.fields if field.name.lower() in names)
     had = all(_then(metadata, snapshot, field) for snapshot in snapshots for field in fields)
     return fields if len(fields) == len(names) and had else ()
+
+
+def _have_same_types(metadata: TableMetadata, snapshots: Sequence[Snapshot], fields: Sequence[Field]) -> bool:
+    """Else values that differed may be the same in the type of now."""
+    pairs = ((_then(metadata, snapshot, field), field) for snapshot in snapshots for field in fields)
+    return all(then is not None and then.type == now.type for then, now in pairs)
 
 
 def _then(metadata: TableMetadata, snapshot: Snapshot, field: Field) -> Field | None:

@@ -15,8 +15,9 @@ from tidegate.cli.context import Invocation, Workspace, common_options, open_wor
 from tidegate.cli.diagnostics import count_line
 from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.cli.table import duration, plural, size, text_table
-from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel, RunValues
-from tidegate.errors import ProjectError, SourceError
+from tidegate.cli.unplanned import FailedSources
+from tidegate.compiler.values import BoundQuery, Compiled, RunValues
+from tidegate.errors import ProjectError
 from tidegate.lake.changes import TableChange
 from tidegate.lake.port import MAIN, Heads, Pointer
 from tidegate.lake.view import BranchView
@@ -79,15 +80,15 @@ def plan(
     values = RunValues(wish.now.isoformat(), incremental=True, vars=variables)
     query = partial(_query, compiled, workspace.settings, project, values)
     selected = workspace.select(compiled, select, exclude)
-    silent = _Silent(workspace.settings, {failure.source: failure for failure in discovery.failures})
-    planned = make_plan(compiled, selected, lake, workspace.settings, wish, query, silent.obstacle)
-    shown = _Shown(planned, compiled, _past(planned, compiled, workspace), explain, invocation.quiet)
+    failed = FailedSources(workspace.settings, {failure.source: failure for failure in discovery.failures})
+    planned = make_plan(compiled, selected, lake, workspace.settings, wish, query, failed.obstacle)
+    shown = _Shown(planned, compiled, failed, _past(planned, compiled, workspace), explain, invocation.quiet)
     output = invocation.output()
     notes = list(_of_the_lake(workspace))
     output.show({"steps": [shown.document(step) for step in planned.steps], "notes": notes}, shown.lines)
     for note in notes:
         output.note(note)
-    for line in silent.lines(planned, compiled):
+    for line in failed.lines(planned, compiled):
         output.note(line, always=True)
     if compiled.diagnostics:
         output.note(f"The project has {count_line(compiled.diagnostics)}: `tidegate compile` shows them.")
@@ -96,42 +97,6 @@ def plan(
         output.note(f"These tables keep history, so `run --full-refresh` asks for --yes: {', '.join(kept)}")
     lost = [step for step in planned.steps if step.unplannable]
     return 0 if not lost else 1 if len(lost) == len(planned.steps) else 2
-
-
-@dataclass(frozen=True)
-class _Silent:
-    """The sources that do not answer, and of which nothing was known before."""
-
-    settings: Settings
-    failures: Mapping[str, SourceError]
-
-    def obstacle(self, model: CompiledModel, builds: bool) -> str | None:
-        failure = self._failure(model, builds)
-        return None if failure is None else str(failure)
-
-    def _failure(self, model: CompiledModel, builds: bool = True) -> SourceError | None:
-        if not self.failures:
-            return None
-        from tidegate.runs.unreadable import sources_of  # only here: a plan without such sources need not load it
-
-        read = sources_of(self.settings, model, builds) & self.failures.keys()
-        return self.failures[min(read)] if read else None
-
-    def lines(self, planned: Plan, compiled: Compiled) -> Iterator[str]:
-        """Which models could not be planned, why, and what to do."""
-        lost: dict[str, list[str]] = {}
-        for step in (step for step in planned.steps if step.unplannable):
-            failure, name = self._failure(compiled.models[step.table]), step.table.short(compiled.namespace)
-            if failure is not None:
-                lost.setdefault(failure.source, []).append(name)
-            elif step.unreadable:
-                yield f"Not planned: {name}, because {step.unreadable}"
-                yield f"  fix: {step.unreadable.remedy}"
-        for source, names in sorted(lost.items()):
-            failure = self.failures[source]
-            yield f"Not planned: {', '.join(names)}, because {failure}"
-            if failure.remedy:
-                yield f"  fix: {failure.remedy}"
 
 
 def _of_the_lake(workspace: Workspace) -> Iterator[str]:
@@ -182,6 +147,7 @@ class _Shown:
 
     planned: Plan
     compiled: Compiled
+    failed: FailedSources
     past: Mapping[TableName, Sequence[int]]
     explain: bool
     quiet: bool = False
@@ -192,7 +158,7 @@ class _Shown:
             "model": step.table.short(self.compiled.namespace),
             "wave": step.wave + 1,
             "run_type": step.run_type,
-            "reason": step.decision.reason,
+            "reason": self.failed.reason(step, self.compiled),
             "warnings": list(step.decision.warnings),
             "strategy": self.compiled.models[step.table].model.settings.written_as,
             "tentative": step.tentative,

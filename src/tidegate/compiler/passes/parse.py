@@ -29,12 +29,12 @@ def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)
         draft.star = draft.star or rendering.facts.star
         if _is_asked_for_rows(draft):
-            rows = read_row_query(parsed.text)
+            rows = read_row_query(parsed)
             rendering.obstacle = rows if isinstance(rows, Obstacle) else None
 
 
 def _is_asked_for_rows(draft: Draft) -> bool:
-    """Few are: the query may have to be parsed again for it."""
+    """Few are: a WITH in the query has to be written out and parsed again for it."""
     settings = draft.model.settings
     return draft.test is None and (
         settings.materialized is Materialized.EPHEMERAL

@@ -1,0 +1,89 @@
+"""The passwords inside addresses and connection strings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from tidegate.secret_names import looks_secret, names_password
+
+__all__ = ["passwords_in"]
+
+_AUTHORITY = re.compile(r"://([^/?#\s]*)")
+_WHOLE = re.compile(r"://([^/?#\s]*:(?!\d+/)[^\s]*)@[^@/\s]+")
+"""A password that holds a slash ends what stands before the host too early; a port is none."""
+_ORACLE = re.compile(r"(?:jdbc:oracle:\w+:([^/@\s]+)/(?=\S+@)|^\s*(\w+)/(?=\S+@//))(\"[^\"]*\"(?=@)|\S+(?=@))")
+"""`jdbc:oracle:thin:user/password@…`, and `user/password@//host` of SQL*Plus."""
+_GO = re.compile(r"\s*([^\s:/@]+):(\S+)@(?:\w+\([^()]*\))?/")
+"""`user:password@tcp(host:3306)/name`, `user:password@/name`."""
+_PAIR = re.compile(
+    r"(^|[?&;\s])([A-Za-z][\w.-]*)\s*=\s*"
+    r"('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|\{(?:[^}]|\}\})*\}|[^&;\s]*)"
+)
+_PAIRS_ALONE = re.compile(r"\s*[A-Za-z][\w. -]*=")
+_QUOTES = {"'": "'", '"': '"', "{": "}"}
+_UNQUOTED = {
+    "?": re.compile(r"[^&\s]*"),
+    "&": re.compile(r"[^&\s]*"),
+    ";": re.compile(r"[^;]*"),
+    " ": re.compile(r"\S*"),
+}
+"""How far a value without quotes may reach, by what stands before its pair."""
+
+
+def passwords_in(text: str) -> frozenset[str]:
+    """As written and decoded: those of an address (`postgresql://user:password@host`, `…?password=…`), of a connection
+    string (`host=… password=…`, `…;Pwd={…}`), and of the forms of Oracle and Go that are no URL."""
+    passwords = {*_of_user(text), *_of_pairs(text)}
+    return frozenset(form for each in passwords for form in (each, unquote(each)) if form)
+
+
+def _of_user(text: str) -> Iterator[str]:
+    for match in _AUTHORITY.finditer(text):
+        before = match[1] if "@" in match[1] else ""
+        if not before and (whole := _WHOLE.match(text, match.start())):
+            before = f"{whole[1]}@"
+        user, colon, password = before.rpartition("@")[0].partition(":")
+        if colon:
+            yield _after_user(user, ":", password)
+    if go := _GO.match(text):
+        yield _after_user(go[1], ":", go[2])
+    for match in _ORACLE.finditer(text):
+        user, password = match[1] or match[2], match[3]
+        if password.startswith('"'):
+            yield password.strip('"')
+        else:
+            # An address may hold another @ behind the host.
+            yield from (_after_user(user, "/", each) for each in (password, password.partition("@")[0]))
+
+
+def _after_user(user: str, sign: str, password: str) -> str:
+    # Else the word would be gone from each name that holds it, as `postgres` does from postgresql.
+    return f"{sign}{password}@" if unquote(password) == unquote(user) else password
+
+
+def _of_pairs(text: str) -> Iterator[str]:
+    is_address = "://" in text
+    if not is_address and not _PAIRS_ALONE.match(text):
+        return
+    for match in _PAIR.finditer(text):
+        before, name, value = match.groups()
+        if not (looks_secret if is_address and before in ("?", "&", ";") else names_password)(name):
+            continue
+        is_whole = text[match.end() : match.end() + 1] in ("", "&", ";") or text[match.end()].isspace()
+        if len(value) > 1 and is_whole and _QUOTES.get(value[0]) == value[-1]:
+            yield from _unquoted(value)
+            continue
+        separator = before if before.strip() else ";" if not before and ";" in text else " "
+        reach = _UNQUOTED[separator].match(text, match.start(3))
+        for each in (value, reach[0].strip() if reach else ""):
+            yield from (each, each.strip("'\""))
+
+
+def _unquoted(value: str) -> Iterator[str]:
+    """The value as written between its quotes, and as it is meant: a quote in it is doubled, or has a backslash."""
+    inner, end = value[1:-1], value[-1]
+    yield from (inner, inner.replace(end * 2, end))
+    if end != "}":
+        yield re.sub(r"\\(.)", r"\1", inner)
