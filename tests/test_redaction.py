@@ -182,3 +182,35 @@ def test_the_pattern_for_the_log_holds_nothing_that_a_pattern_could_trip_over(mo
     assert "a.b..c.d.e.Q" in pattern.split("|")
     assert "hunter2hunter2" in pattern.split("|")
     assert all(sign.isalnum() or sign in ".|" for sign in pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "password"),
+    [
+        ("Server=x;User Id=u;Password=abc Sesam1zz;Db=y", "abc Sesam1zz"),
+        ("mysql:host=x;dbname=y;password=Kwyjibo2", "Kwyjibo2"),
+        ("user:pw123456@host:5432/db", "pw123456"),
+        ("postgresql://u:pa ssword1@h/db", "pa ssword1"),
+        ("postgresql://u:12345678/9@h/db", "12345678/9"),
+        ("h:6379,password=abcdef12,ssl=True", "abcdef12"),
+        ("{Driver};UID=u;PWD=abcdef12", "abcdef12"),
+        ("jdbc:mysql://address=(host=h)(user=u)(password=abcdef12)/db", "abcdef12"),
+        ("https://x/y?sv=1&sig=abcdef12%3D", "abcdef12%3D"),
+        ("https://ghp_token1234@github.com", "ghp_token1234"),
+        ('{"user": "u", "password": "abcdef12"}', "abcdef12"),
+    ],
+)
+def test_more_forms_of_connection_strings(text: str, password: str) -> None:
+    register(text, "PLACE")
+    assert password not in redact(f"cannot cast '{text}' to int")
+    assert redact("orders of host x and user name") == "orders of host x and user name"
+
+
+@pytest.mark.parametrize("name", ["AWSSECRETKEY", "DBPASS", "dbpwd", "OAUTH", "SSHKEY", "SESSIONCOOKIE", "KEYSTORE_PW"])
+def test_names_written_together_look_secret_too(name: str) -> None:
+    assert looks_secret(name)
+
+
+@pytest.mark.parametrize("name", ["monkey", "turkey", "authors", "keyboard", "primary_key", "token_column", "PATH"])
+def test_words_that_only_hold_such_letters_do_not(name: str) -> None:
+    assert not looks_secret(name)

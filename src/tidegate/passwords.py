@@ -17,16 +17,24 @@ _ORACLE = re.compile(r"(?:jdbc:oracle:\w+:([^/@\s]+)/(?=\S+@)|^\s*(\w+)/(?=\S+@/
 """`jdbc:oracle:thin:user/password@…`, and `user/password@//host` of SQL*Plus."""
 _GO = re.compile(r"\s*([^\s:/@]+):(\S+)@(?:\w+\([^()]*\))?/")
 """`user:password@tcp(host:3306)/name`, `user:password@/name`."""
+_PLAIN = re.compile(r"\s*([^\s:/@]+):([^\s/@]+)@[\w.-]+(?::\d+)?(?:/\S*)?\s*")
+"""`user:password@host:5432/name`."""
+_LOOSE = re.compile(r"\b(\w[\w+.-]*)://([^/?#\s:@]+):([^@\n]+)@[\w.\[\]-]+(?=[:/?]|\s*$)")
+"""A password with a space, or with digits and a slash: only where nothing else is found."""
+_TOKEN = re.compile(r"https?://([^\s:/@?#]{8,})@")
+_JSON = re.compile(r'"([\w.-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _PAIR = re.compile(
-    r"(^|[?&;\s])([A-Za-z][\w.-]*)\s*=\s*"
-    r"('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|\{(?:[^}]|\}\})*\}|[^&;\s]*)"
+    r"(^|[?&;,(:\s])([A-Za-z][\w.-]*)\s*=\s*"
+    r"('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|\{(?:[^}]|\}\})*\}|[^&;,)\s]*)"
 )
-_PAIRS_ALONE = re.compile(r"\s*[A-Za-z][\w. -]*=")
 _QUOTES = {"'": "'", '"': '"', "{": "}"}
 _UNQUOTED = {
     "?": re.compile(r"[^&\s]*"),
     "&": re.compile(r"[^&\s]*"),
     ";": re.compile(r"[^;]*"),
+    ":": re.compile(r"[^;]*"),
+    ",": re.compile(r"[^,]*"),
+    "(": re.compile(r"[^)]*"),
     " ": re.compile(r"\S*"),
 }
 """How far a value without quotes may reach, by what stands before its pair."""
@@ -36,19 +44,26 @@ def passwords_in(text: str) -> frozenset[str]:
     """As written and decoded: those of an address (`postgresql://user:password@host`, `…?password=…`), of a connection
     string (`host=… password=…`, `…;Pwd={…}`), and of the forms of Oracle and Go that are no URL."""
     passwords = {*_of_user(text), *_of_pairs(text)}
+    passwords |= {value for name, value in _JSON.findall(text) if names_password(name)}
     return frozenset(form for each in passwords for form in (each, unquote(each)) if form)
 
 
 def _of_user(text: str) -> Iterator[str]:
+    has_one = False
     for match in _AUTHORITY.finditer(text):
         before = match[1] if "@" in match[1] else ""
         if not before and (whole := _WHOLE.match(text, match.start())):
             before = f"{whole[1]}@"
         user, colon, password = before.rpartition("@")[0].partition(":")
         if colon:
+            has_one = True
             yield _after_user(user, ":", password)
-    if go := _GO.match(text):
-        yield _after_user(go[1], ":", go[2])
+    for scheme, user, password in () if has_one else _LOOSE.findall(text):
+        if not (re.match(r"\d+/", password) and scheme.lower() in ("http", "https")):  # a port
+            yield _after_user(user, ":", password)
+    yield from (token for token in _TOKEN.findall(text) if re.search(r"\d", token))
+    if found := _GO.match(text) or _PLAIN.fullmatch(text):
+        yield _after_user(found[1], ":", found[2])
     for match in _ORACLE.finditer(text):
         user, password = match[1] or match[2], match[3]
         if password.startswith('"'):
@@ -65,13 +80,11 @@ def _after_user(user: str, sign: str, password: str) -> str:
 
 def _of_pairs(text: str) -> Iterator[str]:
     is_address = "://" in text
-    if not is_address and not _PAIRS_ALONE.match(text):
-        return
     for match in _PAIR.finditer(text):
         before, name, value = match.groups()
         if not (looks_secret if is_address and before in ("?", "&", ";") else names_password)(name):
             continue
-        is_whole = text[match.end() : match.end() + 1] in ("", "&", ";") or text[match.end()].isspace()
+        is_whole = text[match.end() : match.end() + 1] in ("", "&", ";", ",", ")") or text[match.end()].isspace()
         if len(value) > 1 and is_whole and _QUOTES.get(value[0]) == value[-1]:
             yield from _unquoted(value)
             continue

@@ -10,8 +10,9 @@ __all__ = ["looks_secret", "names_password"]
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """`AWS_SECRET`, `access-key` and `accessKey` are words; `monkey` is one and has no key in it."""
 _SECRET_WORD = re.compile(
-    r"auth|authorization|bearer|cookies?|credentials?|creds|pass|passphrase|pwd|sas|signature"
-    r"|.*(?:password|passwd|secret|token|apikey)s?"
+    r"[ox]?auth|auth(?!or)\w*|authorization|bearer|\w*cookies?|\w*credentials?|creds|sas|sig|\w*signature|pw|\w*pwd"
+    r"|(?:admin|db|my|pg|root|sql|user)?pass|passphrase|.*(?:password|passwd|secret).*|.*(?:token|apikey)s?"
+    r"|(?:access|account|auth|client|db|encryption|master|my|private|service|shared|signing|ssh|storage)keys?"
 )
 _DATA_KEYS = frozenset(
     {
@@ -38,7 +39,7 @@ _DATA_KEYS = frozenset(
 _OF_DATA = frozenset({"column", "columns", "field", "fields", "table"})
 """What such a name ends with where its value says where something stands."""
 _PASSWORD_WORD = re.compile(
-    r"credentials?|creds|pass|passphrase|pwd|sas|signature|.*(?:password|passwd|secret|token|apikey)s?"
+    r"credentials?|creds|(?:db|user)?pass|passphrase|pw|\w*pwd|sas|sig|signature|.*(?:password|passwd|secret|token|apikey)s?"
 )
 _KEYS_OF_SERVICES = frozenset({"access", "account", "api", "encryption", "master", "private", "shared", "signing"})
 """What stands before `key` where that is a secret."""
