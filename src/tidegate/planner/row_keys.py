@@ -9,12 +9,9 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.planner.delta_rule import has_foreign_rows, input_tables
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.kinds import declared_key
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
 
 __all__ = ["is_enforced", "row_key"]
-
-_AS_THE_QUERY = (Strategy.FULL_REFRESH, Strategy.DELETE_INSERT, Strategy.TRACKED)
-"""Their tables hold what the query gives, so what is unique in its result is unique in the table."""
 
 
 def row_key(
@@ -26,7 +23,7 @@ def row_key(
         return ()
     if key := declared_key(model):
         return key
-    if settings.strategy not in _AS_THE_QUERY or model.manual or model.zones or model.reads_itself or inputs.views:
+    if not settings.traits.holds_result_as_is or model.manual or model.zones or model.reads_itself or inputs.views:
         return ()
     from tidegate.planner.deltas.rewrite import unique_columns
 
