@@ -65,12 +65,13 @@ format: $(VENV)/.package ## let ruff put the code in order
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-docs: $(VENV)/.package ## write docs/diagnostics.md, docs/failures.md, the tables of docs/checks.md and docs/commands.md from the code
+docs: $(VENV)/.package ## write docs/diagnostics.md, docs/failures.md, the tables of docs/checks.md, docs/commands.md and of strategies from the code
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.registry import markdown; \
 	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.failure_table import markdown; \
 	  Path("docs/failures.md").write_text(markdown(), "utf-8")'
 	@$(BIN)/python -m tidegate.checks.page docs/checks.md
+	@$(BIN)/python -m tidegate.project.strategy_page docs/strategies.md docs/configuration.md docs/quarantine.md
 	@$(BIN)/python -m tidegate.cli.completion.words
 	@$(BIN)/python -m tidegate.cli.reference docs/commands.md
 

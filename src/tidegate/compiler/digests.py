@@ -13,7 +13,7 @@ from tidegate.compiler.inlining import reads_bad_records
 from tidegate.compiler.landings import zone_names
 from tidegate.compiler.tables import visible_columns
 from tidegate.datatypes import Relation
-from tidegate.project import Materialized, ModelSettings, Strategy
+from tidegate.project import Materialized, ModelSettings
 
 __all__ = ["Digests"]
 
@@ -73,7 +73,7 @@ class Digests:
         settings = draft.model.settings
         columns = visible_columns(draft.model, draft.relation)
         draft.open = not columns.complete
-        appended = settings.strategy is Strategy.APPEND_ONLY  # what a reader may ask for the latest row
+        appended = settings.traits.keeps_arrival_order  # what a reader may ask for the latest row
         quarantine = f"{refuses_rows(draft)} {reads_bad_records(self._work, draft)}"
         parts = [str(draft.failed), settings.materialized.value, str(appended), quarantine, _text(columns)]
         digest = blake3("\0".join(parts).encode())

@@ -13,7 +13,7 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.port import Heads
 from tidegate.lake.types import relation_of
 from tidegate.names import TableName
-from tidegate.project import Materialized, ModelSettings, Strategy
+from tidegate.project import DEFAULT_STRATEGY, STRATEGIES, Materialized, ModelSettings
 
 __all__ = ["Interface", "Interfaces", "interfaces", "published_interfaces"]
 
@@ -36,7 +36,8 @@ class Interface:
     @property
     def is_ordered(self) -> bool:
         """Whether the query's order of columns is the table's; a table that is merged into keeps its own."""
-        return self.materialized is Materialized.VIEW or self.strategy == Strategy.FULL_REFRESH
+        traits = STRATEGIES.get(self.strategy)
+        return self.materialized is Materialized.VIEW or (traits is not None and traits.replaces_table)
 
 
 Interfaces = Mapping[TableName, Interface]
@@ -64,7 +65,7 @@ def _defined(table: TableName, model: CompiledModel) -> Interface:
     settings = model.model.settings
     columns = table_columns(settings, model.relation)
     partitioning = tuple(_canonical(term) for term in settings.partitioned_by)
-    if settings.strategy is Strategy.SNAPSHOT and settings.partition_column and not partitioning:
+    if settings.traits.replaces_partitions and settings.partition_column and not partitioning:
         partitioning = (settings.partition_column.lower(),)
     return Interface(table, columns, str(settings.strategy), _key(settings), settings.materialized, partitioning)
 
@@ -76,22 +77,14 @@ def _published(table: TableName, metadata: TableMetadata | ViewMetadata) -> Inte
     gone = {name.lower() for name in progress.dropped_columns}
     columns = relation_of([field for field in metadata.fields if field.name.lower() not in gone])
     if isinstance(metadata, ViewMetadata):
-        return Interface(table, columns, str(Strategy.FULL_REFRESH), (), Materialized.VIEW, ())
+        return Interface(table, columns, str(DEFAULT_STRATEGY), (), Materialized.VIEW, ())
     return Interface(table, columns, progress.strategy, partitioning=_stored_partitioning(metadata))
 
 
 def _key(settings: ModelSettings) -> tuple[str, ...]:
-    match settings.strategy:
-        case Strategy.INCREMENTAL | Strategy.DELETE_INSERT | Strategy.SCD2:
-            return settings.unique_key
-        case Strategy.TRACKED:
-            return settings.group_key
-        case Strategy.SNAPSHOT:
-            return (settings.partition_column,) if settings.partition_column else ()
-        case Strategy.TIME_INTERVAL:
-            return (settings.time_column,) if settings.time_column else ()
-        case _:
-            return ()
+    required = settings.traits.required_settings
+    named: str | tuple[str, ...] | None = getattr(settings, required[0]) if required else None
+    return (named,) if isinstance(named, str) else named or ()
 
 
 def _canonical(term: str) -> str:

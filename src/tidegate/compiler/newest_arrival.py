@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tidegate.compiler.row_by_row import Obstacle
-from tidegate.project import Materialized, ModelSettings, Strategy
+from tidegate.project import STRATEGIES, Materialized, ModelSettings
 
 __all__ = ["Reading", "arrival_obstacle"]
 
@@ -34,7 +34,7 @@ def arrival_obstacle(
 
     An obstacle without a remedy leaves a watermark as the only way to find the latest row.
     """
-    if settings.strategy is not Strategy.INCREMENTAL or settings.materialized is not Materialized.TABLE:
+    if not settings.traits.merges_by_key or settings.materialized is not Materialized.TABLE:
         return Obstacle(f"only an incremental model takes it, and this one is {settings.written_as}")
     if reading.zones:
         zone = min(reading.zones)
@@ -49,7 +49,8 @@ def arrival_obstacle(
     if len(reading.tables) != 1:
         count = f"{len(reading.tables)} tables" if reading.tables else "no table"
         return Obstacle(f"the query reads {count}, and only rows of one have an order")
-    if reading.upstream != Strategy.APPEND_ONLY:
+    upstream = STRATEGIES.get(reading.upstream)
+    if upstream is None or not upstream.keeps_arrival_order:
         (table,) = reading.tables
         how = f"is {reading.upstream}" if reading.upstream else "is not written by a model here"
         return Obstacle(

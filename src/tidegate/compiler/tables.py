@@ -17,7 +17,7 @@ from tidegate.datatypes import (
     array,
     struct,
 )
-from tidegate.project import Materialized, Model, ModelSettings, Strategy
+from tidegate.project import Materialized, Model, ModelSettings
 
 __all__ = [
     "ABOUT_BAD_RECORDS",
@@ -50,7 +50,7 @@ def table_columns(settings: ModelSettings, query: Relation | None, published: Re
     result = query or NOTHING_KNOWN
     if settings.materialized is Materialized.TABLE:
         result = Relation(tuple(Column(c.name, _stored(c.type), c.nullable) for c in result.columns), result.complete)
-        if settings.strategy is Strategy.SCD2:
+        if settings.traits.keeps_versions:
             result = Relation((*result.columns, *_versions(settings)), result.complete)
     if result.complete:
         return result

@@ -17,7 +17,7 @@ from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.progress import WHOLE, Order, Progress
 from tidegate.planner.delta_rule import input_tables
 from tidegate.planner.inputs import Inputs
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
 
 if TYPE_CHECKING:
     from tidegate.compiler.newest_arrival import Reading
@@ -41,7 +41,7 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
     """None where the settings ask for something else, or the key is proven to be unique. An obstacle where which of
     several rows with one key arrived last is not known."""
     settings = model.model.settings
-    if settings.strategy is not Strategy.INCREMENTAL or settings.materialized is not Materialized.TABLE:
+    if not settings.traits.merges_by_key or settings.materialized is not Materialized.TABLE:
         return None
     if settings.watermark_column or settings.on_duplicate == "fail" or not settings.unique_key:
         return None
@@ -88,7 +88,7 @@ def _reading(model: CompiledModel, inputs: Inputs) -> Reading:
 
 def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
     """Whether the model's rows are those of one landing zone, one by one, in the order of their arrival."""
-    if model.model.settings.strategy is not Strategy.APPEND_ONLY or model.manual:
+    if not model.model.settings.traits.keeps_arrival_order or model.manual:
         return False
     if len(query.reads) != 1 or query.reads[0].landing is None:
         return False

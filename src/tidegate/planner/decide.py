@@ -19,7 +19,8 @@ from tidegate.planner.estimate import Estimate, estimate_all, estimate_delta, es
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval
 from tidegate.planner.kinds import is_upsert, keeps_history, result_is_complete
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
+from tidegate.project.strategies import Deltas
 
 __all__ = ["Asked", "Decision", "RunType", "decide", "keeps_history", "result_is_complete"]
 
@@ -121,7 +122,7 @@ def _decide(
         return Decision(RunType.BACKFILL, "--full-refresh", True, complete, all_files=True, intervals=intervals)
     if settings.materialized is Materialized.VIEW:
         return _decide_view(model, progress, inputs)
-    if settings.strategy is Strategy.TIME_INTERVAL:
+    if settings.traits.by_intervals:
         return _decide_intervals(model, progress, intervals, asked.intervals_asked)
     if progress.fingerprint != model.fingerprint:
         return _decide_changed_definition(model, progress, inputs, complete, bound)
@@ -131,7 +132,7 @@ def _decide(
     if not inputs.changes() and settings.skip != "never":
         if model.deterministic:
             return Decision(RunType.SKIP, _unchanged(inputs))
-        if settings.strategy is Strategy.APPEND_ONLY and inputs.any:
+        if settings.traits.deltas is Deltas.INSERTED and inputs.any:
             return Decision(RunType.SKIP, "nothing new to append")
     return None
 
@@ -158,9 +159,9 @@ def _decide_changed_inputs(
     settings = model.model.settings
     never = "skip: never" if settings.skip == "never" else "the query is not deterministic"
     reason = "; ".join(inputs.changes()) or never
-    if settings.strategy is Strategy.APPEND_ONLY:
+    if settings.traits.deltas is Deltas.INSERTED:
         return _append(model, progress, inputs, reason, bound)
-    if settings.strategy is not Strategy.FULL_REFRESH and (model.manual or model.zones):
+    if not settings.traits.reads_all_files and (model.manual or model.zones):
         return Decision(RunType.INCREMENTAL, reason, complete=result_is_complete(model))
     whole = _from_all_rows(model, reason)
     if not inputs.changed:
@@ -181,12 +182,12 @@ def _decide_changed_inputs(
     if not always and small.seconds and large.seconds and large.seconds <= small.seconds:
         told = f"about {in_seconds(large.seconds)} against {in_seconds(small.seconds)}"
         return _from_all_rows(model, f"{reason}; cheaper than delta ({told})", large)
-    complete = result_is_complete(model) or settings.strategy is Strategy.FULL_REFRESH
+    complete = result_is_complete(model) or settings.traits.replaces_table
     return Decision(RunType.INCREMENTAL, reason, complete=complete, delta=delta, changes=changes, estimate=small)
 
 
 def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estimate()) -> Decision:  # noqa: B008 - frozen
-    if model.model.settings.strategy is Strategy.FULL_REFRESH:
+    if model.model.settings.traits.replaces_table:
         return Decision(RunType.FULL, reason, all_files=True, estimate=estimate)
     kind = RunType.INCREMENTAL if is_upsert(model) else RunType.FULL
     return Decision(kind, reason, complete=result_is_complete(model), estimate=estimate)
@@ -196,7 +197,7 @@ def _is_spoilt(model: CompiledModel, own: TableMetadata | None, progress: Progre
     """The table does not hold what the model made of the inputs that it remembers, and can be made anew from them."""
     if own is None or progress is None or progress.snapshot_id is None or keeps_history(model):
         return False
-    if model.model.settings.strategy is Strategy.TIME_INTERVAL:
+    if model.model.settings.traits.by_intervals:
         return False
     return own.last_change is None or own.last_change.id != progress.snapshot_id
 
@@ -224,10 +225,10 @@ def _decide_changed_definition(
     complete: bool,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
-    strategy = model.model.settings.strategy
-    if strategy is Strategy.APPEND_ONLY:
+    traits = model.model.settings.traits
+    if traits.deltas is Deltas.INSERTED:
         return _append(model, progress, inputs, "definition changed: applies to new rows", bound)
-    if strategy is Strategy.SNAPSHOT or model.manual:
+    if traits.never_rereads or model.manual:
         reason = "definition changed: applies to what comes"
         return Decision(RunType.INCREMENTAL, reason, complete=complete, all_files=not model.manual)
     if keeps_history(model):

@@ -12,7 +12,7 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.values import LINEAGE, DeltaQuery, InputTable, Refusal
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.kinds import result_is_complete
-from tidegate.project.model import Strategy
+from tidegate.project.strategies import Deltas
 
 __all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "used_columns"]
 
@@ -20,8 +20,8 @@ __all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "used_
 def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
     """Why all rows are read, in words; empty where the words about the change say it. None: nothing is in the way."""
     settings = model.model.settings
-    if settings.strategy is Strategy.SNAPSHOT:
-        return "snapshot takes all rows as they are"
+    if settings.traits.deltas is Deltas.NONE:
+        return f"{settings.strategy} takes all rows as they are"
     if settings.deltas == "never":
         return "deltas: never"
     if not model.deterministic:
@@ -34,9 +34,9 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
         return f"{', '.join(model.zones)} is read whole"
     if inputs.views:
         return f"{inputs.views[0]} is a view"
-    if settings.quarantine and (settings.strategy is Strategy.FULL_REFRESH or result_is_complete(model)):
+    if settings.quarantine and (settings.traits.replaces_table or result_is_complete(model)):
         return "it quarantines rows"
-    if settings.strategy is Strategy.FULL_REFRESH and settings.on_empty != "replace":
+    if settings.traits.replaces_table and settings.on_empty != "replace":
         return f"on_empty: {settings.on_empty} needs the whole result"
     return "" if inputs.silent or not inputs.traceable else None
 
@@ -48,13 +48,11 @@ def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQ
     from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
 
     settings = model.model.settings
-    key = settings.group_key if settings.strategy is Strategy.TRACKED else settings.unique_key
-    within_key = settings.strategy is not Strategy.FULL_REFRESH
     query, tables = bound(), input_tables(inputs)
     arrival = by_arrival(model, inputs, lambda: query)
     if isinstance(arrival, Arrival):
         query, tables = arrival.query, {name: _with_lineage(facts) for name, facts in tables.items()}
-    delta = rewrite(query.sql, tables, key, within_key)
+    delta = rewrite(query.sql, tables, settings.key, settings.traits.key_required)
     if isinstance(delta, Refusal) and delta.construct.startswith(NO_KEY):
         foreign = next((name for name, metadata in inputs.metadata.items() if _is_distrusted(metadata)), None)
         return Refusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta

@@ -19,7 +19,7 @@ from tidegate.planner.decide import Asked, Decision, RunType, decide
 from tidegate.planner.estimate import Estimate
 from tidegate.planner.inputs import Inputs, read_inputs
 from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
 
 __all__ = ["Facts", "Plan", "Step", "Wish", "make_plan", "plan_model"]
 
@@ -113,7 +113,7 @@ def plan_model(
 
 def _intervals(model: CompiledModel, progress: Progress | None, wish: Wish) -> tuple[Interval, ...]:
     settings = model.model.settings
-    if settings.strategy is not Strategy.TIME_INTERVAL:
+    if not settings.traits.by_intervals:
         return ()
     keep = progress is not None and progress.fingerprint == model.fingerprint and not wish.full_refresh
     done = decode(progress.intervals) if progress and keep else ()

@@ -10,11 +10,9 @@ from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.estimate import touched_share, worth_a_difference
 from tidegate.planner.plan import Facts
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
 
 __all__ = ["as_difference", "readers_of"]
-
-_ALL_ROWS = (Strategy.SCD2, Strategy.SNAPSHOT, Strategy.TIME_INTERVAL)
 
 
 def readers_of(compiled: Compiled) -> Mapping[TableName, tuple[CompiledModel, ...]]:
@@ -31,7 +29,7 @@ def readers_of(compiled: Compiled) -> Mapping[TableName, tuple[CompiledModel, ..
 def as_difference(model: CompiledModel, facts: Facts, readers: tuple[CompiledModel, ...], lake: BranchView) -> bool:
     """Whether a keyed model that is computed from all rows had better be written as the rows that differ."""
     settings, own = model.model.settings, lake.table(model.model.table)
-    if facts.decision.run_type is not RunType.FULL or settings.strategy is not Strategy.FULL_REFRESH:
+    if facts.decision.run_type is not RunType.FULL or not settings.traits.replaces_table:
         return False
     if own is None or not settings.unique_key or not facts.inputs.changed:
         return False
@@ -44,6 +42,6 @@ def as_difference(model: CompiledModel, facts: Facts, readers: tuple[CompiledMod
 
 def _takes_deltas(reader: CompiledModel) -> bool:
     settings = reader.model.settings
-    if settings.materialized is not Materialized.TABLE or settings.strategy in _ALL_ROWS:
+    if settings.materialized is not Materialized.TABLE or not settings.traits.gains_from_differences:
         return False
     return reader.deterministic and not reader.manual and settings.deltas != "never"

@@ -11,12 +11,9 @@ from tidegate.lake.progress import Progress
 from tidegate.planner.delta_rule import has_foreign_rows, input_tables
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.kinds import declared_key
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
 
 __all__ = ["RowKey", "is_enforced", "proven_since", "row_key"]
-
-_AS_THE_QUERY = (Strategy.FULL_REFRESH, Strategy.DELETE_INSERT, Strategy.TRACKED)
-"""Their tables hold what the query gives, so what is unique in its result is unique in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +40,8 @@ def _unique_in_query(
     model: CompiledModel, inputs: Inputs, table: TableMetadata, bound: Callable[[], BoundQuery]
 ) -> Iterator[tuple[str, ...]]:
     """Sets of columns in which no two rows of the query's result have the same values."""
-    strategy = model.model.settings.strategy
-    if strategy not in _AS_THE_QUERY or model.manual or model.zones or model.reads_itself or inputs.views:
+    traits = model.model.settings.traits
+    if not traits.holds_result_as_is or model.manual or model.zones or model.reads_itself or inputs.views:
         return
     from tidegate.planner.deltas.rewrite import unique_columns
 
@@ -58,7 +55,7 @@ def _unique_in_query(
 
 def _is_one_result(model: CompiledModel) -> bool:
     """Other strategies leave rows of earlier results in the table where the query does not give them again."""
-    return model.model.settings.strategy is Strategy.FULL_REFRESH
+    return model.model.settings.traits.replaces_table
 
 
 def _is_rounded(table: TableMetadata, names: Collection[str]) -> bool:

@@ -13,19 +13,9 @@ from tidegate.contracts import ModelContract
 from tidegate.names import TableName
 from tidegate.problems import Place, Severity
 from tidegate.project.masks import ColumnMask
+from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy, StrategyTraits
 
 __all__ = ["Freshness", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
-
-
-class Strategy(StrEnum):
-    FULL_REFRESH = "full_refresh"
-    INCREMENTAL = "incremental"
-    APPEND_ONLY = "append_only"
-    DELETE_INSERT = "delete_insert"
-    SCD2 = "scd2"
-    SNAPSHOT = "snapshot"
-    TRACKED = "tracked"
-    TIME_INTERVAL = "time_interval"
 
 
 class Materialized(StrEnum):
@@ -50,7 +40,7 @@ class Freshness:
 class ModelSettings:
     """What a model's directives, sidecar and defaults add up to."""
 
-    strategy: Strategy = Strategy.FULL_REFRESH
+    strategy: Strategy = DEFAULT_STRATEGY
     materialized: Materialized = Materialized.TABLE
     unique_key: tuple[str, ...] = ()
     group_key: tuple[str, ...] = ()
@@ -84,6 +74,17 @@ class ModelSettings:
     timeout: timedelta | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     column_tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def traits(self) -> StrategyTraits:
+        """What the strategy is to those who compile, plan, write and check."""
+        return STRATEGIES[self.strategy]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that the strategy's own key setting names."""
+        columns: tuple[str, ...] = getattr(self, self.traits.key_setting) if self.traits.key_setting else ()
+        return columns
 
     @property
     def written_as(self) -> str:

@@ -11,9 +11,10 @@ from tidegate.checks.values import Check
 from tidegate.names import nearest
 from tidegate.project.declared_checks import CHECK_KEYS, declared_checks
 from tidegate.project.keys import KEYS, ColumnNote, Key, KindValue
-from tidegate.project.model import Materialized, ModelSettings, Severity, Strategy
+from tidegate.project.model import Materialized, ModelSettings, Severity
 from tidegate.project.placed import Node
 from tidegate.project.problems import Place, Problem, did_you_mean
+from tidegate.project.strategies import DEFAULT_STRATEGY
 
 __all__ = ["Entry", "Level", "conflicts", "merge_levels", "read_level"]
 
@@ -176,7 +177,7 @@ def _settle_kind(values: dict[str, tuple[Any, Place]], problems: list[Problem]) 
     materialized = values.get("materialized", (kind.materialized, place))[0]
     if kind.materialized is Materialized.TABLE and materialized is Materialized.TABLE:
         return values | {"strategy": (kind.strategy, place), "materialized": (Materialized.TABLE, place)}
-    if kind.strategy is not Strategy.FULL_REFRESH or materialized is Materialized.TABLE:
+    if kind.strategy is not DEFAULT_STRATEGY or materialized is Materialized.TABLE:
         message = f"{_article(materialized)} has no table to write, so it cannot have strategy {kind.strategy}"
         if materialized is Materialized.TABLE:
             message = "kind 'view' and materialized 'table' contradict each other"

@@ -11,7 +11,6 @@ from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMiss
 from tidegate.lake import is_begun, open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName, nearest
-from tidegate.project.model import Strategy
 from tidegate.quality.hiding import without_hidden
 from tidegate.runs.diff_states import Moved, moved_by_branch, moved_by_run, wanted_tables
 from tidegate.runs.masking import hidden_of
@@ -117,7 +116,7 @@ def _declared_keys(compiled: Compiled | None) -> Mapping[TableName, tuple[str, .
     keys = {}
     for table, model in compiled.models.items() if compiled is not None else ():
         own = model.model.settings
-        more = (own.scd_valid_from,) if own.strategy is Strategy.SCD2 and own.unique_key else ()
+        more = (own.scd_valid_from,) if own.traits.keeps_versions and own.unique_key else ()
         keys[table] = (*own.unique_key, *more)
     return keys
 

@@ -7,7 +7,6 @@ from tidegate.config import Settings
 from tidegate.lake.consumed import ConsumedFile, read_consumed
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.view import BranchView
-from tidegate.project.model import Strategy
 from tidegate.runs.archive import archive_zone
 
 __all__ = ["archive_consumed"]
@@ -21,12 +20,10 @@ def archive_consumed(compiled: Compiled, settings: Settings, main: BranchView) -
     moved, notes = 0, []
     for zone in sorted(zones):
         readers = [m for m in compiled.models.values() if zone in m.zones and m.model.settings.materialized == "table"]
-        whole = [m for m in readers if m.model.settings.strategy is Strategy.FULL_REFRESH]
+        whole = [m for m in readers if m.model.settings.traits.reads_all_files]
         if whole:
-            name = whole[0].model.table.short(compiled.namespace)
-            notes.append(
-                f"landing zone {zone} is not archived: {name} (full_refresh) reads all of its files every time"
-            )
+            name, strategy = whole[0].model.table.short(compiled.namespace), whole[0].model.settings.strategy
+            notes.append(f"landing zone {zone} is not archived: {name} ({strategy}) reads all of its files every time")
             continue
         done = _consumed_by_all(zone, readers, main)
         if done:

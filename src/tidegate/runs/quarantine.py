@@ -9,7 +9,6 @@ from tidegate.checks.row_constraints import RowConstraint, row_constraints
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
-from tidegate.project.model import Strategy
 from tidegate.quality import SAMPLES
 from tidegate.quality.quarantine import Refused
 from tidegate.runs.context import RunContext
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["constraint_results", "left_out", "sieve_of"]
-
-_READS_ALL = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED, Strategy.SCD2)
 
 
 def sieve_of(
@@ -51,10 +48,10 @@ def sieve_of(
 
 def _reads_all(model: CompiledModel, decision: Decision) -> bool:
     """Rows that were refused before and are wrong still are in the result again."""
-    strategy = model.model.settings.strategy
-    if strategy is Strategy.FULL_REFRESH:
+    traits = model.model.settings.traits
+    if traits.replaces_table:
         return True
-    return strategy in _READS_ALL and decision.delta is None and not (model.manual or model.zones)
+    return traits.complete_result and decision.delta is None and not (model.manual or model.zones)
 
 
 def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:

@@ -28,7 +28,7 @@ from tidegate.planner.plan import Facts
 from tidegate.planner.readers import as_difference
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.landing import ZoneFile
-from tidegate.project.model import Strategy
+from tidegate.project.strategies import Deltas
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.damage import is_damaged
 from tidegate.runs.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
@@ -153,7 +153,7 @@ class TableBuild:
         """The whole query, or as much of it as its strategy reads, once per interval."""
         run, root = self.run, self.run.settings.landing.root
         intervals: tuple[Interval | None, ...] = self.decision.intervals or (None,)
-        if self.settings.strategy is Strategy.TIME_INTERVAL and not self.decision.intervals:
+        if self.settings.traits.by_intervals and not self.decision.intervals:
             raise QueryError(
                 "No interval is complete yet",
                 where=str(self.model.model.path),
@@ -224,7 +224,7 @@ class TableBuild:
             request = self._request(self.session.sql(self.sql), dropped=dropped)
             if not decision.complete:
                 outcome: WriteOutcome | None = self._write(request)
-            elif self.settings.strategy is Strategy.SCD2:
+            elif self.settings.traits.keeps_versions:
                 outcome = self._write(replace(request, touched=touched.keys))
             else:
                 outcome = self._write_region(replace(request, touched=touched.keys), touched.nulls)
@@ -323,7 +323,7 @@ class TableBuild:
     def _reads_in_order(self) -> bool:
         """Whether landing files are read and staged in the order of their arrival. Whether the rows of the result still
         stand in it, so that a reader may rely on it, is for `keeps_order` to say, of the query."""
-        return self.settings.strategy is Strategy.APPEND_ONLY and bool(self.model.zones)
+        return self.settings.traits.keeps_arrival_order and bool(self.model.zones)
 
     def _write(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:
         with self.phases.timed("iceberg_write"):
@@ -366,7 +366,7 @@ class TableBuild:
         metadata = self._metadata()
         used = {} if self.model.manual or self.arrival else used_columns(facts.inputs, self._bound())
         took = self._spent_ms - self.aside_ms
-        whole = decision.delta is None and (decision.complete or self.settings.strategy is Strategy.FULL_REFRESH)
+        whole = decision.delta is None and (decision.complete or self.settings.traits.replaces_table)
         anew = decision.rebuild or former is None
         rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
         key = row_key(self.model, facts.inputs, metadata, self._bound)
@@ -407,7 +407,7 @@ class TableBuild:
     def _read_tables(self, used: Mapping[TableName, frozenset[str] | None]) -> Mapping[str, TableInput]:
         inputs, former = self.facts.inputs, self.former
         tables = recorded_inputs(self.model, inputs, used)
-        if self.settings.strategy is not Strategy.APPEND_ONLY or former is None or self.decision.rebuild:
+        if self.settings.traits.deltas is not Deltas.INSERTED or former is None or self.decision.rebuild:
             return tables
         return with_discarded(tables, former.tables, inputs.metadata)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.compiler.values import CompiledModel
 from tidegate.jsontext import json_text
 from tidegate.planner.decide import keeps_history, result_is_complete
-from tidegate.project.model import Materialized, Strategy
+from tidegate.project.model import Materialized
 from tidegate.quality import plain
 from tidegate.quality.hiding import without_hidden
 from tidegate.runs.comparing import AFTER, BEFORE, KIND, matched_rows, pair_columns
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["Verified", "can_be_verified", "verification_due", "verify"]
 
 _SHOWN = 3
-_COMPUTED_WHOLE = (Strategy.FULL_REFRESH, Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +62,8 @@ class Verified:
 
 def can_be_verified(model: CompiledModel) -> bool:
     """Its table is what its query gives over its inputs as they are: no history, no time or chance in it."""
-    settings = model.model.settings
     return (
-        settings.materialized is Materialized.TABLE
-        and settings.strategy in _COMPUTED_WHOLE
+        model.model.settings.materialized is Materialized.TABLE
         and result_is_complete(model)
         and not keeps_history(model)
         and model.deterministic
@@ -91,7 +88,7 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
         if here == there and len(compared) == len(columns):
             return Verified(True, here.rows, there.rows)
         # A merge leaves the key as it is, and 0.0 is the same key as -0.0.
-        merged = request.settings.unique_key if request.settings.strategy is Strategy.INCREMENTAL else ()
+        merged = request.settings.key if request.settings.traits.merges_by_key else ()
         keys = {name.lower() for name in merged}
         pairs = [replace(pair, is_key=pair.name.lower() in keys) for pair in pair_columns(compared, compared)]
         exact = [pair for pair in pairs if not pair.floating]
@@ -114,8 +111,8 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
 
 
 def _full_rows(request: WriteRequest, columns: Columns) -> str:
-    """As the strategy would write them: of several rows with a key, incremental may take the newest."""
-    if request.settings.strategy is Strategy.INCREMENTAL:
+    """As the strategy would write them: of several rows with a key, a merge may take the newest."""
+    if request.settings.traits.merges_by_key:
         return versions_settled(request, RESULT, columns, key_columns(request, columns))
     return f"SELECT * FROM {RESULT}"
 

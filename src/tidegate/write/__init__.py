@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tidegate.project.model import Strategy
+from tidegate.project.strategies import Strategy
 from tidegate.write.append_only import write_append_only
 from tidegate.write.columns import Columns, result_columns
 from tidegate.write.full_refresh import write_full_refresh
@@ -19,9 +19,9 @@ from tidegate.write.staging import result_view
 from tidegate.write.time_interval import write_time_interval
 from tidegate.write.views import write_view
 
-__all__ = ["DriftChange", "Touched", "WriteOutcome", "WriteRequest", "write", "write_view"]
+__all__ = ["WRITERS", "DriftChange", "Touched", "WriteOutcome", "WriteRequest", "write", "write_view"]
 
-_WRITERS: Mapping[Strategy, Callable[[WriteRequest, Columns], WriteOutcome]] = {
+WRITERS: Mapping[Strategy, Callable[[WriteRequest, Columns], WriteOutcome]] = {
     Strategy.FULL_REFRESH: write_full_refresh,
     Strategy.INCREMENTAL: write_incremental,
     Strategy.APPEND_ONLY: write_append_only,
@@ -41,7 +41,7 @@ def write(request: WriteRequest) -> WriteOutcome:
         with result_view(request):
             narrower = narrower_columns(request, columns)
             request.stamp()
-            outcome = _WRITERS[request.settings.strategy](request, columns)
+            outcome = WRITERS[request.settings.strategy](request, columns)
             return with_narrower(replace(outcome, counted=request.learnt.counted), request, narrower)
     except BaseException:
         if request.lake.pointer(request.table) != before:

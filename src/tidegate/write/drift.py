@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from tidegate.errors import DriftRefusedError
 from tidegate.lake.metadata import TableMetadata
-from tidegate.project.model import Strategy
 from tidegate.write.columns import Column, Columns, columns_of
 from tidegate.write.promises import partly_written
 from tidegate.write.request import DriftChange, WriteRequest
@@ -17,8 +16,6 @@ from tidegate.write.tables import PartitionField, refuse_untyped, replace_table
 from tidegate.write.types import alterations, conversion, join_types
 
 __all__ = ["Drift", "aligned", "apply_drift", "compare_columns", "replacement_drift"]
-
-_COMPUTED_WHOLE = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.TRACKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +184,8 @@ def _utc(moment: datetime) -> datetime:
 def _incompatible(
     request: WriteRequest, existing: Columns, batch: Columns, pairs: list[tuple[Column, Column]]
 ) -> Drift:
-    if request.complete and request.settings.strategy in _COMPUTED_WHOLE:
+    traits = request.settings.traits
+    if request.complete and traits.complete_result and not traits.keeps_history:
         return Drift(existing, replacement_drift(request, batch), rebuild=True)
     which = "; ".join(f"'{o.name}' is {o.type_text} in the table and {n.type_text} in the result" for o, n in pairs)
     old = pairs[0][0]

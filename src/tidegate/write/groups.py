@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from tidegate.faults import fault
-from tidegate.project.model import Strategy
 from tidegate.write.columns import Columns
 from tidegate.write.commits import standing
 from tidegate.write.content import HASHES, hash_columns
@@ -30,7 +29,8 @@ _H1, _H2 = HASHES
 
 def write_groups(request: WriteRequest, columns: Columns) -> WriteOutcome:
     """Duplicates are kept. Groups gone from a complete result are deleted; else they stay as they are."""
-    setting = "group_key" if request.settings.strategy is Strategy.TRACKED else "unique_key"
+    setting = request.settings.traits.key_setting
+    assert setting is not None
     keys = key_columns(request, columns, setting)
     drift = None if starts_anew(request) else compare_columns(request, columns)
     if drift is None or drift.rebuild:
@@ -61,7 +61,7 @@ def replace_groups(
         ).collect()[0]
         if row["inserted"] is None:
             return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
-        if row["gone"] and not request.allow_deletes and request.settings.strategy is not Strategy.FULL_REFRESH:
+        if row["gone"] and not request.allow_deletes and not request.settings.traits.replaces_table:
             refuse_mass_delete(request, row["gone"], _group_count(request, keys))
         with promised(request.session, keys.names):
             if within is None and row["deleted"] and row["inserted"]:

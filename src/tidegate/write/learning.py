@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tidegate.project.model import Strategy
 from tidegate.quality.profile import Counted, Scope
 from tidegate.write.added import added_rows
 from tidegate.write.columns import Columns
@@ -39,7 +38,7 @@ def _are_many(request: WriteRequest) -> bool:
 
 def batch_scope(request: WriteRequest) -> Scope:
     """What a staged result is of: where it is complete, the table becomes just that; scd2 keeps versions of it."""
-    whole = request.complete and request.touched is None and request.settings.strategy is not Strategy.SCD2
+    whole = request.complete and request.touched is None and not request.settings.traits.keeps_versions
     return "table" if whole else "written"
 
 

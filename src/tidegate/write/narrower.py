@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tidegate.project.model import Strategy
 from tidegate.write.columns import Columns, columns_of
 from tidegate.write.request import DriftChange, WriteOutcome, WriteRequest
 from tidegate.write.tables import starts_anew
@@ -24,7 +23,7 @@ _AS_TEXT_WRITES_IT = ("double", "long")
 
 def narrower_columns(request: WriteRequest, batch: Columns) -> Mapping[str, DriftChange]:
     """Before the write. Empty where the table is made anew, and so takes the query's types."""
-    if starts_anew(request) or request.settings.strategy is Strategy.FULL_REFRESH:
+    if starts_anew(request) or request.settings.traits.replaces_table:
         return {}
     changes = {}
     for column in columns_of(request.session.table(request.table.quoted)):

@@ -17,7 +17,6 @@ from tidegate.errors import FailureKind, QualityError, StrategyError, TidegateEr
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, literal, quote
-from tidegate.project.model import Strategy
 from tidegate.quality.functions import OwnFunctions
 from tidegate.quality.quarantine import (
     GOOD,
@@ -57,12 +56,6 @@ QUARANTINE_PROPERTY = "tidegate.quarantine"
 _MARKED, _BAD = "__tidegate_marked", "__tidegate_bad_records"
 _SHOWN = 3
 _OF_AN_EXPRESSION = (FailureKind.QUERY_REJECTED, FailureKind.UNKNOWN)
-_FOUND_BY = {
-    Strategy.INCREMENTAL: "unique_key",
-    Strategy.DELETE_INSERT: "unique_key",
-    Strategy.SCD2: "unique_key",
-    Strategy.TRACKED: "group_key",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +213,7 @@ def _computed_once(request: WriteRequest, frame: DataFrame, staged: bool) -> Ite
 
 def _concerned(request: WriteRequest, columns: Columns, rows: str) -> str:
     """What a result has of other intervals is theirs; a row without a time has none."""
-    if request.settings.strategy is not Strategy.TIME_INTERVAL:
+    if not request.settings.traits.by_intervals:
         return rows
     return f"(SELECT * FROM {rows} WHERE coalesce({interval_condition(request, columns)}, {REFUSED}))"
 
@@ -235,8 +228,8 @@ def _former_rows(request: WriteRequest, columns: Columns, relation: str) -> str 
 
     None where nothing is concluded from a key that is not there, or where the table is made anew from the result.
     """
-    setting = _FOUND_BY.get(request.settings.strategy)
-    if setting is None or not request.complete or starts_anew(request):
+    traits, setting = request.settings.traits, request.settings.traits.key_setting
+    if setting is None or not traits.key_required or not request.complete or starts_anew(request):
         return None
     keys, table = key_columns(request, columns, setting), columns_of(request.session.table(request.table.quoted))
     types = [join_types(old.type, new.type) if (old := table.get(new.name)) else new.type for new in columns]
@@ -248,7 +241,7 @@ def _former_rows(request: WriteRequest, columns: Columns, relation: str) -> str 
         same = null_safe_join("__r", "__t", keys.names)
         return f"EXISTS (SELECT 1 FROM {relation} __r WHERE {kind} AND {same})"
 
-    current = f"{quote(IS_CURRENT)} AND " if request.settings.strategy is Strategy.SCD2 else ""
+    current = f"{quote(IS_CURRENT)} AND " if traits.keeps_versions else ""
     return (
         f"SELECT {aligned(every, columns)} FROM {relation} WHERE {GOOD} UNION ALL"
         f" SELECT {aligned(every, table)} FROM {request.table.quoted} __t"
@@ -323,13 +316,11 @@ def _refuse_own_columns(request: WriteRequest, columns: Columns, sieve: Sieve) -
 
 def _require_all(request: WriteRequest, outcome: WriteOutcome, look: Look) -> None:
     """Where a strategy writes rows as they come, so that they can be counted again."""
-    strategy, settings = request.settings.strategy, request.settings
-    if strategy is Strategy.FULL_REFRESH and (look.good or settings.on_empty != "keep"):
-        written = existing_rows(request)
-    elif strategy in (Strategy.APPEND_ONLY, Strategy.TIME_INTERVAL):
-        written = outcome.rows_written
-    else:
+    traits = request.settings.traits
+    stays = traits.replaces_table and not look.good and request.settings.on_empty == "keep"
+    if not traits.writes_rows_as_they_come or stays:
         return
+    written = existing_rows(request) if traits.replaces_table else outcome.rows_written
     if written != look.good:
         raise _does_not_add_up(request, f"{look.good} break no constraint, but {written} were written")
 

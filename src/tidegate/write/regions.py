@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from tidegate.faults import fault
 from tidegate.lake.port import Pointer
 from tidegate.names import TableName
-from tidegate.project.model import Strategy
 from tidegate.quality.profile import Counted
 from tidegate.write.added import added_rows
 from tidegate.write.columns import Column, Columns, columns_of, result_columns
@@ -163,7 +162,7 @@ def _drift(request: WriteRequest, columns: Columns) -> Drift | None:
             return None
     if len(table) == len(columns):
         return Drift(table)
-    if request.settings.strategy is Strategy.FULL_REFRESH:
+    if request.settings.traits.replaces_table:
         return None
     drift = compare_columns(request, columns)
     return None if drift.alters or drift.rebuild else drift
@@ -175,7 +174,7 @@ def _region_columns(request: WriteRequest, touched: Touched, columns: Columns) -
 
 def _key(request: WriteRequest, touched: Touched, columns: Columns, unique: bool) -> tuple[Columns | None, bool]:
     """What tells the rows of touched keys apart, None where nothing does; and whether it is the region's own key."""
-    if request.settings.strategy is Strategy.INCREMENTAL:
+    if request.settings.traits.merges_by_key:
         key = key_columns(request, columns)
         return key, _same_names(key.names, touched.region)
     return (_region_columns(request, touched, columns), True) if unique else (None, False)
@@ -183,7 +182,7 @@ def _key(request: WriteRequest, touched: Touched, columns: Columns, unique: bool
 
 def _staged_sql(request: WriteRequest, drift: Drift, columns: Columns, key: Columns | None, whole: bool) -> str:
     rows = RESULT
-    if request.settings.strategy is Strategy.INCREMENTAL:
+    if request.settings.traits.merges_by_key:
         rows = f"({versions_settled(request, RESULT, columns, key_columns(request, columns))})"
     result = f"SELECT {aligned(drift.columns, columns)}"
     if key is None or not whole:
@@ -204,15 +203,14 @@ def _value_of_key(column: Column) -> str:
 
 
 def _check_groups(request: WriteRequest, columns: Columns) -> None:
-    strategy = request.settings.strategy
-    if strategy in (Strategy.TRACKED, Strategy.DELETE_INSERT):
-        setting = "group_key" if strategy is Strategy.TRACKED else "unique_key"
+    setting = request.settings.traits.key_setting
+    if setting is not None and request.settings.traits.key_required:
         check_keys(request, _STAGED, key_columns(request, columns, setting), unique=False, setting=setting)
 
 
 def _look(request: WriteRequest, key: Columns, whole: bool, unique: bool) -> _Staged:
     """One cheap pass says whether keys are right; a slower one, which of them are not. Nothing is written yet."""
-    keyed = request.settings.strategy is Strategy.INCREMENTAL
+    keyed = request.settings.traits.merges_by_key
     proven = not keyed or keeps_latest(request) or (unique and whole)
     missing = any_of(f"{column.quoted} IS NULL" for column in key)
     different = "count_if(NOT gone)" if proven else f"count(DISTINCT IF(gone, NULL, struct({key.sql()})))"
@@ -406,8 +404,8 @@ def _only_key(region: _Region) -> str:
 
 
 def _refuse_mass_delete(region: _Region, gone: int, existing: int) -> None:
-    """A rebuild of a full_refresh model asks nobody either."""
-    if region.request.settings.strategy is not Strategy.FULL_REFRESH:
+    """A table that is replaced whole needs no permission either."""
+    if not region.request.settings.traits.replaces_table:
         refuse_mass_delete(region.request, gone, existing)
 
 

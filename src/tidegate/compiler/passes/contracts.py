@@ -11,12 +11,10 @@ from tidegate.compiler.values import Diagnostic
 from tidegate.contracts import ColumnRule, ModelContract
 from tidegate.datatypes import Column, Relation
 from tidegate.names import nearest
-from tidegate.project import ModelSettings, Strategy
+from tidegate.project import ModelSettings
 from tidegate.project.problems import did_you_mean
 
 __all__ = ["check_contracts"]
-
-_KEYED = (Strategy.INCREMENTAL, Strategy.DELETE_INSERT, Strategy.SCD2)
 
 
 def check_contracts(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
@@ -74,12 +72,9 @@ def _column(work: Workspace, draft: Draft, rule: ColumnRule, column: Column) -> 
 
 def _is_checked(settings: ModelSettings, name: str) -> bool:
     """Whether a NULL in the column stops the run before anything is written."""
-    if settings.null_keys == "match":
+    if settings.null_keys == "match" or not settings.traits.key_required:
         return False
-    keys = settings.unique_key if settings.strategy in _KEYED else ()
-    if settings.strategy is Strategy.TRACKED:
-        keys = settings.group_key
-    return name.lower() in {key.lower() for key in keys}
+    return name.lower() in {key.lower() for key in settings.key}
 
 
 def _instead(name: str, table: Relation) -> str | None:

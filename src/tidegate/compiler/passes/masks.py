@@ -16,7 +16,7 @@ from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation
 from tidegate.names import nearest, quote
 from tidegate.problems import did_you_mean
-from tidegate.project import Materialized, Place, Strategy
+from tidegate.project import Materialized, Place
 from tidegate.project.masks import PII, ColumnMask, has_tag
 
 __all__ = ["mask_columns"]
@@ -90,8 +90,8 @@ def _found_by(draft: Draft) -> Iterator[tuple[str, set[str]]]:
     for setting in _TERMS:
         found = (_NAME.search(_without_transform(term)) for term in getattr(settings, setting))
         yield setting, {(match[1] or match[2]).lower() for match in found if match}
-    if settings.strategy is Strategy.SCD2:
-        yield "scd2", {settings.scd_valid_from.lower(), settings.scd_valid_to.lower(), IS_CURRENT}
+    if settings.traits.keeps_versions:
+        yield str(settings.strategy), {settings.scd_valid_from.lower(), settings.scd_valid_to.lower(), IS_CURRENT}
 
 
 def _without_transform(term: str) -> str:

@@ -9,13 +9,11 @@ from tidegate.compiler.tables import IS_CURRENT
 from tidegate.compiler.values import Diagnostic
 from tidegate.datatypes import Column, Relation
 from tidegate.names import nearest
-from tidegate.project import Strategy
 from tidegate.project.problems import did_you_mean
 
 __all__ = ["check_output"]
 
 _KEYS = ("unique_key", "group_key", "partition_column", "sorted_by")
-_NEED_SAME_ROWS = {Strategy.SCD2: "makes a new version of", Strategy.TRACKED: "writes again"}
 
 
 def check_output(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
@@ -42,22 +40,22 @@ def _keys(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnos
 
 def _times(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
     settings = draft.model.settings
-    if settings.time_column and settings.strategy is Strategy.TIME_INTERVAL:
+    if settings.time_column and settings.traits.by_intervals:
         if _is_missing(settings.time_column, relation):
             yield _missing(work, draft, relation, "TimeColumnMissing", "time_column", settings.time_column)
         else:
             yield from _must_be_time(work, draft, "time_column", relation.find(settings.time_column))
-    if settings.strategy is Strategy.SCD2 and settings.watermark_column:
+    if settings.traits.keeps_versions and settings.watermark_column:
         yield from _must_be_time(work, draft, "watermark_column", relation.find(settings.watermark_column))
 
 
 def _own_columns(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
     settings = draft.model.settings
-    if settings.strategy is not Strategy.SCD2:
+    if not settings.traits.keeps_versions:
         return
     for name in (settings.scd_valid_from, settings.scd_valid_to, IS_CURRENT):
         if relation.find(name):
-            message = f"the query gives a column '{name}', which strategy scd2 fills itself"
+            message = f"the query gives a column '{name}', which strategy {settings.strategy} fills itself"
             place = work.project.origin(draft.model, "strategy")
             fix = "leave it out or rename it, or set scd_valid_from and scd_valid_to to other names"
             yield work.error(draft, "OwnedColumn", message, place, fix)
@@ -65,7 +63,7 @@ def _own_columns(work: Workspace, draft: Draft, relation: Relation) -> Iterator[
 
 def _chance(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """A strategy that looks for what changed finds everything changed where the query never gives the same twice."""
-    does = _NEED_SAME_ROWS.get(draft.model.settings.strategy)
+    does = draft.model.settings.traits.unstable_rows
     for rendering, facts in draft.facts if does else ():
         if facts.changing is not None:
             what, offset = facts.changing

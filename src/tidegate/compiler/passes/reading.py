@@ -14,7 +14,8 @@ from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.facts import JoinFact, QueryFacts
 from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
-from tidegate.project import Materialized, Strategy
+from tidegate.project import Materialized
+from tidegate.project.strategies import Deltas
 from tidegate.project.template_names import WATERMARK_NAMES
 
 __all__ = ["check_reading", "looked_up_zones"]
@@ -39,14 +40,15 @@ class _Reads:
 def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     if not draft.is_table:
         return
-    reads, strategy = _collected(work, draft), draft.model.settings.strategy
+    reads, traits = _collected(work, draft), draft.model.settings.traits
     yield from _intervals(work, draft, reads)
-    if draft.content.names & WATERMARK_NAMES or strategy is Strategy.FULL_REFRESH:
+    if draft.content.names & WATERMARK_NAMES or traits.reads_all_files:
         return
-    piecewise = strategy is Strategy.APPEND_ONLY or any(isinstance(name, str) for name in reads.driving)
+    appends = traits.deltas is Deltas.INSERTED
+    piecewise = appends or any(isinstance(name, str) for name in reads.driving)
     wrong = [*_outer_joins(work, draft, reads), *_both_ways(work, draft, reads)] if piecewise else []
     yield from wrong
-    if strategy is Strategy.APPEND_ONLY and not draft.failed:
+    if appends and not draft.failed:
         yield from _appending(work, draft, reads)
     if piecewise:
         yield from _groups(work, draft, reads)
@@ -60,10 +62,9 @@ def looked_up_zones(work: Workspace, draft: Draft) -> frozenset[str]:
 
 def _intervals(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     zones = {name for name in reads.driving | reads.looked_up if isinstance(name, str)}
-    if zones and draft.model.settings.strategy is Strategy.TIME_INTERVAL:
-        message = (
-            f"strategy time_interval cannot read landing zone '{min(zones)}': a late file may belong to any interval"
-        )
+    if zones and draft.model.settings.traits.by_intervals:
+        why = "a late file may belong to any interval"
+        message = f"strategy {draft.model.settings.strategy} cannot read landing zone '{min(zones)}': {why}"
         place = work.project.origin(draft.model, "strategy")
         fix = "read the zone with an append_only model, and that model here"
         yield work.error(draft, "IntervalOverLandingZone", message, place, fix)
@@ -95,7 +96,7 @@ def _groups(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic
 
     A key makes one row of many whichever came first, so only choosing among rows is harmless there.
     """
-    keyed = draft.model.settings.strategy is not Strategy.APPEND_ONLY
+    keyed = draft.model.settings.traits.deltas is not Deltas.INSERTED
     for part, rendering, facts in reads.drivers:
         for grouping in facts.groupings:
             if (keyed and grouping.picks) or not reads.driving:

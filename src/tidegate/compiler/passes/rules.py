@@ -16,19 +16,10 @@ from tidegate.compiler.inlining import (
 from tidegate.compiler.newest_arrival import Reading, arrival_obstacle
 from tidegate.compiler.row_by_row import Obstacle
 from tidegate.compiler.values import Diagnostic
-from tidegate.project import Materialized, Strategy
+from tidegate.project import Materialized
 from tidegate.project.template_names import WATERMARK_NAMES
 
 __all__ = ["check_query", "check_settings"]
-
-_NEEDED = {
-    Strategy.INCREMENTAL: ("unique_key",),
-    Strategy.DELETE_INSERT: ("unique_key",),
-    Strategy.SCD2: ("unique_key",),
-    Strategy.SNAPSHOT: ("partition_column",),
-    Strategy.TRACKED: ("group_key",),
-    Strategy.TIME_INTERVAL: ("time_column", "first_partition"),
-}
 
 
 def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
@@ -46,12 +37,13 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     if draft.test is not None or work.short(draft.model.table) in work.unread:
         return
     settings, place = draft.model.settings, work.project.origin(draft.model, "strategy")
-    for name in _NEEDED.get(settings.strategy, ()):
+    for name in settings.traits.required_settings:
         if not getattr(settings, name):
             message = f"strategy {settings.strategy} needs {name}"
             yield work.error(draft, "MissingKey", message, place, f"add -- @{name}: … to the top of the file")
-    if settings.strategy is Strategy.SNAPSHOT and settings.partitioned_by:
-        message = "strategy snapshot replaces partitions of partition_column, so partitioned_by cannot be set as well"
+    if settings.traits.replaces_partitions and settings.partitioned_by:
+        replaces = f"strategy {settings.strategy} replaces partitions of partition_column"
+        message = f"{replaces}, so partitioned_by cannot be set as well"
         at = work.project.origin(draft.model, "partitioned_by")
         yield work.error(draft, "SnapshotPartitioning", message, at, "remove partitioned_by")
     if settings.materialized is Materialized.VIEW:
@@ -109,8 +101,8 @@ def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         at = work.project.origin(draft.model, "materialized")
         yield work.error(draft, "ViewOverLandingZone", message, at, "make it a table")
     is_table = settings.materialized is Materialized.TABLE and work.short(draft.model.table) not in work.unread
-    if is_table and settings.archive_landing_zones and settings.strategy is Strategy.FULL_REFRESH:
-        message = "archive_landing_zones with full_refresh would leave the next run nothing to read"
+    if is_table and settings.archive_landing_zones and settings.traits.reads_all_files:
+        message = f"archive_landing_zones with {settings.strategy} would leave the next run nothing to read"
         at = work.project.origin(draft.model, "archive_landing_zones")
         yield work.error(draft, "ArchiveWithFullRefresh", message, at, "use append_only or another keeping strategy")
 
@@ -132,7 +124,7 @@ def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """@start_date and @end_date have a value in a time_interval model only."""
-    if draft.test is None and draft.model.settings.strategy is Strategy.TIME_INTERVAL:
+    if draft.test is None and draft.model.settings.traits.by_intervals:
         return
     if draft.test is None and draft.model.settings.materialized is Materialized.EPHEMERAL:
         return
