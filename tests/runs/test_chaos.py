@@ -61,7 +61,12 @@ memory = "768m"
 publish = "{publish}"
 """
 
-CATALOGS = pytest.mark.parametrize("place", ONE, indirect=True)
+_PROVE_ONLY = pytest.mark.skipif(
+    not PROVE, reason="the code of embedded on another database, which tests/lake tries: only with TIDEGATE_PROVE"
+)
+CATALOGS = pytest.mark.parametrize(
+    "place", ["embedded", pytest.param("jdbc", marks=_PROVE_ONLY), "nessie"], indirect=True
+)
 
 Listing = dict[str, tuple[int, bytes]]
 
