@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from tidegate.errors import LandingError
 
-__all__ = ["SHOWN", "BadRecord", "BadRecordsError", "bad_records_error", "first_bad_records"]
+__all__ = ["SHOWN", "BadRecord", "BadRecordsError", "bad_records_error", "bad_records_of_files", "first_bad_records"]
 
 SHOWN = 20
 
@@ -32,6 +32,22 @@ def first_bad_records(records: Iterable[BadRecord]) -> tuple[tuple[BadRecord, ..
     every = iter(records)
     first = tuple(islice(every, SHOWN))
     return first, len(first) + sum(1 for _ in every)
+
+
+def bad_records_of_files(
+    files: Iterable[tuple[Path, Iterable[BadRecord]]],
+) -> tuple[tuple[BadRecord, ...], int, list[Path]]:
+    """The first few of all, the number of all, and the files that hold some."""
+    paths: list[Path] = []
+
+    def every() -> Iterator[BadRecord]:
+        for path, records in files:
+            for number, record in enumerate(records):
+                if not number:
+                    paths.append(path)
+                yield record
+
+    return (*first_bad_records(every()), paths)
 
 
 class BadRecordsError(LandingError):

@@ -22,7 +22,7 @@ from tidegate.transform.landing.bad_records import (
     BadRecord,
     BadRecordsError,
     bad_records_error,
-    first_bad_records,
+    bad_records_of_files,
 )
 from tidegate.transform.landing.csv_dialect import Dialect
 from tidegate.transform.landing.csv_files import find_values
@@ -324,16 +324,8 @@ def _malformed(group: CsvGroup, path: Path) -> Iterator[BadRecord]:
 def _malformed_error(groups: Sequence[CsvGroup], only: Collection[Path] | None = None) -> BadRecordsError | None:
     """Of the malformed records of all files, or of those given."""
     every = [(path, group) for group in groups for path in group.paths if only is None or path in only]
-    paths: list[Path] = []
-
-    def records() -> Iterator[BadRecord]:
-        for path, group in sorted(every, key=lambda each: each[0]):
-            for number, bad in enumerate(_malformed(group, path)):
-                if not number:
-                    paths.append(path)
-                yield bad
-
-    first, total = first_bad_records(records())
+    files = ((path, _malformed(group, path)) for path, group in sorted(every, key=lambda each: each[0]))
+    first, total, paths = bad_records_of_files(files)
     return bad_records_error(first, total, MALFORMED_REMEDY, paths) if total else None
 
 

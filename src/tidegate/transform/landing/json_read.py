@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructF
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.bad_records import BadRecord, BadRecordsError, bad_records_error, first_bad_records
+from tidegate.transform.landing.bad_records import BadRecordsError, bad_records_error, bad_records_of_files
 from tidegate.transform.landing.failures import local_path
 from tidegate.transform.landing.json_files import broken_records, inspect
 from tidegate.transform.landing.records import TEXT, WHY, RecordFile, record_frame
@@ -246,16 +246,7 @@ def _without_nulls(field: StructField, valued: dict[str, StructField]) -> Struct
 
 
 def _broken(paths: Sequence[Path], document: bool) -> LandingError:
-    broken: list[Path] = []
-
-    def records() -> Iterator[BadRecord]:
-        for path in paths:
-            for number, bad in enumerate(broken_records(path, document)):
-                if not number:
-                    broken.append(path)
-                yield bad
-
-    first, total = first_bad_records(records())
+    first, total, broken = bad_records_of_files((path, broken_records(path, document)) for path in paths)
     if first:
         return bad_records_error(first, total, "correct the records, or move the file out of the zone", broken)
     return LandingError(
