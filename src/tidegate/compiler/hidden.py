@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tidegate.compiler.tables import RECORD_TEXT, visible_columns
 from tidegate.compiler.values import Compiled, CompiledModel, EdgeKind
 from tidegate.names import TableName
 from tidegate.project.masks import PII, PUBLIC, has_tag
@@ -45,7 +46,6 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     from tidegate.compiler.analysis.query import analyze
     from tidegate.compiler.analysis.values import Source
     from tidegate.compiler.queries import SqlFault, parse_query
-    from tidegate.compiler.tables import visible_columns
 
     query = parse_query(sql)
     if isinstance(query, SqlFault):
@@ -65,10 +65,6 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     return names | {e.column.lower() for e in edges if e.origin.column.lower() in hidden.get(e.origin.table, ())}
 
 
-_RECORD = {"_text"}
-"""Of a quarantine: the column of `ABOUT_BAD_RECORDS` that holds values."""
-
-
 class _Search:
     """Upwards through the models; `tables`: those that were looked at, by their full names."""
 
@@ -81,8 +77,8 @@ class _Search:
     def hidden(self, model: CompiledModel) -> frozenset[str]:
         masked = _masked(model)
         names = masked | {name for name in self._names(model) if name not in masked and self._is_pii(model, name)}
-        # A record that could not be read has its values in the text of it.
-        return frozenset(names | _RECORD if names and model.bad_records else names)
+        # A record that could not be read has its values in its text.
+        return frozenset(names | {RECORD_TEXT} if names and model.bad_records else names)
 
     def _is_pii(self, model: CompiledModel, column: str) -> bool:
         start = (str(model.model.table), column)

@@ -23,6 +23,9 @@ __all__ = [
     "ABOUT_BAD_RECORDS",
     "ABOUT_REFUSED",
     "IS_CURRENT",
+    "RECORD_TEXT",
+    "SOURCE_FILE",
+    "SOURCE_LINE",
     "columns_of_quarantine",
     "quarantine_columns",
     "table_columns",
@@ -37,10 +40,11 @@ ABOUT_REFUSED = (
     Column("_quarantined_at", TIMESTAMP, nullable=False),
 )
 """What a quarantine says of each row: the constraints that it breaks, their columns, by which run and when."""
+SOURCE_FILE, SOURCE_LINE, RECORD_TEXT = "_source_file", "_line", "_text"
 ABOUT_BAD_RECORDS = (
-    Column("_source_file", STRING, nullable=True),
-    Column("_line", BIGINT, nullable=True),
-    Column("_text", STRING, nullable=True),
+    Column(SOURCE_FILE, STRING, nullable=True),
+    Column(SOURCE_LINE, BIGINT, nullable=True),
+    Column(RECORD_TEXT, STRING, nullable=True),
 )
 """What it says beside that where records of landing files can be in it: zone and file, line, and the record itself."""
 

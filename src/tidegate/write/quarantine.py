@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.checks.row_constraints import RowConstraint
-from tidegate.compiler.tables import ABOUT_BAD_RECORDS, IS_CURRENT, columns_of_quarantine
+from tidegate.compiler.tables import (
+    ABOUT_BAD_RECORDS,
+    IS_CURRENT,
+    RECORD_TEXT,
+    SOURCE_FILE,
+    SOURCE_LINE,
+    columns_of_quarantine,
+)
 from tidegate.errors import FailureKind, QualityError, StrategyError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
@@ -78,6 +85,18 @@ class Sieve:
 
 
 @dataclass(frozen=True, slots=True)
+class _Quarantine:
+    """The table of refused rows as it was before the write.
+
+    `former`: None where there is none yet.
+    `replaced`: what it holds counts no more; else rows are added.
+    """
+
+    former: TableMetadata | None
+    replaced: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Aside:
     """Rows for the quarantine: a query without its SELECT, and how many it gives."""
 
@@ -114,15 +133,15 @@ def _write_marked(
     request: WriteRequest, sieve: Sieve, columns: Columns, found: Marked
 ) -> tuple[WriteOutcome, tuple[Refused, ...]]:
     former = _own_table(request, request.table.quarantine)
-    anew = former is None or sieve.whole or starts_anew(request)
-    with _restored(request), _bad_records(request, sieve, columns, anew) as bad:
+    quarantine = _Quarantine(former, replaced=former is None or sieve.whole or starts_anew(request))
+    with _restored(request), _bad_records(request, sieve, columns, quarantine) as bad:
         if not found.constraints:
             if bad is not None:
-                _put_aside(request, [bad], former, anew)
+                _put_aside(request, [bad], quarantine)
                 fault("after_quarantine", request.table)
             outcome, look = write(request), Look(0, 0, ())
         else:
-            outcome, look = _write_good(request, sieve, columns, found, bad, former, anew)
+            outcome, look = _write_good(request, sieve, columns, found, bad, quarantine)
         unread = bad.rows if bad else 0
         warnings = (*outcome.warnings, *([_bad_records_warning(request, unread)] if unread else []))
     return replace(outcome, rows_quarantined=look.refused + unread, warnings=warnings), look.by_constraint
@@ -134,8 +153,7 @@ def _write_good(
     columns: Columns,
     found: Marked,
     bad: _Aside | None,
-    former: TableMetadata | None,
-    anew: bool,
+    quarantine: _Quarantine,
 ) -> tuple[WriteOutcome, Look]:
     types = {field.name: field.dataType.simpleString() for field in request.result.schema.fields}
     shown = Shown(types, request.settings.unique_key, request.hidden)
@@ -147,7 +165,7 @@ def _write_good(
             about += "".join(f", CAST(NULL AS {c.type.text}) AS {quote(c.name)}" for c in ABOUT_BAD_RECORDS)
         refused = _Aside(f"{columns.sql()}, {about} FROM {relation} WHERE {REFUSED}", look.refused)
         # First: a query that reads the model's own table would be computed again once that is written.
-        _put_aside(request, [refused, bad] if bad else [refused], former, anew)
+        _put_aside(request, [refused, bad] if bad else [refused], quarantine)
         fault("after_quarantine", request.table)
         outcome = write(replace(request, result=_good_rows(request, columns, relation, look)))
         _require_all(request, outcome, look)
@@ -168,28 +186,31 @@ def _restored(request: WriteRequest) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _bad_records(request: WriteRequest, sieve: Sieve, columns: Columns, anew: bool) -> Iterator[_Aside | None]:
+def _bad_records(
+    request: WriteRequest, sieve: Sieve, columns: Columns, quarantine: _Quarantine
+) -> Iterator[_Aside | None]:
     """Those that are not in the quarantine already: a zone that is looked up is read whole by every run."""
     bad = sieve.bad_records
     if bad is None:
         yield None
         return
     records = bad.frame
-    if not anew:
-        records = records.where(records["_source_file"].isin(sorted(bad.new_files)))
+    if not quarantine.replaced:
+        records = records.where(records[SOURCE_FILE].isin(sorted(bad.new_files)))
     with kept(request.session, records, _BAD, on_disk=True) as view:
         rows = request.session.table(view).count()
         about = about_quarantined("_reasons", "_columns", sieve.run_id, request.run_started_at)
-        text = "_text" if sieve.has_texts else "CAST(NULL AS STRING) AS _text"
+        text = RECORD_TEXT if sieve.has_texts else f"CAST(NULL AS STRING) AS {RECORD_TEXT}"
         nothing = aligned(columns, Columns(()))
-        yield _Aside(f"{nothing}, {about}, _source_file, _line, {text} FROM {view}", rows)
+        yield _Aside(f"{nothing}, {about}, {SOURCE_FILE}, {SOURCE_LINE}, {text} FROM {view}", rows)
 
 
 def _bad_records_warning(request: WriteRequest, rows: int) -> str:
     first = request.session.sql(
-        f"SELECT _source_file, _line, array_join(_reasons, ', ') AS why FROM {_BAD} ORDER BY 1, 2 LIMIT {_SHOWN}"
+        f"SELECT {SOURCE_FILE} AS file, {SOURCE_LINE} AS line, array_join(_reasons, ', ') AS why"
+        f" FROM {_BAD} ORDER BY 1, 2 LIMIT {_SHOWN}"
     ).collect()
-    shown = "; ".join(f"{row['_source_file']}:{row['_line']} {row['why']}" for row in first)
+    shown = "; ".join(f"{row['file']}:{row['line']} {row['why']}" for row in first)
     more = f"; and {rows - len(first)} more" if rows > len(first) else ""
     records = "1 record of a landing file" if rows == 1 else f"{rows} records of landing files"
     table = request.table.quarantine.short(request.table.namespace)
@@ -249,25 +270,26 @@ def _former_rows(request: WriteRequest, columns: Columns, relation: str) -> str 
     )
 
 
-def _put_aside(request: WriteRequest, asides: Sequence[_Aside], former: TableMetadata | None, anew: bool) -> None:
-    """Replace what the quarantine has (`anew`), or add to it."""
+def _put_aside(request: WriteRequest, asides: Sequence[_Aside], quarantine: _Quarantine) -> None:
+    """Replace what the quarantine has, or add to it."""
     table, session = request.table.quarantine, request.session
+    former, replaced = quarantine.former, quarantine.replaced
     refused = sum(aside.rows for aside in asides)
     # Few rows of many parts would be as many files.
     hint = "/*+ REPARTITION(1) */ " if refused <= FEW_ROWS else ""
     query = f"SELECT {hint}* FROM ({' UNION ALL '.join(f'SELECT {aside.selected}' for aside in asides)})"
     batch = columns_of(session.sql(query))
     existing = columns_of(session.table(table.quoted)) if former is not None else batch
-    columns = batch if anew else _joined(existing, batch)
+    columns = batch if replaced else _joined(existing, batch)
     rows_before = 0 if former is None else former.total_records
-    if former is not None and columns == existing and not refused and not (anew and rows_before):
+    if former is not None and columns == existing and not refused and not (replaced and rows_before):
         return
     create = (
         f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg"
         f" TBLPROPERTIES ({literal(QUARANTINE_PROPERTY)} = {literal(str(request.table))}) AS "
     )
     rows = f"SELECT {aligned(columns, batch)} FROM ({query})"
-    if anew:
+    if replaced:
         request.lake.create_namespace(table)
         session.sql(create + query)
     elif columns == existing:
@@ -275,7 +297,7 @@ def _put_aside(request: WriteRequest, asides: Sequence[_Aside], former: TableMet
     else:
         session.sql(f"{create}SELECT {aligned(columns, existing)} FROM {table.quoted} UNION ALL {rows}")
     after = request.lake.table(table)
-    added = (after.total_records if after else 0) - (0 if anew else rows_before)
+    added = (after.total_records if after else 0) - (0 if replaced else rows_before)
     if added != refused:
         raise _does_not_add_up(request, f"{refused} are refused, but {added} were quarantined")
 

@@ -8,6 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidegate.compiler.tables import SOURCE_FILE
 from tidegate.project.landing import ZoneFile
 from tidegate.write.request import BadRecords
 
@@ -29,8 +30,8 @@ def bad_records_of(
     if records is None:
         return BadRecords(session.createDataFrame([], BAD_RECORD_SCHEMA), names)
     outside = len(os.path.abspath(folder.parent)) + 1
-    name = f.substr(f.col("_source_file"), f.lit(outside + 1))
-    return BadRecords(records.withColumn("_source_file", name), names)
+    name = f.substr(f.col(SOURCE_FILE), f.lit(outside + 1))
+    return BadRecords(records.withColumn(SOURCE_FILE, name), names)
 
 
 def union_bad_records(every: Iterable[BadRecords]) -> BadRecords | None:
