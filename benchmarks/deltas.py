@@ -24,8 +24,9 @@ from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.operations.run import run_project
 from tidegate.planner.plan import Wish, make_plan
-from tidegate.runs import RunOptions, run_project
+from tidegate.runs import RunOptions
 from tidegate.spark.session import child_session, start_session
 from tidegate.write.promises import promised
 

@@ -43,5 +43,5 @@ def test_other_commands_say_no_more_than_that(
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tidegate.cli.context.Workspace.compile_project", interrupt)
+    monkeypatch.setattr("tidegate.operations.workspace.Workspace.compile_project", interrupt)
     assert tidegate("compile").err == "error: Cancelled\n"

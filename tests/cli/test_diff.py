@@ -13,9 +13,10 @@ from tidegate.cli.diff_text import diff_lines
 from tidegate.cli.paint import plain
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.runs import RunOptions, run_project
-from tidegate.runs.diff import Diff
-from tidegate.runs.table_diff import RowChange, TableDiff
+from tidegate.operations.diff.diff import Diff
+from tidegate.operations.diff.table_diff import RowChange, TableDiff
+from tidegate.operations.run import run_project
+from tidegate.runs import RunOptions
 from tidegate.state import RunRecord, open_state
 
 if TYPE_CHECKING:

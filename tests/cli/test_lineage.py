@@ -13,11 +13,11 @@ import pytest
 from tests.cli.calling import Call
 from tests.compiler.projects import build, table
 from tidegate.cli.lineage_text import dot_lines, mermaid_lines, text_lines
-from tidegate.cli.lineage_view import Direction, View, find_target, view
 from tidegate.compiler.lineage import LineageGraph
 from tidegate.compiler.values import Compiled, Edge, EdgeKind, Origin
 from tidegate.datatypes import BIGINT, DATE, STRING, Column, Relation
 from tidegate.errors import SelectionError
+from tidegate.operations.lineage import Direction, View, find_target, view
 from tidegate.state import ModelRunRecord, RunRecord, open_state
 
 FILES = {

@@ -17,16 +17,17 @@ import sqlglot
 
 from tests.cli.calling import Call
 from tests.planner.histories import History
-from tidegate.cli.unplanned import FailedSources
 from tidegate.compiler import compile_project
 from tidegate.config import load_settings
 from tidegate.errors import LakeError
 from tidegate.lake import PROGRESS_PROPERTY, BranchView, Pointer, PointerKind, Progress, TableInput, open_catalog, view
 from tidegate.names import TableName
+from tidegate.operations.failed_sources import FailedSources
+from tidegate.operations.run import run_project
 from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.plan import Plan, Step
 from tidegate.project import load_project
-from tidegate.runs import RunOptions, run_project
+from tidegate.runs import RunOptions
 from tidegate.spark.session import child_session
 from tidegate.state import ModelRunRecord, RunRecord, open_state
 

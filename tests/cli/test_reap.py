@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.cli.calling import Call
-from tests.runs.test_reap import staged
+from tests.operations.test_reap import staged
 from tidegate.config import load_settings
 from tidegate.lake import EmbeddedCatalog, open_catalog
 from tidegate.state import RunRecord, open_state

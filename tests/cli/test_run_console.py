@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tidegate.cli.console import PlainView, RunConsole
 from tidegate.cli.live import LiveView
-from tidegate.runs.events import Event
+from tidegate.hooks.events import Event
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.spark.starting import STARTED, STARTING
 

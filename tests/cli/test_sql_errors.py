@@ -18,7 +18,7 @@ from tidegate.lake import EmbeddedCatalog, Pointer
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.types import relation_of
 from tidegate.names import TableName
-from tidegate.runs.query import QueryResult
+from tidegate.operations.query import QueryResult
 
 CASES = Path(__file__).parents[1] / "cases" / "sql" / "errors.txt"
 ORDERS = TableName("shop", "silver", "orders")

@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 import pytest
 
-from tidegate.cli.diagnostics import count_line, render_diagnostics
+from tidegate.amounts import duration, size
+from tidegate.cli.diagnostics import render_diagnostics
 from tidegate.cli.paint import painter, plain
-from tidegate.cli.table import duration, size, text_table
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.cli.table import text_table
+from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span, count_line
 
 ERROR, WARNING, INFO = DiagnosticSeverity
 

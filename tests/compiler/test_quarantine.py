@@ -13,7 +13,7 @@ from tidegate.compiler.cache import CompileCache
 from tidegate.compiler.hidden import hidden_columns, hidden_in_query
 from tidegate.names import TableName
 from tidegate.project import load_project
-from tidegate.runs.masking import hidden_of
+from tidegate.runs.build.masking import hidden_of
 from tidegate.runs.owned_tables import models_of, tables_of
 
 QUARANTINE = "-- @quarantine: true\n-- @constraint: not_null(id)\n"

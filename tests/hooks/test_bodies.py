@@ -10,10 +10,10 @@ import pytest
 from tests.hooks.told import built, check, event, webhook
 from tidegate.config import Secret, WebHook
 from tidegate.config.body_template import mistake_in
-from tidegate.runs.events import Event
-from tidegate.runs.hooks.payload import payload_of
-from tidegate.runs.hooks.presets import preset_headers
-from tidegate.runs.hooks.webhooks import body_of
+from tidegate.hooks.events import Event
+from tidegate.hooks.payload import payload_of
+from tidegate.hooks.presets import preset_headers
+from tidegate.hooks.webhooks import body_of
 
 FAILED = event("pipeline_error", status="failed", error='a "quoted" <error> & more\nin two lines')
 ENDED = event("pipeline_complete", status="success", duration_ms=10, rows_written=3)

@@ -14,8 +14,8 @@ import pytest
 from tests.hooks.told import command, event
 from tidegate.config import Secret
 from tidegate.errors import FailureKind
-from tidegate.runs.hooks.commands import Commands
-from tidegate.runs.hooks.payload import payload_of
+from tidegate.hooks.commands import Commands
+from tidegate.hooks.payload import payload_of
 
 PAYLOAD = payload_of(event("model_error", "silver.orders", error="no\0 such column"), "shop", "run")
 FOREVER = "sleep 600"

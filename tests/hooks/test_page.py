@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.config.hooks import HOOK_EVENTS, PRESETS, BudgetSection, CommandHook, Endpoint, WebHook
-from tidegate.runs.hooks.watch import AT_ONCE
+from tidegate.hooks.watch import AT_ONCE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
 WRITTEN_AS = {"background": "async", "statuses": "status", "endpoint": "url"}

@@ -8,11 +8,11 @@ import pytest
 from tests.hooks.told import NOON, built, check, event
 from tidegate.config.hooks import ABOUT_MODELS, ALL_EVENTS, HOOK_EVENTS, WITH_STATUS
 from tidegate.errors import FailureKind
+from tidegate.hooks.events import EVENT_NAMES
+from tidegate.hooks.payload import payload_of, status_of
 from tidegate.jsontext import json_text
+from tidegate.operations.hook_samples import sample_event
 from tidegate.redaction import register
-from tidegate.runs.events import EVENT_NAMES
-from tidegate.runs.hooks.payload import payload_of, status_of
-from tidegate.runs.hooks.samples import sample_event
 
 
 def test_hooks_may_listen_to_the_eighteen_events_of_a_run() -> None:

@@ -13,7 +13,7 @@ from tests.hooks.receiver import Reply, in_turn, receiving
 from tidegate.config import Endpoint, Secret
 from tidegate.errors import FailureKind
 from tidegate.failures import kind_of_status
-from tidegate.runs.hooks.posting import post
+from tidegate.hooks.posting import post
 
 QUICK = {"retry_delay": timedelta()}
 SHORT = timedelta(milliseconds=150)

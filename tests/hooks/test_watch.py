@@ -14,9 +14,9 @@ from tests.hooks.receiver import Reply, in_turn, receiving
 from tests.hooks.told import check, command, event
 from tidegate.config import BudgetSection, Endpoint, Secret, Settings, load_settings
 from tidegate.errors import BudgetError, FailureKind, HookError, TidegateError
-from tidegate.runs.hooks.ending import Ending
-from tidegate.runs.hooks.of_checks import telling_of_checks
-from tidegate.runs.hooks.watch import open_watch
+from tidegate.hooks.ending import Ending
+from tidegate.hooks.of_checks import telling_of_checks
+from tidegate.hooks.watch import open_watch
 
 PHASES = {"build_result": 2100, "iceberg_write": 650}
 ENDING = Ending("run-1", "success", 15482, 3200, PHASES)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.config import CommandHook, Endpoint, HookSettings, Secret, WebHook
-from tidegate.runs.events import Event
-from tidegate.runs.hooks.dispatch import Hooks
+from tidegate.hooks.dispatch import Hooks
+from tidegate.hooks.events import Event
 from tidegate.runs.result import CheckResult, Materialization
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

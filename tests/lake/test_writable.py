@@ -9,7 +9,8 @@ import pytest
 from tidegate.config import Settings, load_settings
 from tidegate.errors import LakeUnavailableError
 from tidegate.lake.writable import require_writable
-from tidegate.runs import run, run_project
+from tidegate.operations.run import run_project
+from tidegate.runs import run
 
 
 def shop(root: Path, warehouse: str) -> Settings:

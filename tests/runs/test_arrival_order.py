@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder
+from tests.projects import ProjectFolder
 from tidegate.lake.arrival import arrival_order
 from tidegate.names import TableName
 from tidegate.runs import context

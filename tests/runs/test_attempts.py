@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
 from tests.services.door import door_to
 from tests.sources.postgres import running_postgres
+from tidegate.hooks.events import Event
 from tidegate.runs.clock import SystemClock
-from tidegate.runs.events import Event
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types
+from tests.projects import ProjectFolder, run_types
 from tests.runs.test_killed import start
 from tidegate.lake.arrival import arrival_order
 from tidegate.names import TableName

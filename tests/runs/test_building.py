@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs.conftest import FakeClock
+from tests.projects import FakeClock
 from tidegate.config import RunSection, SparkSection
 from tidegate.errors import FailureKind, LakeUnavailableError
 from tidegate.names import TableName

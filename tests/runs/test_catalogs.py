@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.lake.places import Place
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark

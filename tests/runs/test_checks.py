@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.names import TableName
+from tidegate.operations.check import check_project
 from tidegate.runs import RunResult
-from tidegate.runs.checkup import check_project
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark

@@ -26,8 +26,9 @@ from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.runs import RunOptions, run_project
-from tidegate.runs.query import query
+from tidegate.operations.query import query
+from tidegate.operations.run import run_project
+from tidegate.runs import RunOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

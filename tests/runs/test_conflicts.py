@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from tests.lake.places import Place
-from tests.runs.conftest import FakeClock, ProjectFolder
+from tests.projects import FakeClock, ProjectFolder
 from tests.runs.test_catalogs import configure
 from tidegate.errors import PublishConflictError
+from tidegate.hooks.events import Event
 from tidegate.lake.port import MAIN
 from tidegate.names import TableName
-from tidegate.runs import RunOptions, RunResult, publish_run, run_project
-from tidegate.runs.events import Event
+from tidegate.operations.publish import publish_run
+from tidegate.operations.run import run_project
+from tidegate.runs import RunOptions, RunResult
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
 from tests.services.refusing import Refusal, refusing
 from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.port import MAIN

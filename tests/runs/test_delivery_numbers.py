@@ -9,7 +9,7 @@ from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.file_content import unconsumed
 from tidegate.project.landing import list_zone
-from tidegate.runs.deliveries import take_files, zone_batches
+from tidegate.runs.build.deliveries import take_files, zone_batches
 
 ALL = Decision(RunType.BACKFILL, "--full-refresh", rebuild=True, all_files=True)
 

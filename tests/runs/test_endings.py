@@ -13,10 +13,12 @@ from tests.cli.test_plan import publish, write_table
 from tests.hooks.receiver import Receiver, receiving
 from tidegate.config import load_settings
 from tidegate.errors import HookError
+from tidegate.hooks.events import Event
 from tidegate.lake import BranchView, open_catalog
 from tidegate.names import TableName
-from tidegate.runs import RunResult, publish_run, run_project
-from tidegate.runs.events import Event
+from tidegate.operations.publish import publish_run
+from tidegate.operations.run import run_project
+from tidegate.runs import RunResult
 from tidegate.state import RunRecord, open_state
 
 ORDERS = TableName("shop", "silver", "orders")

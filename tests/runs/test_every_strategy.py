@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from blake3 import blake3
 
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.partial import PARTIAL, intermediate_snapshots
 from tidegate.names import TableName

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
 
 pytestmark = pytest.mark.spark
 

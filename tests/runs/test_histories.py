@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder
+from tests.projects import ProjectFolder
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.hooks.receiver import receiving
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
 from tidegate.errors import HookError
-from tidegate.runs.kept import publish_run
+from tidegate.operations.publish import publish_run
 
 pytestmark = pytest.mark.spark
 

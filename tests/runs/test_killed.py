@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types
+from tests.projects import ProjectFolder, run_types
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
+from tidegate.hooks.events import Event
 from tidegate.lake.consumed import read_consumed, write_consumed
 from tidegate.names import TableName
-from tidegate.runs.events import Event
-from tidegate.runs.table_build import set_progress
+from tidegate.runs.build.table_build import set_progress
 from tidegate.spark.session import child_session
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.cli.main import run_cli
 from tidegate.compiler import compile_from_disk
 from tidegate.config import Secret
@@ -18,11 +18,11 @@ from tidegate.errors import QueryError
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.operations.diff.diff import diff
 from tidegate.project.masks import ColumnMask
 from tidegate.project.model import ModelSettings
-from tidegate.runs.diff import diff
-from tidegate.runs.masking import masked_frame, without_values
-from tidegate.runs.verify import verify
+from tidegate.runs.build.masking import masked_frame, without_values
+from tidegate.runs.build.verify import verify
 from tidegate.spark.session import child_session
 from tidegate.write import WriteRequest, write
 

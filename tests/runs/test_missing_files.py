@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
 from tidegate.errors import LakeError
 from tidegate.lake import view
 from tidegate.lake.metadata import local_path
 from tidegate.lake.missing_files import damages
 from tidegate.names import TableName
-from tidegate.runs.checkup import check_project
-from tidegate.runs.diff import diff
-from tidegate.runs.query import query
-from tidegate.runs.table_profile import profile_now
+from tidegate.operations.check import check_project
+from tidegate.operations.diff.diff import diff
+from tidegate.operations.profile import profile_now
+from tidegate.operations.query import query
 
 pytestmark = pytest.mark.spark
 

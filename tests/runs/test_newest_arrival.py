@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types
+from tests.projects import ProjectFolder, run_types
 from tests.runs.test_what_an_append_takes import Outside
 
 if TYPE_CHECKING:

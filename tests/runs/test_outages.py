@@ -16,15 +16,15 @@ import pytest
 
 from tests.hooks.receiver import Reply, in_turn, receiving
 from tests.hooks.test_commands import ended
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
 from tests.services.door import door_to
 from tests.services.nessie import Nessie, running_nessie
 from tests.services.small_disk import small_disk
 from tests.sources.postgres import Postgres, free_port, running_postgres
+from tidegate.hooks.events import Event
 from tidegate.lake import postgres as lake_on_postgres
+from tidegate.operations.reap import reap
 from tidegate.runs import RunResult
-from tidegate.runs.events import Event
-from tidegate.runs.reap import reap
 from tidegate.state import open_reader, store
 
 pytestmark = pytest.mark.spark

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
-from tidegate.runs import RunResult, publish_run
-from tidegate.runs.checkup import check_project
+from tests.projects import ProjectFolder, statuses
+from tidegate.operations.check import check_project
+from tidegate.operations.publish import publish_run
+from tidegate.runs import RunResult
 from tidegate.runs.result import CheckResult
 from tidegate.state import open_reader
 

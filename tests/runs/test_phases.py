@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.runs.conftest import FakeClock
+from tests.projects import FakeClock
 from tidegate.runs.context import Phases, PhaseSpans
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.cli.main import run_cli
 from tidegate.names import quote
-from tidegate.runs import publish_run
+from tidegate.operations.publish import publish_run
 from tidegate.runs.result import RunResult
 from tidegate.spark.session import child_session
 from tidegate.state import AnomalyRecord, ProfileRecord, open_reader
@@ -191,7 +191,7 @@ def test_a_table_is_read_where_no_run_has_put_down_its_profile(
     shop.model("silver.orders", "SELECT id, concat('p', id) AS person FROM range(10)", column="person: [pii]")
     shop.model("silver.seen", "SELECT id FROM silver.orders", kind="view")
     shop.run()
-    monkeypatch.setattr("tidegate.runs.opening.start_session", lambda *_: shop.spark)
+    monkeypatch.setattr("tidegate.spark.opening.start_session", lambda *_: shop.spark)
 
     def told(*args: str) -> dict[str, Any]:
         capsys.readouterr()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
-from tidegate.runs import publish_run
+from tests.projects import ProjectFolder, statuses
+from tidegate.operations.publish import publish_run
 
 pytestmark = pytest.mark.spark
 

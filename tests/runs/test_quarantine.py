@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tests.runs.test_killed import start
 from tidegate.cli.main import run_cli
+from tidegate.hooks.events import Event
+from tidegate.operations.publish import publish_run
 from tidegate.runs import RunResult
-from tidegate.runs.events import Event
-from tidegate.runs.kept import publish_run
 from tidegate.runs.result import Materialization
 from tidegate.spark.session import child_session
 

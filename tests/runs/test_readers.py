@@ -8,7 +8,7 @@ import threading
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from tests.runs.conftest import ProjectFolder
+from tests.projects import ProjectFolder
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.lake.port import Heads
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegate.config import load_settings
-from tidegate.runs import run_project
-from tidegate.runs.events import Event
+from tidegate.hooks.events import Event
+from tidegate.operations.run import run_project
 from tidegate.runs.recorder import Recorder
 from tidegate.state import RunRecord, open_reader, open_state
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, statuses
-from tidegate.runs.events import Event
+from tests.projects import ProjectFolder, statuses
+from tidegate.hooks.events import Event
 from tidegate.runs.options import LATEST
 from tidegate.runs.result import KEPT, RunResult
 from tidegate.state import RunRecord, open_reader, open_state

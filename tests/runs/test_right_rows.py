@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types, statuses
+from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.errors import TidegateError
 
 pytestmark = pytest.mark.spark

@@ -17,10 +17,10 @@ from tidegate.errors import TidegateError
 from tidegate.lake import open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName
-from tidegate.runs.cancel import Cancellation
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.heart import Heart
+from tidegate.runs.control.cancellation import Cancellation
+from tidegate.runs.control.heartbeat import Heart
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.run_branch import RunBranch

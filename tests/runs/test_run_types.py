@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder
+from tests.projects import ProjectFolder
 from tidegate.cli.console import PlainView, RunConsole
 
 pytestmark = pytest.mark.spark

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PLANTED_TOKEN
-from tests.runs.conftest import ProjectFolder, statuses
+from tests.projects import ProjectFolder, statuses
+from tidegate.hooks.payload import payload_of
 from tidegate.redaction import redact
-from tidegate.runs.hooks.payload import payload_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.alone]  # the log is that of a session that other tests use
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder
-from tidegate.runs import publish_run
-from tidegate.runs.checkup import check_project
-from tidegate.runs.unit_tests import run_unit_tests
+from tests.projects import ProjectFolder
+from tidegate.operations.check import check_project
+from tidegate.operations.publish import publish_run
+from tidegate.operations.unit_tests.unit_tests import run_unit_tests
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types
+from tests.projects import ProjectFolder, run_types
 from tests.sources.postgres import Postgres, running_postgres
 from tidegate.errors import ProjectError, SourceError
 

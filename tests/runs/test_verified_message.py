@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.runs.verify import Verified
+from tidegate.runs.build.verify import Verified
 
 
 def test_at_most_three_rows_of_each_side_are_shown() -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder, run_types
+from tests.projects import ProjectFolder, run_types
 from tidegate.compiler import compile_from_disk
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.progress import PROGRESS_PROPERTY
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
-from tidegate.runs.verify import Verified, can_be_verified, verification_due, verify
+from tidegate.runs.build.verify import Verified, can_be_verified, verification_due, verify
 from tidegate.spark.session import child_session
 from tidegate.write import WriteRequest, write
 from tidegate.write.sql import literal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.runs.conftest import ProjectFolder
+from tests.projects import ProjectFolder
 from tidegate.names import TableName
 from tidegate.spark.session import child_session
 from tidegate.transform import frames, inserted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tidegate.names import TableName
-from tidegate.runs.comparing import Pair
+from tidegate.runs.build.comparing import Pair
 from tidegate.write.columns import Columns, columns_of
 from tidegate.write.content import HASHES, hash_columns
 

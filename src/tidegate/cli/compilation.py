@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegate.cli.context import Workspace
-from tidegate.cli.diagnostics import count_line, render_diagnostics
+from tidegate.amounts import plural
+from tidegate.cli.diagnostics import render_diagnostics
 from tidegate.cli.paint import Paint, plain
-from tidegate.cli.table import plural
 from tidegate.compiler import compile_project
 from tidegate.compiler.from_disk import sources_named
-from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, in_order
+from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, count_line, in_order
 from tidegate.config import FILE_NAME
 from tidegate.errors import ConfigError, SelectionError
+from tidegate.operations.workspace import Workspace
 from tidegate.project import load_project
 from tidegate.sources import known_tables
 

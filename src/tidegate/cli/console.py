@@ -20,7 +20,7 @@ from tidegate.cli.lines import (
     repeated_line,
 )
 from tidegate.cli.paint import is_terminal
-from tidegate.runs.events import Event
+from tidegate.hooks.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 

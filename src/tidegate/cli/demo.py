@@ -17,8 +17,9 @@ from tidegate.cli.context import Invocation, common_options, pass_invocation
 from tidegate.cli.demo_files import deliver, write_demo
 from tidegate.cli.table import text_table
 from tidegate.config import Settings, load_settings
-from tidegate.runs import RunOptions, RunResult, run_project
-from tidegate.runs.query import query
+from tidegate.operations.query import query
+from tidegate.operations.run import run_project
+from tidegate.runs import RunOptions, RunResult
 
 __all__ = ["demo"]
 

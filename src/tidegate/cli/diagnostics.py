@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from tidegate.cli.paint import Paint, plain
-from tidegate.cli.table import clean, display_width, plural
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
+from tidegate.cli.table import clean, display_width
+from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span, count_line
 
-__all__ = ["MOST_SHOWN", "count_line", "render_diagnostics"]
+__all__ = ["MOST_SHOWN", "render_diagnostics"]
 
 MOST_SHOWN = 100
 _MOST_ALIKE = 3
@@ -56,13 +56,6 @@ def render_diagnostics(
     if hidden := [other for i, one in enumerate(found) if i not in seen for other in (one.diagnostic, *one.others)]:
         yield paint(f"… and {count_line(hidden)} more; `tidegate compile --json` has all", "quiet")
         yield ""
-
-
-def count_line(diagnostics: Iterable[Diagnostic]) -> str:
-    """`2 errors, 1 warning`; empty where there are none."""
-    severities = [diagnostic.severity for diagnostic in diagnostics]
-    counts = [(severity.value, severities.count(severity)) for severity in DiagnosticSeverity]
-    return ", ".join(plural(count, "note" if name == "info" else name) for name, count in counts if count)
 
 
 def _gathered(diagnostics: list[Diagnostic]) -> list[_Shown]:

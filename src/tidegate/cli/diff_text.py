@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidegate.amounts import plural
 from tidegate.cli.paint import Paint
-from tidegate.cli.table import clean, plural
+from tidegate.cli.table import clean
 from tidegate.jsontext import json_text, json_value
-from tidegate.runs.diff import Diff
-from tidegate.runs.table_diff import RowChange, TableDiff
+from tidegate.operations.diff.diff import Diff
+from tidegate.operations.diff.table_diff import RowChange, TableDiff
 
 __all__ = ["diff_lines"]
 

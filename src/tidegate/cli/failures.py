@@ -12,11 +12,12 @@ from typing import Any
 import click
 
 from tidegate.cli.context import Invocation
-from tidegate.cli.diagnostics import count_line, render_diagnostics
+from tidegate.cli.diagnostics import render_diagnostics
 from tidegate.cli.foreign_words import hint_for_option
 from tidegate.cli.output import JsonOutput
 from tidegate.cli.paint import Paint, plain
 from tidegate.compiler.typed_query import QUERY
+from tidegate.compiler.values import count_line
 from tidegate.errors import ConfigError, FailureKind, ProjectError, RunCancelledError, StatementError, TidegateError
 from tidegate.failures import kind_of
 

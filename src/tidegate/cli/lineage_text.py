@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tidegate.cli.lineage_view import Direction, Link, Node, View
 from tidegate.cli.paint import Paint, plain
 from tidegate.cli.table import clean
 from tidegate.compiler.lineage import Branch
 from tidegate.compiler.values import EdgeKind
+from tidegate.operations.lineage import Direction, Link, Node, View
 
 __all__ = ["dot_lines", "mermaid_lines", "text_lines"]
 

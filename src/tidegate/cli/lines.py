@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tidegate.cli.table import clean, duration, plural
+from tidegate.amounts import duration, plural
+from tidegate.cli.table import clean
 from tidegate.jsontext import json_text
 from tidegate.names import TableName
 from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, RunResult

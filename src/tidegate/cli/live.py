@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.cli.table import duration, plural
+from tidegate.amounts import duration, plural
 
 __all__ = ["LiveView"]
 

@@ -13,7 +13,7 @@ from tidegate.cli.context import Invocation, open_workspace
 from tidegate.errors import ConfigError, TidegateError
 
 if TYPE_CHECKING:
-    from tidegate.cli.context import Workspace
+    from tidegate.operations.workspace import Workspace
     from tidegate.state import RunRecord
 
 __all__ = ["show_overview"]
@@ -67,7 +67,7 @@ def _last_run(workspace: Workspace) -> RunRecord | None:
 
 
 def _of_project(facts: Mapping[str, Any]) -> Iterator[str]:
-    from tidegate.cli.table import plural, timestamp
+    from tidegate.amounts import plural, timestamp
 
     yield f"Tidegate {__version__}, project {facts['project']} in {facts['root']}"
     yield ""

@@ -7,7 +7,8 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from tidegate.cli.table import clean, plural, text_table
+from tidegate.amounts import plural
+from tidegate.cli.table import clean, text_table
 from tidegate.errors import SourceError
 from tidegate.names import quote
 from tidegate.sources import Discovery, SourceTable

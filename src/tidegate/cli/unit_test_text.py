@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tidegate.amounts import duration, plural
 from tidegate.cli.paint import Paint, plain
-from tidegate.cli.table import clean, duration, plural, text_table
+from tidegate.cli.table import clean, text_table
 from tidegate.jsontext import json_text, json_value
-from tidegate.runs.unit_result import UnitTestResult
+from tidegate.operations.unit_tests.result import UnitTestResult
 
 __all__ = ["summary_line", "unit_test_lines"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from tidegate.amounts import plural
 from tidegate.checks.values import Check
 from tidegate.config import ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -27,6 +28,7 @@ __all__ = [
     "RunValues",
     "Span",
     "TableRead",
+    "count_line",
     "in_order",
 ]
 
@@ -219,3 +221,10 @@ class BoundQuery:
             text += [self.sql[last : read.start], relation, alias]
             last = read.end
         return "".join([*text, self.sql[last:]])
+
+
+def count_line(diagnostics: Iterable[Diagnostic]) -> str:
+    """`2 errors, 1 warning`; empty where there are none."""
+    severities = [diagnostic.severity for diagnostic in diagnostics]
+    counts = [(severity.value, severities.count(severity)) for severity in DiagnosticSeverity]
+    return ", ".join(plural(count, "note" if name == "info" else name) for name, count in counts if count)

@@ -1,8 +1,6 @@
-"""A run from top to bottom."""
+"""The life of a run, from its registration to its result."""
 
-from tidegate.runs.kept import publish_run
 from tidegate.runs.options import RunOptions
 from tidegate.runs.result import RunResult
-from tidegate.runs.run import run_project
 
-__all__ = ["RunOptions", "RunResult", "publish_run", "run_project"]
+__all__ = ["RunOptions", "RunResult"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError, RunCancelledError, TidegateError
 from tidegate.names import TableName
-from tidegate.runs.checks import check_published
+from tidegate.runs.build.checks import check_published
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.publishing import publish_tables
 from tidegate.runs.tally import ModelOutcome, Outcomes, Tally

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
+from tidegate.hooks.events import Emit
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
@@ -18,12 +19,11 @@ from tidegate.planner.plan import Wish
 from tidegate.project import Project
 from tidegate.quality import OwnFunctions
 from tidegate.runs.branch_use import BranchUse
-from tidegate.runs.cancel import Cancellation
+from tidegate.runs.build.spark_of_run import SparkOfRun
 from tidegate.runs.clock import Clock
-from tidegate.runs.events import Emit
-from tidegate.runs.guard import Guard
+from tidegate.runs.control.cancellation import Cancellation
+from tidegate.runs.control.guard import Guard
 from tidegate.runs.options import RunOptions
-from tidegate.runs.spark_of_run import SparkOfRun
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:

@@ -29,18 +29,18 @@ from tidegate.planner.plan import Facts, plan_model
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
-from tidegate.runs.checks import check_before_publish
+from tidegate.runs.build.checks import check_before_publish
+from tidegate.runs.build.damage import explain_damage
+from tidegate.runs.build.masking import sees_hidden, without_values
+from tidegate.runs.build.quarantine import left_out
+from tidegate.runs.build.reads import checked_inputs, checked_tables
+from tidegate.runs.build.recorded_files import record_digests
+from tidegate.runs.build.table_build import TableBuild, bound_query, set_progress
 from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.damage import explain_damage
-from tidegate.runs.limits import Deadline
-from tidegate.runs.masking import sees_hidden, without_values
+from tidegate.runs.control.limits import Deadline
+from tidegate.runs.control.retries import Attempt, Failed
 from tidegate.runs.owned_tables import tables_of
-from tidegate.runs.quarantine import left_out
-from tidegate.runs.reads import checked_inputs, checked_tables
-from tidegate.runs.recorded_files import record_digests
 from tidegate.runs.result import KEPT, CheckResult, Materialization
-from tidegate.runs.retrying import Attempt, Failed
-from tidegate.runs.table_build import TableBuild, bound_query, set_progress
 from tidegate.runs.tally import ModelOutcome
 from tidegate.spark.session import use_pool
 from tidegate.transform import QueryInputs, explain

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.errors import StateError
-from tidegate.runs.events import Event
+from tidegate.hooks.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
 from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, QualityRecord, StateStore
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate import __version__
+from tidegate.hooks.ending import Ending
 from tidegate.quality.anomalies import Anomaly
 
 __all__ = ["KEPT", "PHASES", "VERIFIED", "CheckResult", "Materialization", "Publish", "RunResult"]
@@ -131,6 +132,10 @@ class RunResult:
     @property
     def rows_written(self) -> int:
         return sum(m.rows_written for m in self.materializations)
+
+    @property
+    def ending(self) -> Ending:
+        return Ending(self.run_id, self.status, self.rows_written, self.duration_ms, self.phase_profiles, self.error)
 
     def to_dict(self) -> dict[str, Any]:
         """The document of `run --json`. `problems` and `diagnostics`: of the configuration and the project."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
@@ -21,6 +22,10 @@ from tidegate.errors import (
 )
 from tidegate.failures import kind_of
 from tidegate.faults import fault
+from tidegate.hooks.ending import Ending
+from tidegate.hooks.events import Event, Listener
+from tidegate.hooks.watch import open_watch
+from tidegate.hooks.written import bytes_added
 from tidegate.lake import open_catalog
 from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.port import MAIN, BranchCatalog
@@ -34,33 +39,28 @@ from tidegate.planner.selection import select
 from tidegate.project import Project
 from tidegate.quality import OwnFunctions
 from tidegate.quality.anomalies import Seen
-from tidegate.runs.cancel import Cancellation, cancelled_by_signals, without_signals
+from tidegate.runs.build.damage import missing_file, tables_of
+from tidegate.runs.build.profiling import unusual
+from tidegate.runs.build.spark_of_run import SparkOfRun
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
-from tidegate.runs.damage import missing_file, tables_of
+from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
+from tidegate.runs.control.guard import Guard
+from tidegate.runs.control.heartbeat import Heart
 from tidegate.runs.earlier import Earlier
-from tidegate.runs.events import Event, Listener
 from tidegate.runs.finished_files import archive_consumed
-from tidegate.runs.guard import Guard
-from tidegate.runs.heart import Heart
-from tidegate.runs.hooks.ending import Ending, ending_of
-from tidegate.runs.hooks.watch import open_watch
-from tidegate.runs.hooks.written import bytes_added
 from tidegate.runs.ledger import Ledger
-from tidegate.runs.maintenance import maintain_after_run
-from tidegate.runs.opening import open_spark
 from tidegate.runs.options import RunOptions
-from tidegate.runs.profiling import unusual
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.selected import select_for_run
-from tidegate.runs.spark_of_run import SparkOfRun
 from tidegate.runs.stopped import attach_result
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.runs.unreadable import unreadable_models
 from tidegate.sources.reading import readable
+from tidegate.spark.opening import open_spark
 from tidegate.spark.session import child_session
 from tidegate.state import RunRecord, StateStore, open_state
 from tidegate.state.alive import has_ended, lives
@@ -68,7 +68,24 @@ from tidegate.state.alive import has_ended, lives
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["run_project"]
+__all__ = ["Maintain", "MaintenanceSummary", "run_project"]
+
+
+class MaintenanceSummary(Protocol):
+    """What a run reports of the maintenance after it: a line on what was done, and one for each step that failed."""
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def errors(self) -> tuple[str, ...]: ...
+
+
+Maintain = Callable[
+    [Settings, BranchCatalog, Callable[[str], "SparkSession"], tuple[TableName, ...], Callable[[], datetime]],
+    MaintenanceSummary,
+]
+"""Settings, catalog, what gives a session on a branch, the tables that were published, the time."""
 
 
 def run_project(
@@ -76,8 +93,13 @@ def run_project(
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     listeners: Sequence[Listener] = (),
     clock: Clock | None = None,
+    *,
+    maintain: Maintain,
 ) -> RunResult:
-    """Run the project. Raises only what stops a run before its first model; everything else is in the result."""
+    """Run the project. Raises only what stops a run before its first model; everything else is in the result.
+
+    `maintain`: called after a publish, if [maintenance] after_run is set.
+    """
     clock = clock or SystemClock()
     cancellation = Cancellation()
     cancellation.orderly = True  # a signal waits until the run can record that it was cancelled
@@ -85,7 +107,7 @@ def run_project(
         begun = begin(store, settings, options, clock)
         if isinstance(begun, RunResult):
             return begun
-        return _Run(settings, begun, listeners, clock, store, cancellation).go()
+        return _Run(settings, begun, listeners, clock, store, cancellation, maintain).go()
 
 
 class _Run:
@@ -97,8 +119,10 @@ class _Run:
         clock: Clock,
         store: StateStore,
         cancellation: Cancellation,
+        maintain: Maintain,
     ) -> None:
         self.settings = settings
+        self.maintain = maintain
         self.record = begun.record
         self.options = begun.options
         self.clock = clock
@@ -377,7 +401,7 @@ class _Run:
             return child_session(run.root, run.catalog.spark_conf(branch), run.catalog.spark_catalog(branch))
 
         fault("before_maintenance")
-        report = maintain_after_run(self.settings, run.catalog, session, tuple(self.tally.published), self.clock.now)
+        report = self.maintain(self.settings, run.catalog, session, tuple(self.tally.published), self.clock.now)
         fault("after_maintenance")
         if report.summary:
             message = f"Maintenance: {report.summary}"
@@ -430,7 +454,7 @@ class _Run:
             if self.recorder.lost is None:
                 self.emit("state_synced", None, {"status": result.status})
             # Who was told last may have failed the run, or had something to warn of.
-            self._close_watch(ending_of(result if said == self._said() else self._result()))
+            self._close_watch((result if said == self._said() else self._result()).ending)
         return result if said == self._said() else self._store_result()
 
     def _said(self) -> tuple[TidegateError | None, int]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from tidegate.errors import BranchExistsError, BranchMissingError, LakeError, TidegateError
 from tidegate.faults import fault
+from tidegate.hooks.events import Emit
 from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
-from tidegate.runs.cancel import Cancellation
 from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.events import Emit
-from tidegate.runs.heart import Heart
+from tidegate.runs.control.cancellation import Cancellation
+from tidegate.runs.control.heartbeat import Heart
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.tally import Tally

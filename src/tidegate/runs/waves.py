@@ -11,9 +11,9 @@ from tidegate.compiler.values import RunValues
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
+from tidegate.runs.build.reads import tables_of_checks
 from tidegate.runs.context import RunContext
 from tidegate.runs.model_run import run_model
-from tidegate.runs.reads import tables_of_checks
 from tidegate.runs.result import Materialization
 from tidegate.runs.tally import ModelOutcome, Outcomes
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tidegate.amounts import duration, timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import duration, timestamp
 
 if TYPE_CHECKING:
     from tidegate.config import ReaperSection
-    from tidegate.runs.cancelling import Cancelling
+    from tidegate.operations.cancel import Cancelling
 
 __all__ = ["cancel"]
 
@@ -32,7 +32,7 @@ def cancel(invocation: Invocation, run_id: str, wait: float) -> int:
     Example:
       tidegate cancel run-20261115-101112-123
     """
-    from tidegate.runs.cancelling import cancel_run
+    from tidegate.operations.cancel import cancel_run
 
     settings = open_workspace(invocation).settings
     done = cancel_run(settings, run_id, patience=wait)
@@ -74,7 +74,7 @@ def _lines(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
 def _still_there(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
     from datetime import UTC, datetime
 
-    from tidegate.runs.closing import whereabouts
+    from tidegate.operations.closing import whereabouts
     from tidegate.state.alive import SILENCE, last_sign
 
     run = done.run

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import click
 
+from tidegate.amounts import plural
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.paint import Paint
-from tidegate.cli.table import plural, text_table
+from tidegate.cli.table import text_table
 from tidegate.faults import FAULT_POINTS, parse_fault
-from tidegate.runs.chaos.choosing import BOTH, RERUN, RESUME, Wanted
-from tidegate.runs.chaos.report import ChaosReport, Trial
+from tidegate.operations.chaos.choosing import BOTH, RERUN, RESUME, Wanted
+from tidegate.operations.chaos.report import ChaosReport, Trial
 from tidegate.runs.options import RunOptions
 
 __all__ = ["chaos"]
@@ -72,7 +73,7 @@ def chaos(
     if points and every:
         raise click.UsageError("--points names some points, --all takes each: give one of them.")
     # Only here: it needs Spark, and listing the points does not.
-    from tidegate.runs.chaos.trials import run_chaos
+    from tidegate.operations.chaos.trials import run_chaos
 
     workspace = open_workspace(invocation)
     stream = sys.stderr if invocation.json else sys.stdout

@@ -8,7 +8,7 @@ import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.diff_text import diff_lines
-from tidegate.runs.diff import diff as find_diff
+from tidegate.operations.diff.diff import diff as find_diff
 
 __all__ = ["diff"]
 

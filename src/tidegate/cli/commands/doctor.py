@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 import click
 
-from tidegate.cli.checkup import Finding, check_machine, check_project, check_spark
+from tidegate.amounts import plural
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import plural
 from tidegate.errors import ConfigError
+from tidegate.operations.doctor import Finding, check_machine, check_project, check_spark
 
 __all__ = ["doctor"]
 

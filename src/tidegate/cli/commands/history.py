@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from tidegate.amounts import duration, plural, timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import clean, duration, plural, text_table, timestamp
+from tidegate.cli.table import clean, text_table
 from tidegate.jsontext import json_text
 from tidegate.state import EventRecord, ModelRunRecord, RunRecord
 from tidegate.state.alive import has_ended, last_sign, lives
@@ -92,7 +93,7 @@ def logs(invocation: Invocation, run_id: str) -> None:
     Example:
       tidegate logs run-20261115-101112-123
     """
-    from tidegate.cli.hiding import Hiding
+    from tidegate.operations.redact import Hiding
 
     workspace = open_workspace(invocation)
     with workspace.state() as state:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tidegate.amounts import plural
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import plural
 from tidegate.config.hooks import HOOK_EVENTS
 from tidegate.names import nearest
 
@@ -52,8 +52,8 @@ def test(invocation: Invocation, event: str) -> int:
     settings = open_workspace(invocation).settings
     listening = [hook for hook in settings.hooks if _listens(hook, event)]
     # Only here: HTTP and processes take time to import, and a mistake in the arguments needs neither.
-    from tidegate.runs.hooks.dispatch import Hooks
-    from tidegate.runs.hooks.samples import sample_event
+    from tidegate.hooks.dispatch import Hooks
+    from tidegate.operations.hook_samples import sample_event
 
     answers = []
     caller = Hooks(listening, settings.root, settings.project.name, "hooks test", lambda message: None)

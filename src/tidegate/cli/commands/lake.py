@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
+from tidegate.amounts import age, plural, size, timestamp
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.output import Output
-from tidegate.cli.table import age, plural, size, text_table, timestamp
+from tidegate.cli.table import text_table
+from tidegate.operations.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidegate.runs.maintenance import MaintenanceReport
+    from tidegate.operations.maintain import MaintenanceReport
 
 __all__ = ["branches", "maintain"]
 
@@ -83,7 +85,7 @@ def maintain(invocation: Invocation) -> int:
       tidegate maintain
     """
     # `branches` lives in this file too, and must not wait for the rooms that work with Spark.
-    from tidegate.runs.maintenance import maintain as maintain_lake
+    from tidegate.operations.maintain import maintain as maintain_lake
 
     workspace = open_workspace(invocation)
     with _Sessions(workspace, invocation.output()) as sessions:
@@ -111,7 +113,7 @@ class _Sessions:
             self._root.stop()
 
     def __call__(self, branch: str) -> SparkSession:
-        from tidegate.runs.opening import open_spark
+        from tidegate.spark.opening import open_spark
         from tidegate.spark.session import child_session
 
         settings, catalog = self._workspace.settings, self._workspace.catalog()

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 import click
 
-from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
-from tidegate.cli.diagnostics import count_line
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.lineage_text import dot_lines, mermaid_lines, text_lines
-from tidegate.cli.lineage_view import Direction, View, find_target, view
 from tidegate.cli.options import variables_option
 from tidegate.cli.paint import Paint
 from tidegate.compiler.lineage import LineageGraph
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.values import Compiled, count_line
+from tidegate.operations.lineage import Direction, View, find_target, view
+from tidegate.operations.workspace import Workspace
 
 __all__ = ["lineage"]
 
@@ -78,7 +78,7 @@ def _lines(shown: View, form: str, paint: Paint) -> Iterable[str]:
 def _print_events(workspace: Workspace, compiled: Compiled, name: str | None, run_id: str | None) -> None:
     """One event a line, as collectors of them read it, whatever --json says."""
     from tidegate.jsontext import json_text
-    from tidegate.runs.openlineage import run_events
+    from tidegate.operations.openlineage import run_events
     from tidegate.state.finding import find_run
 
     with workspace.state() as state:

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, fields
 
 import click
 
-from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
-from tidegate.cli.diagnostics import count_line
-from tidegate.cli.facts import ModelFacts, gather_facts
+from tidegate.amounts import duration, plural, size, timestamp
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import SelectingCommand, selection_options
-from tidegate.cli.table import clean, duration, plural, size, text_table, timestamp
-from tidegate.compiler.values import CompiledModel
+from tidegate.cli.table import clean, text_table
+from tidegate.compiler.values import CompiledModel, count_line
+from tidegate.operations.show import ModelFacts, gather_facts
+from tidegate.operations.workspace import Workspace
 from tidegate.project.model import Materialized, ModelSettings
 from tidegate.state import ModelRunRecord, QualityRecord
 

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
-from tidegate.cli.diagnostics import count_line
+from tidegate.amounts import duration, plural, size
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
-from tidegate.cli.table import duration, plural, size, text_table
-from tidegate.cli.unplanned import FailedSources
-from tidegate.compiler.values import BoundQuery, Compiled, RunValues
+from tidegate.cli.table import text_table
+from tidegate.compiler.values import BoundQuery, Compiled, RunValues, count_line
 from tidegate.errors import ProjectError
 from tidegate.lake.changes import TableChange
 from tidegate.lake.port import MAIN, Heads, Pointer
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.operations.failed_sources import FailedSources
+from tidegate.operations.workspace import Workspace
 from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.estimate import Estimate, Timing, probable_time
 from tidegate.planner.inputs import Inputs

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tidegate.amounts import timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import timestamp
 
 if TYPE_CHECKING:
-    from tidegate.runs.reap import ReapReport
+    from tidegate.operations.reap import ReapReport
 
 __all__ = ["reap"]
 
@@ -30,7 +30,7 @@ def reap(invocation: Invocation, dry_run: bool) -> int:
     Example:
       tidegate reap --dry-run
     """
-    from tidegate.runs.reap import reap as reap_project
+    from tidegate.operations.reap import reap as reap_project
 
     report = reap_project(open_workspace(invocation).settings, dry_run=dry_run)
     status = "partial" if report.errors else "success"

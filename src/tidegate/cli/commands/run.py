@@ -9,9 +9,12 @@ from datetime import datetime
 import click
 
 from tidegate.cli.console import RunConsole, open_console
-from tidegate.cli.context import Invocation, Workspace, common_options, open_workspace, pass_invocation
+from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
-from tidegate.runs import RunOptions, publish_run, run_project
+from tidegate.operations.publish import publish_run
+from tidegate.operations.run import run_project
+from tidegate.operations.workspace import Workspace
+from tidegate.runs import RunOptions
 from tidegate.runs.options import LATEST
 from tidegate.runs.result import RunResult
 from tidegate.runs.variables import is_secret
@@ -133,7 +136,7 @@ def _end(invocation: Invocation, console: RunConsole, result: RunResult, of_hist
     if invocation.json:
         document = result.to_dict()
         if of_history is not None:
-            from tidegate.cli.hiding import Hiding
+            from tidegate.operations.redact import Hiding
 
             document = dict(Hiding(of_history).result(document) or {})
         invocation.output().show({**document, "command": invocation.command}, lambda: ())

@@ -10,8 +10,8 @@ import click
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.unit_test_text import summary_line, unit_test_lines
-from tidegate.runs.unit_result import UnitTestResult
-from tidegate.runs.unit_tests import run_unit_tests
+from tidegate.operations.unit_tests.result import UnitTestResult
+from tidegate.operations.unit_tests.unit_tests import run_unit_tests
 
 __all__ = ["test"]
 

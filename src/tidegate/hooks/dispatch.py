@@ -1,0 +1,127 @@
+"""Which hooks hear an event, and what becomes of their answers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from pathlib import Path
+
+from tidegate.config import CommandHook, HookSettings, WebHook
+from tidegate.errors import FailureKind, HookError, SelectionError
+from tidegate.hooks.answer import Answer
+from tidegate.hooks.background import Background
+from tidegate.hooks.commands import Commands
+from tidegate.hooks.events import Event
+from tidegate.hooks.payload import Payload, payload_of, status_of
+from tidegate.hooks.webhooks import send_webhook
+
+__all__ = ["DRAIN_SECONDS", "Hooks"]
+
+DRAIN_SECONDS = 30.0
+"""How long the end of a run waits for webhooks that it did not wait for before."""
+
+_BROKEN = ("failed", "error", "warned")
+"""Statuses of a check_result that is a check_failed: of severity `warn` it is `warned`."""
+
+
+class Hooks:
+    """Events may come from several threads at once. The hooks of one event are called in the order of the file."""
+
+    def __init__(
+        self, hooks: Sequence[HookSettings], root: Path, project: str, command: str, warn: Callable[[str], None]
+    ) -> None:
+        self._hooks = hooks
+        self._project = project
+        self._command = command
+        self._warn = warn
+        self._commands = Commands(root)
+        self._models: dict[str, Collection[str]] = {}
+        self._over = threading.Event()
+        self._background = {
+            hook.name: Background(partial(self._told, hook))
+            for hook in hooks
+            if isinstance(hook, WebHook) and hook.background
+        }
+
+    def choose(self, select: Callable[[Sequence[str]], Collection[str]]) -> None:
+        """`select` gives the names of the models that selections mean; events of models come only after this."""
+        for hook in self._hooks:
+            if hook.models:
+                try:
+                    self._models[hook.name] = select(hook.models)
+                except SelectionError as error:
+                    told = f"hook '{hook.name}': {error}"
+                    raise SelectionError(told, where="[[hooks]] models", remedy=error.remedy) from error
+
+    def __call__(self, event: Event) -> None:
+        """Raises HookError where one that may abort fails; those after it in the file are not called then."""
+        for hook in self._hooks:
+            name = self._heard_as(hook, event)
+            if name is None:
+                continue
+            payload = payload_of(event, self._project, self._command, name)
+            if hook.name not in self._background:
+                self._told(hook, payload)
+            elif not self._background[hook.name].put(payload):
+                self._warn(f"hook '{hook.name}' is too slow: {name} was not sent")
+
+    def try_out(self, hook: HookSettings, event: Event, name: str) -> Answer:
+        """Whatever the hook's own choice of models and statuses; its answer is waited for."""
+        return self._answer(hook, payload_of(event, self._project, self._command, name))
+
+    def drain(self, seconds: float = DRAIN_SECONDS) -> None:
+        """What is not delivered by then is given up."""
+        deadline = time.monotonic() + seconds
+        for name, background in self._background.items():
+            left = background.drain(max(0.0, deadline - time.monotonic()))
+            if left:
+                notices = "1 notice was" if left == 1 else f"{left} notices were"
+                self._warn(f"hook '{name}': {notices} not delivered within {seconds:g}s")
+
+    def close(self) -> None:
+        """Nothing is waited for any more; commands that are still under way are ended."""
+        self._over.set()
+        for background in self._background.values():
+            background.close()
+        self._commands.end_all()
+
+    def _heard_as(self, hook: HookSettings, event: Event) -> str | None:
+        """What the hook calls the event; None: it does not listen to it. A failed check comes once, as check_failed."""
+        name = event.name
+        if name == "check_result" and "check_failed" in hook.events and status_of(event) in _BROKEN:
+            name = "check_failed"
+        if name not in hook.events:
+            return None
+        if hook.models and event.model not in self._models.get(hook.name, ()):
+            return None
+        if hook.statuses and status_of(event) not in hook.statuses:
+            return None
+        return name
+
+    def _told(self, hook: HookSettings, payload: Payload) -> None:
+        answer = self._answer(hook, payload)
+        if answer.ok or hook.on_failure == "ignore" or self._over.is_set():
+            return
+        tries = f" ({answer.tries} tries)" if answer.tries > 1 else ""
+        what = payload["event"] + (f" of {payload['model']}" if payload["model"] else "")
+        message = f"hook '{hook.name}' on {what} failed: {answer.told}{tries}"
+        if hook.on_failure == "warn":
+            self._warn(message)
+            return
+        raise HookError(
+            message,
+            hook=hook.name,
+            # A hook that answers no, rather than not at all, has ended the run from outside.
+            kind=FailureKind.CANCELLED if answer.kind in (None, FailureKind.UNKNOWN) else answer.kind,
+            remedy=f'Mend the hook (`tidegate hooks test {payload["event"]}` tries it), or set on_failure = "warn".',
+        )
+
+    def _answer(self, hook: HookSettings, payload: Payload) -> Answer:
+        try:
+            if isinstance(hook, CommandHook):
+                return self._commands.run(hook, payload)
+            return send_webhook(hook, payload, self._over.wait)
+        except Exception as error:
+            return Answer(f"{type(error).__name__}: {error}", FailureKind.UNKNOWN)

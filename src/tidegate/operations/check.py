@@ -1,0 +1,140 @@
+"""The checks of published tables, as they are now, without building anything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tidegate.compiler import compile_from_disk
+from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.config import Settings
+from tidegate.errors import ProjectError
+from tidegate.hooks.events import Emit
+from tidegate.hooks.of_checks import telling_of_checks
+from tidegate.lake import open_catalog
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
+from tidegate.planner.model_states import read_states
+from tidegate.planner.selection import select as selected_tables
+from tidegate.project import Project
+from tidegate.quality import OwnFunctions
+from tidegate.runs.build.source_checks import CheckedSources, unchecked
+from tidegate.runs.result import CheckResult
+from tidegate.sources.reading import readable
+from tidegate.spark.opening import open_spark
+from tidegate.spark.session import child_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidegate.runs.build.answering import Answering
+
+__all__ = ["Checkup", "check_project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """`missing`: models with checks whose tables have not been published."""
+
+    results: tuple[CheckResult, ...]
+    models: int
+    missing: tuple[str, ...] = ()
+    duration_ms: int = 0
+
+    @property
+    def passed(self) -> bool:
+        return not any(result.blocks for result in self.results)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "status": "passed" if self.passed else "failed",
+            "check_results": [asdict(result) for result in self.results],
+            "missing": list(self.missing),
+            "duration_ms": self.duration_ms,
+        }
+
+
+def check_project(
+    settings: Settings,
+    select: Sequence[str] = (),
+    root: SparkSession | None = None,
+    say: Callable[[str], None] = lambda line: None,
+    exclude: Sequence[str] = (),
+) -> Checkup:
+    """All checks of the selected models against main as it is at one moment. The lake stays as it is."""
+    started = time.monotonic()
+    catalog = open_catalog(settings)
+    heads = catalog.head(MAIN)
+    project, compiled, _ = compile_from_disk(settings, heads, {})
+    if compiled.project_errors:
+        raise ProjectError("The project has errors; nothing was checked", diagnostics=compiled.diagnostics)
+    chosen = selected_tables(compiled, select, exclude, partial(read_states, compiled, heads))
+    models = [model for table, model in sorted(compiled.models.items()) if table in chosen and model.checks]
+    there = [model for model in models if model.model.table in heads]
+    results: list[CheckResult] = []
+    if there:
+        sources = CheckedSources.asked(settings, (check for model in there for check in model.checks))
+        with ExitStack() as stack:
+            answering = None
+            if any(sources.failure(check) is None for model in there for check in model.checks):
+                session = open_spark(settings, say, root)
+                answering = _answering(stack, settings, project, compiled, catalog, session, sources.answering)
+                heads = answering.lake.heads()  # main may have moved since the project was compiled
+                there = [model for model in models if model.model.table in heads]
+            tell = stack.enter_context(telling_of_checks(settings, partial(_names, compiled), say))
+            for model in there:
+                results += _checked(model, model.model.table.short(compiled.namespace), answering, sources, tell)
+    missing = tuple(m.model.table.short(compiled.namespace) for m in models if m.model.table not in heads)
+    took = round((time.monotonic() - started) * 1000)
+    return Checkup(tuple(results), len(there), missing, took)
+
+
+def _answering(
+    stack: ExitStack,
+    settings: Settings,
+    project: Project,
+    compiled: Compiled,
+    catalog: BranchCatalog,
+    root: SparkSession,
+    sources: Collection[str],
+) -> Answering:
+    """Main as it is now, until `stack` is closed."""
+    # Only here: this room needs pyspark, and a project without checks ends without it.
+    from tidegate.runs.build.answering import Answering
+
+    source_conf = stack.enter_context(readable(settings, sources))
+    branch = stack.enter_context(pinned_heads(catalog))
+    conf = {**catalog.spark_conf(branch), **source_conf, **dict([NO_COUNTS_FROM_STATISTICS])}
+    child = child_session(root, conf, catalog.spark_catalog(branch))
+    values = RunValues(datetime.now(UTC).isoformat(), vars={})
+    return Answering(
+        compiled, settings, project, BranchView(catalog, branch), child, values, OwnFunctions(settings.root)
+    )
+
+
+def _checked(
+    model: CompiledModel, name: str, answering: Answering | None, sources: CheckedSources, tell: Emit
+) -> list[CheckResult]:
+    """A result per check, in their order. `answering`: None where none of them can be run."""
+    tell("before_checks", name, {"checks": len(model.checks)})
+    failures = [sources.failure(check) for check in model.checks]
+    asked = [check for check, failure in zip(model.checks, failures, strict=True) if failure is None]
+    answers = iter(answering.answer(model, asked) if answering is not None else ())
+    found = [
+        next(answers) if failure is None else unchecked(name, check, str(failure), failure.remedy)
+        for check, failure in zip(model.checks, failures, strict=True)
+    ]
+    for result in found:
+        tell("check_result", name, {"result": result})
+    tell("after_checks", name, {})
+    return found
+
+
+def _names(compiled: Compiled, patterns: Sequence[str]) -> frozenset[str]:
+    return frozenset(table.short(compiled.namespace) for table in selected_tables(compiled, patterns))

@@ -1,0 +1,1 @@
+"""Comparing published tables with an earlier state."""

@@ -1,0 +1,173 @@
+"""What a run or a branch changed: rows inserted, updated and deleted in each table, in which columns, with samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tidegate.config import Settings
+from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
+from tidegate.lake import is_begun, open_catalog
+from tidegate.lake.port import BranchCatalog
+from tidegate.names import TableName, nearest
+from tidegate.operations.diff.states import Moved, moved_by_branch, moved_by_run, wanted_tables
+from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots
+from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
+from tidegate.quality.hiding import without_hidden
+from tidegate.runs.build.masking import hidden_of
+from tidegate.spark.failures import read_failure
+from tidegate.spark.opening import open_spark
+from tidegate.spark.session import child_session
+from tidegate.state import open_reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidegate.compiler.values import Compiled
+
+__all__ = ["Diff", "diff"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """`of`: run or branch."""
+
+    name: str
+    of: str
+    tables: tuple[TableDiff, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "of": self.of, "tables": [asdict(table) for table in self.tables]}
+
+
+def diff(
+    settings: Settings,
+    name: str,
+    tables: Sequence[str] = (),
+    limit: int = 5,
+    root: SparkSession | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Diff:
+    """`name` is a run (or `latest`) or a branch that stands. At most `limit` samples of each kind and table."""
+    if not is_begun(settings):
+        raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
+    catalog = open_catalog(settings)
+    name, of, moved = _moved(settings, catalog, name)
+    namespace = settings.project.namespace
+    chosen = wanted_tables(moved, tables, namespace, f"{of} {name}")
+    if chosen and all(one.change == "expired" for one in chosen):
+        names = ", ".join(one.table.short(namespace) for one in chosen)
+        raise SnapshotMissingError(
+            f"the snapshots from before or after {of} {name} have expired, so what it changed in {names} is not known",
+            remedy="[maintenance] keep_days and keep_snapshots say how long they are kept.",
+        )
+    if any(one.metadata is not None for one in chosen):
+        session = open_spark(settings, say, root)
+        compiled = _compiled(settings, catalog)
+        keys = _declared_keys(compiled)
+        if compiled is not None and not tables:
+            order = [table for wave in compiled.waves for table in wave]
+            chosen = tuple(sorted(chosen, key=lambda one: order.index(one.table) if one.table in order else len(order)))
+        with pinned_heads(catalog) as branch:
+            for one in chosen:
+                catalog.restore(branch, one.table, one.pointer)
+            child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
+            child.conf.set(*NO_COUNTS_FROM_STATISTICS)
+            found = [
+                _without_clear(_diff_table(child, one, keys.get(one.table, ()), namespace, limit), compiled, one.table)
+                for one in chosen
+            ]
+    else:
+        found = [_without_rows(one, namespace) for one in chosen]
+    return Diff(name, of, tuple(found))
+
+
+def _moved(settings: Settings, catalog: BranchCatalog, name: str) -> tuple[str, str, tuple[Moved, ...]]:
+    branches = {branch.name for branch in catalog.list_branches()}
+    if name in branches:
+        return name, "branch", moved_by_branch(catalog, name)
+    with open_reader(settings.state.url) as state:
+        newest = state.runs(200)
+        run = (newest[0] if newest else None) if name == "latest" else state.run(name)
+        if run is None:
+            close = nearest(name, (*branches, *(other.run_id for other in newest)), most=1)
+            meant = f"Did you mean {close[0]}? " if close else ""
+            raise SelectionError(
+                f"There is no run or branch '{name}'",
+                remedy=f"{meant}See `tidegate history` for all runs and `tidegate branches` for branches.",
+            )
+        if run.run_id in branches:
+            return run.run_id, "branch", moved_by_branch(catalog, run.run_id)
+        return run.run_id, "run", moved_by_run(catalog, state, run, settings)
+
+
+def _compiled(settings: Settings, catalog: BranchCatalog) -> Compiled | None:
+    from tidegate.compiler import compile_from_disk
+
+    try:
+        return compile_from_disk(settings, catalog.head(), {})[1]
+    except TidegateError:
+        return None
+
+
+def _declared_keys(compiled: Compiled | None) -> Mapping[TableName, tuple[str, ...]]:
+    """What the models say tells their rows apart; nothing where the project cannot be read."""
+    keys = {}
+    for table, model in compiled.models.items() if compiled is not None else ():
+        own = model.model.settings
+        more = (own.scd_valid_from,) if own.traits.keeps_versions and own.unique_key else ()
+        keys[table] = (*own.unique_key, *more)
+    return keys
+
+
+def _without_clear(found: TableDiff, compiled: Compiled | None, table: TableName) -> TableDiff:
+    """Samples without the values of columns that nobody is shown."""
+
+    if not found.samples:
+        return found
+    names = {name for change in found.samples for row in (change.before, change.after) for name in row or ()}
+    hidden = {*hidden_of(compiled, table, names)}
+    hidden |= {before.lower() for before, now in found.columns_renamed.items() if now.lower() in hidden}
+    if compiled is None or compiled.tagged:
+        # What the tags of a column were that is gone, nobody knows.
+        hidden |= {name.lower() for name in found.columns_dropped}
+
+    def shown(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        return None if row is None else without_hidden(row, hidden)
+
+    samples = (replace(change, before=shown(change.before), after=shown(change.after)) for change in found.samples)
+    return replace(found, samples=tuple(samples))
+
+
+def _without_rows(moved: Moved, namespace: str) -> TableDiff:
+    return TableDiff(moved.table.short(namespace), moved.change, deleted=moved.rows_before, note=moved.note)
+
+
+def _diff_table(session: SparkSession, moved: Moved, key: tuple[str, ...], namespace: str, limit: int) -> TableDiff:
+    if moved.metadata is None or moved.after is None:
+        return _without_rows(moved, namespace)
+    try:
+        return compare_snapshots(session, moved, key, moved.table.short(namespace), limit)
+    except TidegateError:
+        raise
+    except Exception as error:
+        failure = read_failure(error)
+        damage = _damage(moved, namespace) if failure.kind is FailureKind.NOT_FOUND else None
+        raise damage or LakeError(failure.message, where=str(moved.table), remedy=failure.remedy) from error
+
+
+def _damage(moved: Moved, namespace: str) -> LakeError | None:
+    """What is missing of the two snapshots that are compared."""
+    # Only here: it brings PyIceberg, which takes a second to load.
+    from tidegate.lake.missing_files import snapshot_damage
+
+    for snapshot in (moved.after, moved.before):
+        if moved.metadata is not None and snapshot is not None:
+            try:
+                damage = snapshot_damage(moved.table, moved.metadata, snapshot)
+            except (LakeError, OSError):
+                return None
+            if damage is not None:
+                return damage.error(namespace)
+    return None

@@ -1,0 +1,187 @@
+"""The doctor's examinations: each gives findings and raises nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.amounts import plural, size
+from tidegate.compiler.values import count_line
+from tidegate.errors import TidegateError
+from tidegate.operations.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tidegate.spark.jars import Jar
+
+__all__ = ["Finding", "check_machine", "check_project", "check_spark"]
+
+OLDEST_PYTHON = (3, 11)
+PACKAGES = ("pyspark", "pyiceberg", "sqlglot", "sqlalchemy", "jinja2", "click", "rich", "pyyaml", "blake3", "psycopg")
+LITTLE_SPACE = 2 * 2**30
+NO_SPACE = 100 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`status`: ok, warn or fail."""
+
+    name: str
+    status: str
+    detail: str
+    fix: str = ""
+
+
+def check_machine() -> Iterator[Finding]:
+    from tidegate.spark.jars import JARS
+
+    yield _python()
+    yield from _packages()
+    yield _java()
+    yield from _jars(JARS)
+
+
+def _python() -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        return Finding("python", "fail", f"{found} is too old", "Install Python 3.11 or newer.")
+    return Finding("python", "ok", f"{found} ({sys.executable})")
+
+
+def _packages() -> Iterator[Finding]:
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        yield Finding("packages", "fail", f"missing: {', '.join(missing)}", "Install Tidegate again with pip.")
+    else:
+        yield Finding("packages", "ok", ", ".join(found))
+
+
+def _java() -> Finding:
+    from tidegate.spark.java import find_java
+
+    try:
+        java = find_java()
+    except TidegateError as error:
+        return _failed("java", error)
+    return Finding("java", "ok", f"{java.version} in {java.home} ({java.origin})")
+
+
+def _jars(jars: tuple[Jar, ...]) -> Iterator[Finding]:
+    from tidegate.spark.jars import JarState, jars_status
+
+    for status in jars_status(jars):
+        if status.state is JarState.READY:
+            yield Finding("jar", "ok", str(status.path))
+        elif status.state is JarState.MISSING:
+            yield Finding("jar", "warn", f"{status.jar.file_name} is not here yet", "The first run fetches it.")
+        else:
+            fix = f"Delete {status.path}; the next run fetches it again."
+            yield Finding("jar", "warn", f"{status.jar.file_name} is damaged", fix)
+
+
+def check_project(workspace: Workspace) -> Iterator[Finding]:
+    settings = workspace.settings
+    yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
+    if settings.lake.catalog == "embedded":
+        yield _place("catalog", settings.lake.catalog_path.parent, "[lake] catalog_path")
+    if settings.state.url.startswith("sqlite:"):
+        yield _place("state", Path(settings.state.url.removeprefix("sqlite:///")).parent, "[state] url")
+    yield from _pings(workspace)
+    yield from _files(workspace)
+    yield _compile(workspace)
+
+
+def _place(name: str, folder: Path, setting: str) -> Finding:
+    """Whether the folder, or the nearest one above it that exists, can be written and has space."""
+    name = f"{name} folder"
+    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    elsewhere = f"or name another place under {setting} in tidegate.toml."
+    if not there.is_dir():
+        return Finding(name, "fail", f"{there} is not a folder", f"Move it away, {elsewhere}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding(name, "fail", f"{there} cannot be written", f"Make it writable for this user, {elsewhere}")
+    free = shutil.disk_usage(there).free
+    if free < NO_SPACE:
+        return Finding(name, "fail", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
+    if free < LITTLE_SPACE:
+        return Finding(name, "warn", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
+    return Finding(name, "ok", f"{folder} ({size(free)} free)")
+
+
+def _pings(workspace: Workspace) -> Iterator[Finding]:
+    from tidegate.sources.pings import ping_project
+
+    for ping in ping_project(workspace.settings):
+        if ping.failure is None:
+            yield Finding(ping.name, "ok", ping.detail)
+        else:
+            where = f" ({ping.failure.where})" if ping.failure.where else ""
+            yield Finding(ping.name, "fail", f"{ping.detail}{where}", ping.failure.remedy or "")
+
+
+def _files(workspace: Workspace) -> Iterator[Finding]:
+    """Whether every file is there that main's tables refer to; nothing where the lake itself does not answer."""
+    try:
+        heads = workspace.heads()
+    except TidegateError:
+        return  # the ping has said so
+    if not heads:
+        return
+    from tidegate.lake.missing_files import damages
+
+    try:
+        errors = [damage.error(workspace.settings.project.namespace) for damage in damages(heads)]
+    except TidegateError as error:
+        yield _failed("files", error)
+        return
+    yield from (_failed("files", error) for error in errors)
+    if not errors:
+        yield Finding("files", "ok", f"every file of {plural(len(heads), 'table')} on main is there")
+
+
+def _compile(workspace: Workspace) -> Finding:
+    try:
+        compiled = workspace.compile()
+    except TidegateError as error:
+        return _failed("models", error)
+    count = plural(len(compiled.models), "model")
+    if compiled.errors:
+        first = compiled.errors[0]
+        place = f"{first.span.file}:{first.span.line}: " if first.span else ""
+        detail = f"{count}, {count_line(compiled.diagnostics)}; the first: {place}{first.message}"
+        return Finding("models", "fail", detail, first.suggestion or "`tidegate run` shows all of them.")
+    if compiled.diagnostics:
+        return Finding("models", "warn", f"{count}, {count_line(compiled.diagnostics)}", "`tidegate run` shows them.")
+    return Finding("models", "ok", f"{count} compiled")
+
+
+def check_spark(workspace: Workspace, say: Callable[[str], None]) -> Finding:
+    from tidegate.spark.opening import open_spark
+
+    try:
+        session = open_spark(workspace.settings, say)
+    except TidegateError as error:
+        return _failed("spark", error)
+    try:
+        session.sql("SELECT 1").collect()
+        return Finding("spark", "ok", f"Spark {session.version} on {workspace.settings.spark.master}")
+    except Exception as error:
+        first = str(error).strip().splitlines()[0]
+        return Finding("spark", "fail", f"SELECT 1 failed: {first}", "See .tidegate/logs/spark.log.")
+    finally:
+        session.stop()
+
+
+def _failed(name: str, error: TidegateError) -> Finding:
+    where = f" ({error.where})" if error.where else ""
+    return Finding(name, "fail", f"{error.message}{where}", error.remedy or "")

@@ -1,0 +1,85 @@
+"""What a published table looks like: as the run that wrote it put it down, or as one pass over its rows finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tidegate.config import Settings
+from tidegate.datatypes import Column, parse_type
+from tidegate.errors import FailureKind, QueryError
+from tidegate.lake import open_catalog
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.quality.profile import Profile, hide, survey
+from tidegate.runs.build.profiling import profile_of_record
+from tidegate.state import StateReader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["TableProfile", "profile_now", "recorded_profile"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableProfile:
+    """`run_id` None: it was computed just now, at `at`. `changed`: the table has been changed since."""
+
+    profile: Profile
+    at: datetime
+    run_id: str | None = None
+    changed: bool = False
+
+
+def recorded_profile(
+    state: StateReader, model: str, metadata: TableMetadata, hidden: Collection[str]
+) -> TableProfile | None:
+    """That of the last run which wrote the table. `hidden`: columns, in lower case, that nobody is shown any more."""
+    for record in state.profiles(model, 1):
+        profile = profile_of_record(record)
+        profile = replace(profile, columns=hide(profile.columns, hidden))
+        last = metadata.last_change
+        return TableProfile(profile, record.at, record.run_id, profile.snapshot_id != (last.id if last else None))
+    return None
+
+
+def profile_now(
+    settings: Settings,
+    table: TableName,
+    hidden_among: Callable[[Collection[str]], frozenset[str]],
+    at: datetime,
+    root: SparkSession | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> TableProfile:
+    """One pass over the rows that main has now. `hidden_among`: which of the columns nobody is shown."""
+    # Only here: this needs pyspark, and what a run has put down is told without it.
+    from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
+    from tidegate.runs.build.damage import missing_file_behind
+    from tidegate.spark.failures import read_failure
+    from tidegate.spark.opening import open_spark
+    from tidegate.spark.session import child_session
+
+    catalog = open_catalog(settings)
+    session = open_spark(settings, say, root)
+    with pinned_heads(catalog) as branch:
+        conf = {**catalog.spark_conf(branch), **dict([NO_COUNTS_FROM_STATISTICS])}
+        child = child_session(session, conf, catalog.spark_catalog(branch))
+        metadata = BranchView(catalog, branch).table(table)
+        try:
+            fields = child.table(table.quoted).schema.fields
+            types = [(field.name, parse_type(field.dataType.simpleString())) for field in fields]
+            columns = [Column(name, kind) if kind else Column(name) for name, kind in types]
+            asked = survey(columns, hidden_among([column.name for column in columns]))
+            told = child.sql(asked.over(table.quoted)).collect()[0]["told"]
+        except Exception as error:
+            failure = read_failure(error)
+            damage = None
+            if failure.kind is FailureKind.NOT_FOUND:
+                damage = missing_file_behind(catalog.head(branch), [table], settings.project.namespace)
+            raise damage or QueryError(failure.message, remedy=failure.remedy) from error
+    counted = asked.read(told)
+    last = metadata.last_change if metadata else None
+    return TableProfile(counted.profile(counted.rows, last.id if last else None), at)

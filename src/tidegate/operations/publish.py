@@ -1,0 +1,271 @@
+"""Publishing a branch that `run --no-publish` kept, and what is looked at once it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tidegate.checks.values import Stage
+from tidegate.compiler import compile_from_disk
+from tidegate.compiler.values import Compiled
+from tidegate.config import Settings
+from tidegate.errors import BranchMissingError, OptionsError, RunInFlightError, TidegateError
+from tidegate.failures import kind_of
+from tidegate.faults import fault
+from tidegate.hooks.ending import Ending
+from tidegate.hooks.events import Event, Listener
+from tidegate.hooks.watch import open_watch
+from tidegate.lake import open_catalog
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.selection import select
+from tidegate.project import Model, Project
+from tidegate.quality import OwnFunctions
+from tidegate.runs.build.reads import recorded_reads, still_on_main
+from tidegate.runs.build.spark_of_run import SparkOfRun
+from tidegate.runs.clock import Clock, SystemClock
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals
+from tidegate.runs.control.guard import Guard
+from tidegate.runs.finished_files import archive_consumed
+from tidegate.runs.options import RunOptions
+from tidegate.runs.publishing import compacted_only
+from tidegate.runs.recorder import Recorder
+from tidegate.runs.result import CheckResult, Publish, RunResult
+from tidegate.spark.opening import open_spark
+from tidegate.state import RunRecord, StateStore, open_state
+from tidegate.state.alive import lives
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["publish_run"]
+
+
+def publish_run(
+    settings: Settings,
+    run_id: str,
+    listeners: Sequence[Listener] = (),
+    clock: Clock | None = None,
+    root: SparkSession | None = None,
+) -> RunResult:
+    """Move everything on the kept branch to main in one step, or raise PublishConflictError and change nothing.
+
+    The warnings of what was published are looked at then. `root`: the Spark to do that with; else one is started.
+    """
+    catalog = open_catalog(settings)
+    if not any(branch.name == run_id and branch.kept for branch in catalog.list_branches()):
+        raise BranchMissingError(
+            f"There is no branch {run_id} waiting to be published",
+            remedy="`tidegate branches` lists them; `tidegate run --no-publish` keeps one.",
+        )
+    clock = clock or SystemClock()
+    with open_state(settings.state.url) as store:
+        _require_checked(store.reader().run(run_id), clock.now())
+        return _Publishing(settings, run_id, listeners, clock, store, catalog).go(root)
+
+
+def _require_checked(run: RunRecord | None, now: datetime) -> None:
+    """A run that is taken up again writes to the branch that it kept: it is to be published when the run has ended."""
+    if run is None or (run.result or {}).get("branch_kept_for") == "publish":
+        return
+    if lives(run, now):
+        raise RunInFlightError(
+            f"Run {run.run_id} is at work on its branch: process {run.pid} on {run.host}; nothing was published",
+            remedy="Publish it when it has ended.",
+        )
+    raise OptionsError(
+        f"Run {run.run_id} was interrupted while it worked on its branch, so what is there is not checked; nothing was"
+        " published",
+        remedy=f"Let it end first: tidegate run --resume {run.run_id}",
+    )
+
+
+class _Publishing:
+    def __init__(
+        self,
+        settings: Settings,
+        run_id: str,
+        listeners: Sequence[Listener],
+        clock: Clock,
+        store: StateStore,
+        catalog: BranchCatalog,
+    ) -> None:
+        self.settings = settings
+        self.run_id = run_id
+        self.clock = clock
+        self.catalog = catalog
+        self.recorder = Recorder(store)
+        self.listeners: tuple[Listener, ...] = (self.recorder, *listeners)
+        self.started_at = clock.now()
+        self.started = clock.monotonic()
+        self.phases = Phases(clock)
+        self.warnings: list[str] = []
+        self.error: TidegateError | None = None
+        self.watch = open_watch(settings, "publish", self.emit, self._halt)
+
+    def go(self, root: SparkSession | None) -> RunResult:
+        try:
+            changed = [self._short(change.table) for change in self.catalog.changed_tables(self.run_id)]
+            self._tell("pipeline_start", {"models": changed, "publish": "run"})
+            with self.phases.timed("branch_resolution"):
+                published = self._publish()
+            found = self._afterwards(published, root)
+            if self.recorder.lost is not None:
+                self._warn(f"the history does not know of this: {self.recorder.lost}")
+        except BaseException as error:
+            with suppress(Exception):
+                self._end(error)
+            raise
+        self._end()
+        stopped = self.error
+        return RunResult(
+            run_id=self.run_id,
+            status="partial" if stopped else "success",
+            branch=self.run_id,
+            publish=Publish("run", tuple(map(self._short, published))),
+            started_at=self.started_at,
+            duration_ms=round((self.clock.monotonic() - self.started) * 1000),
+            phase_profiles=self.phases.ms,
+            materializations=(),
+            check_results=found,
+            warnings=tuple(self.warnings),
+            error=str(stopped) if stopped else None,
+            failure_kind=str(stopped.kind) if stopped else None,
+            remedy=stopped.remedy if stopped else None,
+        )
+
+    def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
+        event = Event(name, self.run_id, self.clock.now(), model, data)
+        for listener in self.listeners:
+            listener(event)
+        if name == "warning":
+            self.warnings.append(str(data["message"]))
+        self.watch(event)
+
+    def _tell(self, name: str, data: Mapping[str, Any]) -> None:
+        """Only those outside: for all others this is no run of its own."""
+        self.watch(Event(name, self.run_id, self.clock.now(), None, data))
+
+    def _halt(self, error: TidegateError) -> None:
+        self.error = self.error or error
+
+    def _end(self, failure: BaseException | None = None) -> None:
+        """`failure`: why nothing was published."""
+        ending = self._ending(failure)
+        done = "pipeline_complete" if ending.status == "success" else "pipeline_error"
+        error = failure or self.error
+        facts = {"status": ending.status, "error": ending.error, "failure_kind": str(kind_of(error)) if error else None}
+        self._tell(done, {**facts, "duration_ms": ending.duration_ms})
+        # Who was told may have failed it.
+        self.watch.close(self._ending(failure))
+
+    def _ending(self, failure: BaseException | None) -> Ending:
+        error = failure or self.error
+        status = "partial" if error else "success"
+        if failure is not None:
+            status = "cancelled" if isinstance(failure, KeyboardInterrupt) else "failed"
+        told = (str(error) or type(error).__name__) if error else None
+        took = round((self.clock.monotonic() - self.started) * 1000)
+        return Ending(self.run_id, status, 0, took, self.phases.ms, told)
+
+    def _short(self, table: TableName) -> str:
+        return table.short(self.settings.project.namespace)
+
+    def _publish(self) -> list[TableName]:
+        changes = self.catalog.changed_tables(self.run_id)
+        wanted, there = [change.table for change in changes], [change.table for change in changes if change.after]
+        accepted = compacted_only(self.catalog, self.run_id, wanted)
+        branch = BranchView(self.catalog, self.run_id)
+        unmoved = still_on_main(
+            self.catalog, self.run_id, recorded_reads(branch, there) if self.settings.run.serializable else {}
+        )
+        if self.error is not None:
+            raise self.error
+        fault("before_publish")
+        published = [change.table for change in self.catalog.publish(self.run_id, wanted, accepted, unmoved)]
+        fault("after_publish")
+        self.emit("published", None, {"tables": list(map(self._short, published))})
+        fault("before_cleanup")
+        try:
+            self.catalog.drop_branch(self.run_id)
+            fault("after_cleanup")
+        except TidegateError as error:
+            self._warn(f"the branch {self.run_id} could not be removed: {error}; `tidegate reap` does it later")
+        return published
+
+    def _afterwards(self, tables: Collection[TableName], root: SparkSession | None) -> tuple[CheckResult, ...]:
+        """The publish is done: what goes wrong now is told, not raised."""
+        try:
+            project, compiled, _ = compile_from_disk(self.settings, self.catalog.head(MAIN), {})
+        except TidegateError as error:
+            self._warn(f"landing files were not archived, and warnings not checked: {error}")
+            return ()
+        warned = [model for model in project.models if model.table in tables and _has_warnings(model)]
+        if compiled.project_errors:
+            if warned:
+                self._warn("warnings were not checked, because the project has errors: `tidegate compile` tells them")
+            return ()
+        fault("before_archive")
+        try:
+            for note in archive_consumed(compiled, self.settings, BranchView(self.catalog, MAIN))[1]:
+                self._warn(note)
+        except TidegateError as error:
+            self._warn(f"landing files were not archived: {error}")
+        fault("after_archive")
+        if not warned:
+            return ()
+        try:
+            with self.phases.timed("quality_tests"):
+                return self._check(project, compiled, tables, root)
+        except TidegateError as error:
+            self._warn(f"warnings were not checked: {error}")
+            return ()
+
+    def _check(
+        self, project: Project, compiled: Compiled, tables: Collection[TableName], root: SparkSession | None
+    ) -> tuple[CheckResult, ...]:
+        # Only here: these rooms need pyspark, and most that is published has no warnings.
+        from tidegate.runs.build.checks import check_published
+
+        self.watch.choose(lambda patterns: {self._short(table) for table in select(compiled, patterns)})
+        cancellation = Cancellation()
+
+        def halt(error: TidegateError) -> None:
+            cancellation.request(str(error))
+
+        with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation):
+            root = open_spark(self.settings, self._say, root)
+            cancellation.orderly = True
+            run = RunContext(
+                run_id=self.run_id,
+                settings=self.settings,
+                options=RunOptions(),
+                project=project,
+                compiled=compiled,
+                catalog=self.catalog,
+                clock=self.clock,
+                started_at=self.started_at,
+                cancellation=cancellation,
+                publish_mode="run",
+                emit=self.emit,
+                spark=SparkOfRun(root, self.settings, self._say),
+                functions=OwnFunctions(self.settings.root),
+                guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
+            )
+            return check_published(run, tables)
+        self._warn("warnings were not checked: cancelled")
+        return ()
+
+    def _say(self, line: str) -> None:
+        self.emit("phase", None, {"phase": "setup", "message": line})
+
+    def _warn(self, message: str) -> None:
+        self.emit("warning", None, {"message": message})
+
+
+def _has_warnings(model: Model) -> bool:
+    return any(check.stage is Stage.AFTER_PUBLISH for check in model.checks)

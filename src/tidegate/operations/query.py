@@ -1,0 +1,123 @@
+"""Reading main: every table of a query as of one moment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from tidegate.compiler import bind_adhoc
+from tidegate.compiler.queries import SqlFault
+from tidegate.compiler.typed_query import refused
+from tidegate.config import Settings
+from tidegate.datatypes import NOTHING_KNOWN, Relation
+from tidegate.errors import FailureKind, LakeError, QueryError, TidegateError
+from tidegate.lake import Heads, open_catalog, read_metadata
+from tidegate.lake.port import BranchCatalog
+from tidegate.lake.types import relation_of
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.operations.time_travel import settled_state
+from tidegate.quality import plain
+from tidegate.runs.build.damage import missing_file_behind
+from tidegate.spark.failures import read_failure
+from tidegate.spark.opening import open_spark
+from tidegate.spark.session import child_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "query"]
+
+NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
+"""Iceberg answers counts from files' statistics, which say nothing of the hidden columns, and fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """`columns` are (name, Spark type); `more`: there were more rows than the limit."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Mapping[str, Any], ...]
+    more: bool = False
+
+
+@contextlib.contextmanager
+def pinned_heads(catalog: BranchCatalog) -> Iterator[str]:
+    """A copy of main's pointers, taken in one read, that nothing else moves; gone afterwards."""
+    name = f"read-{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:8]}"
+    catalog.create_branch(name)
+    try:
+        yield name
+    finally:
+        catalog.drop_branch(name)
+
+
+def query(
+    settings: Settings,
+    sql: str,
+    limit: int | None = 1000,
+    root: SparkSession | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> QueryResult:
+    """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
+    catalog = open_catalog(settings)
+    heads = catalog.head()
+    typed = bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
+    session = open_spark(settings, say, root)
+    with pinned_heads(catalog) as branch:
+        child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
+        child.conf.set(*NO_COUNTS_FROM_STATISTICS)
+        lake = BranchView(catalog, branch)
+        try:
+            bound = bind_adhoc(sql, settings, lake.heads(), settled_state(lake, child))
+            frame = child.sql(bound.sql)
+            names = _distinct([field.name for field in frame.schema.fields])
+            types = [field.dataType.simpleString() for field in frame.schema.fields]
+            rows = (frame if limit is None else frame.limit(limit + 1)).collect()
+        except TidegateError:
+            raise
+        except Exception as error:
+            explained = _explained(error, sql)
+            if explained.kind is FailureKind.NOT_FOUND:
+                read = [read.table for read in typed.reads if read.table is not None]
+                raise missing_file_behind(heads, read, settings.project.namespace) or explained from error
+            raise explained from error
+    more = limit is not None and len(rows) > limit
+    shown = rows[:limit] if more else rows
+    found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
+    return QueryResult(tuple(zip(names, types, strict=True)), found, more)
+
+
+def _columns_of(heads: Heads, table: TableName) -> Relation:
+    try:
+        return relation_of(read_metadata(heads[table]).fields)
+    except LakeError:
+        return NOTHING_KNOWN  # Spark will find the same, and say more of it
+
+
+def _explained(error: Exception, sql: str) -> QueryError:
+    """With the place in the query, where Spark says which part of it is to blame and it stands there once."""
+    failure = read_failure(error)
+    if failure.fragment and sql.count(failure.fragment) == 1:
+        fault = SqlFault(str(failure.kind), failure.message, sql.index(failure.fragment), failure.remedy)
+        explained: QueryError = refused(sql, [fault])
+    else:
+        explained = QueryError(failure.message, where="the query", remedy=failure.remedy)
+    explained.kind = failure.kind
+    return explained
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """A join may give a name twice; the second `id` is shown as `id_2`, so that neither is lost."""
+    distinct: list[str] = []
+    for name in names:
+        number, unique = 2, name
+        while unique in distinct:
+            unique, number = f"{name}_{number}", number + 1
+        distinct.append(unique)
+    return distinct

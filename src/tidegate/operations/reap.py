@@ -1,0 +1,157 @@
+"""Clearing up after processes that are gone: runs that only seem to go on, branches that nobody works on, and tables
+that were to live for one write.
+
+Each task fails alone; what went wrong is a line of the report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from tidegate.config import ReaperSection, Settings
+from tidegate.lake import MAIN, BranchCatalog, BranchInfo, BranchView, is_begun, open_catalog
+from tidegate.lake.staged import staged_tables
+from tidegate.operations.closing import close_run, tell_of_closed, whereabouts
+from tidegate.operations.noting import noting
+from tidegate.runs.clock import Clock, SystemClock
+from tidegate.state import RunRecord, open_reader, open_state
+from tidegate.state.alive import has_ended, last_sign, process_lives
+
+__all__ = ["ReapReport", "Reaped", "drop_orphans", "reap"]
+
+_PREFIXES = ("run-", "read-", "maintain-")
+_OWN_NUMBER = timedelta(hours=24)
+"""A process without a sign of life for so long is another one, which has been given the same number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """A run, a branch or a table."""
+
+    name: str
+    last_sign_of_life: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReapReport:
+    """`dropped_tables`: left of runs that wrote main itself. `dry_run`: nothing was done, this is what would be.
+    `errors`: what could not be done, one line each."""
+
+    failed_runs: tuple[Reaped, ...] = ()
+    dropped_branches: tuple[Reaped, ...] = ()
+    dropped_tables: tuple[Reaped, ...] = ()
+    errors: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def reap(settings: Settings, clock: Clock | None = None, dry_run: bool = False) -> ReapReport:
+    now, errors = (clock or SystemClock()).now(), list[str]()
+    failed, dropped, tables = list[Reaped](), list[Reaped](), list[Reaped]()
+    with noting("stuck runs", errors):
+        failed += _fail_stuck(settings, now, errors, dry_run)
+    with noting("orphan branches", errors):
+        if is_begun(settings):
+            catalog = open_catalog(settings)
+            dropped += drop_orphans(settings, catalog, now, errors, dry_run)
+            with noting("unfinished tables", errors):
+                tables += _drop_unfinished(settings, catalog, now, errors, dry_run)
+    return ReapReport(tuple(failed), tuple(dropped), tuple(tables), tuple(errors), dry_run)
+
+
+def drop_orphans(
+    settings: Settings, catalog: BranchCatalog, now: datetime, errors: list[str], dry_run: bool = False
+) -> list[Reaped]:
+    """Drop the branches that nobody works on or waits for, and what was written to some after they were dropped."""
+    dropped = []
+    for branch in _orphans(settings, catalog, now):
+        with noting(f"branch {branch.name}", errors):
+            if not dry_run:
+                catalog.drop_branch(branch.name)
+            dropped.append(Reaped(branch.name, branch.heartbeat_at))
+    if not dry_run:
+        with noting("what was left of branches", errors):
+            catalog.drop_strays()
+    return dropped
+
+
+def _orphans(settings: Settings, catalog: BranchCatalog, now: datetime) -> list[BranchInfo]:
+    limit = now - timedelta(hours=settings.reaper.orphan_branch_max_age_hours)
+    ours = (branch for branch in catalog.list_branches() if branch.name.startswith(_PREFIXES) and not branch.kept)
+    silent = [branch for branch in ours if branch.heartbeat_at < limit]
+    if not silent:
+        return []
+    with open_reader(settings.state.url) as state:
+        return [branch for branch in silent if not _in_use(state.run(_run_of(branch.name)), limit, now)]
+
+
+def _run_of(branch: str) -> str:
+    """On Nessie a publish may need a branch for a moment, which tells its age by the name of the run's."""
+    return branch.removesuffix("-publish")
+
+
+def _in_use(run: RunRecord | None, limit: datetime, now: datetime) -> bool:
+    """By the state; also one that ended, or was failed, may be resumed until its last sign of life is that old."""
+    return run is not None and (last_sign(run) >= limit or (not has_ended(run) and _is_there(run, now)))
+
+
+def _drop_unfinished(
+    settings: Settings, catalog: BranchCatalog, now: datetime, errors: list[str], dry_run: bool
+) -> list[Reaped]:
+    """Tables of main that were to live for one write of a run which is over. On a branch they go with it."""
+    main, dropped = BranchView(catalog, MAIN), list[Reaped]()
+    if staged := tuple(staged_tables(main)):
+        limit = now - timedelta(hours=settings.reaper.orphan_branch_max_age_hours)
+        with open_reader(settings.state.url) as state:
+            runs = {left.run_id: state.run(left.run_id) for left in staged if left.run_id}
+        for left in staged:
+            run = runs.get(left.run_id or "")
+            if left.made_at >= limit if run is None else not _is_over(run):
+                continue
+            with noting(f"table {left.table}", errors):
+                if not dry_run:
+                    main.restore(left.table, None)
+                dropped.append(Reaped(str(left.table), left.made_at))
+    return dropped
+
+
+def _is_over(run: RunRecord) -> bool:
+    return has_ended(run) or process_lives(run) is False
+
+
+def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: bool) -> list[Reaped]:
+    with open_reader(settings.state.url) as state:
+        unfinished = state.unfinished_runs(settings.project.name)
+    stuck = [run for run in unfinished if _is_stuck(run, settings.reaper, now)]
+    if dry_run or not stuck:
+        return [Reaped(run.run_id, last_sign(run)) for run in stuck]
+    failed = []
+    with open_state(settings.state.url) as store:
+        for run in stuck:
+            with noting(f"run {run.run_id}", errors):
+                why = f"No sign of life since {last_sign(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
+                closed = close_run(store, run, "failed", why, now)
+                if closed is not None:
+                    failed.append(Reaped(run.run_id, last_sign(run)))
+                    told = tell_of_closed(settings, "reap", closed, now)
+                    errors += [f"run {run.run_id}: {line}" for line in told]
+    return failed
+
+
+def _is_stuck(run: RunRecord, reaper: ReaperSection, now: datetime) -> bool:
+    waiting = run.pid is None
+    limit = (
+        timedelta(hours=reaper.pending_run_timeout_hours)
+        if waiting
+        else timedelta(minutes=reaper.stuck_run_timeout_minutes)
+    )
+    return now - last_sign(run) >= limit and not _is_there(run, now)
+
+
+def _is_there(run: RunRecord, now: datetime) -> bool:
+    """On this host, though it gives no sign of life: its machine or itself may have been asleep."""
+    return process_lives(run) is True and now - last_sign(run) < _OWN_NUMBER

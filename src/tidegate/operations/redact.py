@@ -1,0 +1,175 @@
+"""What the history tells, without what nobody is shown: a column may be tagged after a run put its values down."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
+from typing import Any
+
+from tidegate.checks.forms import form_of
+from tidegate.checks.values import Check, Measure
+from tidegate.compiler import bind_test
+from tidegate.compiler.hidden import hidden_in_query, rests_on_errors
+from tidegate.compiler.values import Compiled, RunValues
+from tidegate.errors import TidegateError
+from tidegate.names import TableName
+from tidegate.operations.workspace import Workspace
+from tidegate.project import Project
+from tidegate.quality.hiding import HIDDEN
+from tidegate.quality.words import mentioned
+from tidegate.runs.build.masking import hidden_of, sees_hidden, without_values
+from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
+
+__all__ = ["Hiding"]
+
+_TELL_VALUES = ("mean", "freshness")
+"""Kinds of anomalies that are about values, not about how many there are."""
+
+
+class Hiding:
+    """By the tags that the project has now; it is compiled only where something might have to be hidden."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def checks(self, records: Sequence[QualityRecord]) -> tuple[QualityRecord, ...]:
+        parts = ("samples", "value", "error")
+        shown = (self._check(asdict(record)) for record in records)
+        return tuple(
+            replace(record, **{name: told[name] for name in parts}) for record, told in zip(records, shown, strict=True)
+        )
+
+    def runs(self, records: Sequence[ModelRunRecord]) -> tuple[ModelRunRecord, ...]:
+        return tuple(replace(record, error=self._text(record.model, record.error)) for record in records)
+
+    def anomalies(self, records: Sequence[AnomalyRecord]) -> tuple[AnomalyRecord, ...]:
+        """Those about the values of a hidden column are left out."""
+        return tuple(record for record in records if not self._tells(asdict(record)))
+
+    def event(self, data: Mapping[str, Any], model: str | None) -> Mapping[str, Any]:
+        """`data` of an event about the model."""
+        if model is None:
+            return data
+        if self._tells({"model": model, **data}):
+            return {**data, "value": HIDDEN, "expected": HIDDEN, "message": HIDDEN}
+        result = data.get("result")
+        if isinstance(result, Mapping):
+            return {**data, "result": self._result({"model": model, **result})}
+        return {**data, **self._texts(model, data)}
+
+    def result(self, result: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """The document of a whole run."""
+        if result is None:
+            return None
+        checks = [self._check(check) for check in result.get("check_results", ())]
+        built = [self._result(one) for one in result.get("materializations", ())]
+        unusual = [one for one in result.get("anomalies", ()) if not self._tells(one)]
+        return {**result, "check_results": checks, "materializations": built, "anomalies": unusual}
+
+    def _result(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "severity" in told:
+            return self._check(told)
+        return {**told, **self._texts(told.get("model"), told)}
+
+    def _check(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        samples, value, error = told.get("samples") or (), told.get("value"), told.get("error")
+        may_tell = samples or error or (value is not None and not told.get("unit"))
+        table = self._table(told.get("model")) if may_tell else None
+        if table is None:
+            return told
+        declared = self._declared(table, told)
+        hidden = self._hidden(table, {name for sample in samples for name in sample})
+        if told.get("kind") == "test":
+            of_query = self._hidden_in_test(table, declared)
+            hidden |= {name.lower() for sample in samples for name in sample} if of_query is None else of_query
+        if not hidden and not self._is_unknown(table):
+            return told
+        shown = tuple(_without(sample, hidden) for sample in samples)
+        value = HIDDEN if value is not None and self._is_of_hidden(table, declared, told, hidden) else value
+        return {**told, "samples": shown, "value": value, "error": without_values(error) if error else error}
+
+    def _tells(self, told: Mapping[str, Any]) -> bool:
+        column, table = told.get("column"), None
+        if column and told.get("kind") in _TELL_VALUES:
+            table = self._table(told.get("model"))
+        return table is not None and str(column).lower() in self._hidden(table, {str(column)})
+
+    def _texts(self, model: str | None, told: Mapping[str, Any]) -> dict[str, str | None]:
+        return {name: self._text(model, told[name]) for name in ("error", "message") if isinstance(told.get(name), str)}
+
+    def _text(self, model: str | None, text: str | None) -> str | None:
+        table = self._table(model) if text else None
+        return without_values(text) if text and table is not None and self._sees_hidden(table) else text
+
+    def _sees_hidden(self, table: TableName) -> bool:
+        compiled = self._compiled
+        model = compiled.models.get(table) if compiled is not None else None
+        return compiled is None or model is None or sees_hidden(compiled, model)
+
+    def _is_of_hidden(
+        self, table: TableName, check: Check | None, told: Mapping[str, Any], hidden: Collection[str]
+    ) -> bool:
+        """Whether the value that was found is one of a hidden column, not only a count."""
+        if told.get("unit") or self._is_unknown(table):
+            return not told.get("unit")
+        if check is not None and check.call is not None and self._compiled is not None:
+            try:
+                form = form_of(check, self._compiled.models[table].relation, self._compiled.namespace)
+                return isinstance(form, Measure) and form.of.lower() in hidden
+            except (TidegateError, ValueError):
+                pass
+        return bool(mentioned(str(told.get("name", "")), hidden))
+
+    def _hidden_in_test(self, table: TableName, check: Check | None) -> frozenset[str] | None:
+        """What the query makes of hidden columns, whatever it calls them; None where the query is no more."""
+        if self._project is None or self._compiled is None or check is None:
+            return None
+        try:
+            values = RunValues("1970-01-01T00:00:00+00:00")
+            query = bind_test(self._compiled, self._workspace.settings, self._project, check, table, values)
+        except TidegateError:
+            return None
+        return hidden_in_query(self._compiled, query.sql)
+
+    def _is_unknown(self, table: TableName) -> bool:
+        """Nobody can tell what its columns hold."""
+        return self._compiled is None or rests_on_errors(self._compiled, table)
+
+    def _declared(self, table: TableName, told: Mapping[str, Any]) -> Check | None:
+        model = self._compiled.models.get(table) if self._compiled is not None else None
+        key = told.get("stage"), told.get("name")
+        return next((check for check in model.checks if (str(check.stage), check.name) == key), None) if model else None
+
+    def _hidden(self, table: TableName, columns: Collection[str]) -> frozenset[str]:
+        return hidden_of(self._compiled, table, columns)
+
+    def _table(self, model: str | None) -> TableName | None:
+        """None where nothing of it can be hidden."""
+        if not model or (self._compiled is not None and not self._compiled.tagged):
+            return None
+        try:
+            return TableName.parse(model, self._workspace.settings.project.namespace)
+        except ValueError:
+            return None
+
+    @property
+    def _compiled(self) -> Compiled | None:
+        return self._known[1]
+
+    @property
+    def _project(self) -> Project | None:
+        return self._known[0]
+
+    @cached_property
+    def _known(self) -> tuple[Project | None, Compiled | None]:
+        try:
+            return self._workspace.compile_project()
+        except TidegateError:
+            return None, None
+
+
+def _without(sample: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
+    """The key of a group may be an expression over a hidden column."""
+    secret = {name for name in sample if name.lower() in hidden or mentioned(name, hidden)}
+    return {name: HIDDEN if name in secret and value is not None else value for name, value in sample.items()}

@@ -1,0 +1,25 @@
+"""Running a project, with the upkeep of the lake that follows a publish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.config import Settings
+from tidegate.hooks.events import Listener
+from tidegate.operations.maintain import maintain_after_run
+from tidegate.runs import run
+from tidegate.runs.clock import Clock
+from tidegate.runs.options import RunOptions
+from tidegate.runs.result import RunResult
+
+__all__ = ["run_project"]
+
+
+def run_project(
+    settings: Settings,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
+    listeners: Sequence[Listener] = (),
+    clock: Clock | None = None,
+) -> RunResult:
+    """Raises only what stops a run before its first model; everything else is in the result."""
+    return run.run_project(settings, options, listeners, clock, maintain=maintain_after_run)

@@ -1,0 +1,1 @@
+"""Running the unit tests of models."""

@@ -1,0 +1,257 @@
+"""Unit tests of models: a query over given rows instead of tables. Nothing of the lake is read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tidegate.compiler import bind, compile_from_disk
+from tidegate.compiler.outside import Outside
+from tidegate.compiler.unit_inputs import UnitInputs
+from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.config import Settings
+from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
+from tidegate.errors import ProjectError, QueryError, TidegateError
+from tidegate.lake import is_begun, open_catalog
+from tidegate.names import TableName, quote
+from tidegate.operations.unit_tests.cells import rows_sql, type_sql
+from tidegate.operations.unit_tests.result import UnitTestResult, differences
+from tidegate.operations.unit_tests.rows import compare_rows
+from tidegate.operations.unit_tests.sources import untyped_models
+from tidegate.operations.unit_tests.views import Input, InputViews, input_of, meant
+from tidegate.planner.model_states import read_states
+from tidegate.planner.selection import select as select_models
+from tidegate.project import Materialized, Project
+from tidegate.project.unit_test import Rows, UnitTest
+from tidegate.runs.build.masking import masked_frame
+from tidegate.runs.clock import Clock, SystemClock
+from tidegate.spark.opening import open_spark
+from tidegate.transform.frames import explain
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["run_unit_tests"]
+
+_MOST_ROWS = 10_000
+_FEW_ROWS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""Compiling a query and spreading it over cores takes longer than to answer it for ten rows."""
+
+
+def run_unit_tests(
+    settings: Settings,
+    select: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    tell: Callable[[UnitTestResult], None] = lambda result: None,
+    say: Callable[[str], None] = lambda line: None,
+    root: SparkSession | None = None,
+    clock: Clock | None = None,
+    exclude: Sequence[str] = (),
+) -> tuple[UnitTestResult, ...]:
+    """All tests of the selected models, each reported as it ends. Raises ProjectError where the project has errors.
+
+    Without any test Spark is not started. `say`: what its start has to say.
+    """
+    heads = open_catalog(settings).head() if is_begun(settings) else {}
+    project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
+    if compiled.project_errors:
+        raise ProjectError("The project has errors; no test was run", diagnostics=compiled.diagnostics)
+    states = partial(read_states, compiled, heads)
+    everything = replace(compiled, waves=(tuple(compiled.models),))
+    tests = _selected(project, select_models(everything, select, exclude, states))
+    outside = Outside.of(heads, discovery)
+    untyped = untyped_models(compiled, outside)
+    if any(test.table not in untyped for test in tests):
+        root = root or _started(settings, say)
+    bench = _Bench(settings, project, compiled, outside, variables or {}, clock or SystemClock())
+    results = []
+    for table, group in groupby(tests, key=lambda test: test.table):
+        session = _session(root) if root is not None and table not in untyped else None
+        for test in group:
+            if session is None:
+                result = bench.fail(test, untyped[table])
+            else:
+                result = bench.run(session, compiled.models[table], test)
+            tell(result)
+            results.append(result)
+    return tuple(results)
+
+
+def _started(settings: Settings, say: Callable[[str], None]) -> SparkSession:
+    """Having answered once: what Spark loads for its first query is no time of a test."""
+    root = open_spark(settings, say)
+    root.sql(rows_sql((Column("a", STRING),), [(None,)])).selectExpr("a").limit(1).collect()
+    return root
+
+
+def _selected(project: Project, tables: Collection[TableName]) -> list[UnitTest]:
+    """In order of model and as written; ephemeral models have no table, but can be tested like any other."""
+    folded = {str(table).lower(): table for table in tables}
+    tests = [
+        replace(test, table=folded[str(test.table).lower()])
+        for test in project.unit_tests
+        if str(test.table).lower() in folded
+    ]
+    return sorted(tests, key=lambda test: test.table)
+
+
+def _session(root: SparkSession) -> SparkSession:
+    """One that knows no catalog but Spark's own, which is empty."""
+    session = root.newSession()
+    for key, value in _FEW_ROWS.items():
+        session.conf.set(key, value)
+    return session
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    settings: Settings
+    project: Project
+    compiled: Compiled
+    outside: Outside
+    variables: Mapping[str, str]
+    clock: Clock
+
+    def run(self, session: SparkSession, model: CompiledModel, test: UnitTest) -> UnitTestResult:
+        started = self.clock.monotonic()
+        status, found = "error", dict[str, Any]()
+        try:
+            status, found = _Trial(self, session, model, test).go()
+        except TidegateError as error:
+            found = {"error": str(error), "where": error.where, "remedy": error.remedy}
+        duration = round((self.clock.monotonic() - started) * 1000)
+        name = model.model.table.short(self.compiled.namespace)
+        return UnitTestResult.of(test, name, status, duration, **found)
+
+    def fail(self, test: UnitTest, failure: TidegateError) -> UnitTestResult:
+        """The result of a test that cannot be run."""
+        facts = {"error": str(failure), "where": failure.where, "remedy": failure.remedy}
+        return UnitTestResult.of(test, test.table.short(self.compiled.namespace), "error", 0, **facts)
+
+
+class _Trial:
+    """One test on the session of its model."""
+
+    def __init__(self, bench: _Bench, session: SparkSession, model: CompiledModel, test: UnitTest) -> None:
+        self.bench = bench
+        self.session = session
+        self.model = model
+        self.test = test
+        self.sql = ""
+
+    def go(self) -> tuple[str, dict[str, Any]]:
+        """The status, and the other fields of the result."""
+        try:
+            frame = self._result()
+            return self._compared(frame)
+        except TidegateError:
+            raise
+        except Exception as error:
+            model = self.model.model
+            raise explain(error, self.sql, model.source, model.file) from error
+
+    def _result(self) -> DataFrame:
+        given = self._given()
+        bench, test = self.bench, self.test
+        values = RunValues(
+            run_started_at=test.run_started_at or bench.clock.now().isoformat(),
+            incremental=test.incremental,
+            watermark_value=test.watermark_value,
+            start_date=test.start_date,
+            end_date=test.end_date,
+            vars={**bench.variables, **test.vars},
+        )
+        compiled = _standing_alone(bench.compiled, self.model, given)
+        query = bind(compiled, bench.settings, bench.project, self.model.model.table, values)
+        views = InputViews(self.session, bench.compiled, bench.outside, self.model).make(query, given)
+        self.sql = query.substitute(lambda read: quote(views[input_of(read)]))
+        return masked_frame(self.session.sql(self.sql), self.model.model.masks, self.model.model.file)
+
+    def _given(self) -> dict[Input, Rows]:
+        model, itself = self.model, self.model.model.table
+        tables = {*model.depends_on, *model.sources, *model.inlined} - {itself}
+        namespace = self.bench.compiled.namespace
+        inputs = UnitInputs(itself, model.reads_itself, tables, model.zones, namespace)
+        found = {inputs.find(given.name): given.rows for given in self.test.given}
+        return {name: rows for name, rows in found.items() if name is not None}
+
+    def _compared(self, frame: DataFrame) -> tuple[str, dict[str, Any]]:
+        fields = {field.name.lower(): field for field in frame.schema.fields}
+        expect = self.test.expect
+        wanted = self.session.sql(expect.sql) if expect.sql is not None else None
+        names = tuple(wanted.columns if wanted is not None else expect.columns)
+        unknown = next((name for name in names if name.lower() not in fields), None)
+        if unknown is not None:
+            raise QueryError(
+                f"the query gives no column '{unknown}'",
+                where=f"{expect.place.file}:{expect.place.line}",
+                remedy=meant(unknown, [field.name for field in fields.values()]),
+            )
+        # Where no row is expected, whole rows show what came instead.
+        names = names or tuple(field.name for field in fields.values())
+        columns = [Column(name, from_json(fields[name.lower()].dataType.jsonValue())) for name in names]
+        rows = self._rows(frame, columns)
+        expected = self._expected(wanted, columns)
+        found = compare_rows(expected, rows, self._key(names), self.test.ordered)
+        facts = {"columns": names, "expected_rows": len(expected), "actual_rows": len(rows)}
+        return "passed" if found.none else "failed", {**facts, **differences(names, found)}
+
+    def _rows(self, frame: DataFrame, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+        rows = frame.selectExpr(*map(_comparable, columns)).limit(_MOST_ROWS + 1).collect()
+        if len(rows) > _MOST_ROWS:
+            raise QueryError(
+                f"the query gives more than {_MOST_ROWS} rows, and a unit test is made for few",
+                where=self.model.model.file,
+                remedy="give its inputs fewer rows",
+            )
+        return [tuple(row) for row in rows]
+
+    def _expected(self, wanted: DataFrame | None, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+        if wanted is None:
+            if not self.test.expect.rows:
+                return []
+            typed = [Column(c.name, c.type if _castable(c.type) else STRING) for c in columns]
+            wanted = self.session.sql(rows_sql(typed, self.test.expect.rows))
+        casts = [
+            f"CAST({quote(c.name)} AS {type_sql(c.type)}) AS {quote(c.name)}" if _castable(c.type) else quote(c.name)
+            for c in columns
+        ]
+        return [tuple(row) for row in wanted.selectExpr(*casts).selectExpr(*map(_comparable, columns)).collect()]
+
+    def _key(self, columns: Sequence[str]) -> tuple[int, ...]:
+        there = {name.lower(): at for at, name in enumerate(columns)}
+        key = [name.lower() for name in self.model.model.settings.unique_key]
+        return tuple(there[name] for name in key) if all(name in there for name in key) else ()
+
+
+def _standing_alone(compiled: Compiled, model: CompiledModel, given: Iterable[Input]) -> Compiled:
+    """What the model reads and no more. An ephemeral model that is given rows is not inlined."""
+    own = model.model.table
+    models = {table: compiled.models[table] for table in (own, *model.depends_on, *model.inlined)}
+    as_tables = tuple(table for table in model.inlined if table in given)
+    for table in as_tables:
+        settings = replace(models[table].model.settings, materialized=Materialized.TABLE)
+        models[table] = replace(models[table], model=replace(models[table].model, settings=settings))
+    models[own] = replace(model, depends_on=(*model.depends_on, *as_tables))
+    return replace(compiled, models=models)
+
+
+def _comparable(column: Column) -> str:
+    """Times are compared, and shown, as text in UTC."""
+    name, kind = quote(column.name), column.type
+    if kind.kind == "variant":
+        return f"to_json({name}) AS {name}"
+    if kind.is_temporal or kind.kind.startswith("interval") or not _castable(kind):
+        return f"CAST({name} AS string) AS {name}"
+    return name
+
+
+def _castable(kind: DataType) -> bool:
+    return kind.known and kind != VOID

@@ -1,0 +1,176 @@
+"""Checks of one model's table → their results, wherever the table stands: on a branch or on main."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tidegate.checks.forms import form_of
+from tidegate.checks.parameters import Mistake
+from tidegate.checks.values import Check, Form, FunctionRule, Grouped, Query, RowRule, Stage
+from tidegate.compiler import bind_test
+from tidegate.compiler.hidden import hidden_columns, hidden_in_query
+from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.config import Settings
+from tidegate.datatypes import Relation
+from tidegate.errors import FailureKind, TidegateError
+from tidegate.lake.metadata import Snapshot, TableMetadata
+from tidegate.lake.types import relation_of
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.problems import Severity
+from tidegate.project import Project
+from tidegate.quality import Asked, Found, OwnFunctions, measure
+from tidegate.quality.file_proof import FileProof
+from tidegate.runs.build.damage import missing_file_behind
+from tidegate.runs.build.masking import without_values
+from tidegate.runs.build.reads import tables_of_check
+from tidegate.runs.result import CheckResult
+from tidegate.runs.build.source_checks import kind_of_check
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Answering", "former_version"]
+
+_BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"})
+"""A key can break these only where a row of it was written."""
+
+_BY_ROW = frozenset({"references", "relationships"})
+"""Each row keeps or breaks these by itself, though other rows must be read to tell."""
+
+_RUN_ID = "tidegate.run-id"
+
+
+def former_version(metadata: TableMetadata | None) -> int | None:
+    """The snapshot that the run before the last one to change rows left behind."""
+    if metadata is None or metadata.last_change is None:
+        return None
+    last = metadata.last_change
+    older = sorted(metadata.snapshots.values(), key=lambda s: s.sequence_number, reverse=True)
+    return next((s.id for s in older if s.sequence_number < last.sequence_number and _other_run(s, last)), None)
+
+
+def _other_run(snapshot: Snapshot, last: Snapshot) -> bool:
+    return snapshot.summary.get(_RUN_ID) != last.summary.get(_RUN_ID)
+
+
+class _Unfit(Found):
+    """The check does not go with the type of a column. It is told by names and types alone, which are not hidden."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
+
+    compiled: Compiled
+    settings: Settings
+    project: Project
+    lake: BranchView
+    session: SparkSession
+    values: RunValues
+    functions: OwnFunctions
+    cancelled: Callable[[], bool] = lambda: False
+
+    def answer(
+        self,
+        model: CompiledModel,
+        checks: Sequence[Check],
+        written: str | None = None,
+    ) -> tuple[CheckResult, ...]:
+        """A result per check. `written`: a view of the rows that this run wrote, None where all are."""
+        if not checks:
+            return ()
+        table = model.model.table
+        metadata = self.lake.metadata(table)
+        columns = relation_of(metadata.fields) if metadata is not None else Relation(())
+        questions = [self._question(model, check, columns, written) for check in checks]
+        hidden = self._hidden(table, questions)
+        former = former_version(metadata) if isinstance(metadata, TableMetadata) else None
+        answers = iter(
+            measure(
+                self.session,
+                table.quoted,
+                [one for one in questions if isinstance(one, Asked)],
+                past=None if former is None else f"{table.quoted} VERSION AS OF {former}",
+                hidden=hidden,
+                keys=model.model.settings.unique_key,
+                timeout=self.settings.run.test_timeout,
+                cancelled=self.cancelled,
+                functions=self.functions,
+                proven=FileProof(metadata).proves,
+            )
+        )
+        name = table.short(self.settings.project.namespace)
+        results = [
+            _result(name, check, self._explained(model, check, next(answers)), one.form)
+            if isinstance(one, Asked)
+            else _result(name, check, one)
+            for check, one in zip(checks, questions, strict=True)
+        ]
+        if not hidden:
+            return tuple(results)
+        return tuple(
+            replace(one, error=without_values(one.error)) if one.error and not isinstance(question, _Unfit) else one
+            for one, question in zip(results, questions, strict=True)
+        )
+
+    def _explained(self, model: CompiledModel, check: Check, found: Found) -> Found:
+        """With the table, snapshot and way back where a file is missing that the check had to read."""
+        if found.kind is not FailureKind.NOT_FOUND:
+            return found
+        others = tables_of_check(self.compiled, self.settings, self.project, model, check, self.values)
+        damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.settings.project.namespace)
+        return found if damage is None else replace(found, error=f"{damage}: {damage.remedy}")
+
+    def _question(self, model: CompiledModel, check: Check, columns: Relation, written: str | None) -> Asked | Found:
+        try:
+            form = self._form(model.model.table, check, columns)
+        except Mistake as mistake:
+            why = f"{mistake}; {mistake.suggestion}" if mistake.suggestion else str(mistake)
+            return (_Unfit if mistake.code == "CheckColumnType" else Found)("error", None, "", error=why)
+        except (TidegateError, ValueError) as error:
+            return Found("error", None, "", error=str(error))
+        if written is None or check.stage is not Stage.BEFORE_WRITE or check.call is None:
+            return Asked(check, form)
+        name = check.call.name
+        if isinstance(form, RowRule | FunctionRule) or (isinstance(form, Query) and name in _BY_ROW):
+            return Asked(check, form, relation=written)
+        if isinstance(form, Grouped) and name in _BY_KEY:
+            return Asked(check, form, concerning=written)
+        return Asked(check, form)
+
+    def _hidden(self, table: TableName, questions: Sequence[Asked | Found]) -> frozenset[str]:
+        """Columns that samples do not show: the table's own, and what queries make of those of others."""
+        forms = (one.form for one in questions if isinstance(one, Asked))
+        queries = (form.sql.replace("{table}", table.quoted) for form in forms if isinstance(form, Query))
+        return hidden_columns(self.compiled, table).union(*(hidden_in_query(self.compiled, sql) for sql in queries))
+
+    def _form(self, table: TableName, check: Check, columns: Relation) -> Form:
+        if check.call is not None:
+            return form_of(check, columns, self.settings.project.namespace)
+        query = bind_test(self.compiled, self.settings, self.project, check, table, self.values)
+        return Query(query.sql, "0 rows")
+
+
+def _result(model: str, check: Check, found: Found, form: Form | None = None) -> CheckResult:
+    gentle = check.severity is Severity.WARN or check.stage is Stage.AFTER_PUBLISH
+    return CheckResult(
+        model=model,
+        name=check.name,
+        stage=str(check.stage),
+        severity=str(check.severity),
+        status="warned" if found.status == "failed" and gentle else found.status,
+        value=found.value,
+        expected=found.expected,
+        duration_ms=found.duration_ms,
+        samples=found.samples,
+        description=check.description,
+        remediation=check.remediation,
+        error=found.error,
+        kind=kind_of_check(check),
+        unit="row" if isinstance(form, RowRule | FunctionRule | Query) else "",
+    )

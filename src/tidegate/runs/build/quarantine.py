@@ -1,0 +1,94 @@
+"""Quarantine in a run: by which constraints a model refuses rows, and what those found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from tidegate.checks.row_constraints import RowConstraint, row_constraints
+from tidegate.compiler.values import CompiledModel
+from tidegate.datatypes import Column, Relation, from_json
+from tidegate.planner.decide import Decision
+from tidegate.quality import SAMPLES
+from tidegate.quality.quarantine import Refused
+from tidegate.runs.context import RunContext
+from tidegate.runs.result import CheckResult
+from tidegate.runs.build.source_checks import kind_of_check
+from tidegate.write.quarantine import Sieve
+from tidegate.write.request import BadRecords
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["constraint_results", "left_out", "sieve_of"]
+
+
+def sieve_of(
+    run: RunContext, model: CompiledModel, decision: Decision, frame: DataFrame, bad_records: BadRecords | None
+) -> Sieve | None:
+    """None where nothing can be refused."""
+    constraints: tuple[RowConstraint, ...] = ()
+    if model.model.settings.quarantine:
+        fields = frame.schema.jsonValue()["fields"]
+        columns = Relation(tuple(Column(field["name"], from_json(field["type"])) for field in fields))
+        constraints = row_constraints(model.checks, columns, run.settings.project.namespace)
+    if not constraints and bad_records is None:
+        return None
+    local = run.settings.spark.master.startswith("local")
+    return Sieve(
+        constraints,
+        run.functions,
+        run.run_id,
+        whole=_reads_all(model, decision),
+        staged=model.reads_itself or not (local or model.deterministic),
+        bad_records=bad_records,
+        has_texts=not model.model.masks,
+    )
+
+
+def _reads_all(model: CompiledModel, decision: Decision) -> bool:
+    """Rows that were refused before and are wrong still are in the result again."""
+    traits = model.model.settings.traits
+    if traits.replaces_table:
+        return True
+    return traits.complete_result and decision.delta is None and not (model.manual or model.zones)
+
+
+def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
+    """The constraints by which a model refuses rows, where nothing is written: no row of it has come past them."""
+    if not model.model.settings.quarantine:
+        return ()
+    constraints = row_constraints(model.checks, model.relation, run.settings.project.namespace)
+    return constraint_results(run.short(model.model.table), [[Refused(constraint, 0) for constraint in constraints]])
+
+
+def constraint_results(model: str, batches: Collection[Collection[Refused]]) -> tuple[CheckResult, ...]:
+    """Of the constraints by which rows were refused, over all that was written: none of them can fail any more, but
+    some could not be asked."""
+    together: dict[str, list[Refused]] = {}
+    for batch in batches:
+        for refused in batch:
+            together.setdefault(refused.constraint.check.name, []).append(refused)
+    return tuple(_result(model, found) for found in together.values())
+
+
+def _result(model: str, found: list[Refused]) -> CheckResult:
+    check, rows = found[0].constraint.check, sum(refused.rows for refused in found)
+    error = next((refused.error for refused in found if refused.error), None)
+    samples: list[Mapping[str, object]] = [sample for refused in found for sample in refused.samples]
+    return CheckResult(
+        model=model,
+        name=check.name,
+        stage=str(check.stage),
+        severity=str(check.severity),
+        status="error" if error else "warned" if rows else "passed",
+        value=None if error else rows,
+        expected=found[0].constraint.rule.expected,
+        duration_ms=0,
+        samples=tuple(samples[:SAMPLES]),
+        description=check.description,
+        remediation=check.remediation,
+        error=error,
+        kind=kind_of_check(check),
+        unit="row",
+    )

@@ -1,0 +1,432 @@
+"""A decided model → rows and progress in its table on the branch: from all rows, from changes alone, by intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tidegate.compiler import bind
+from tidegate.compiler.hidden import hidden_columns
+from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
+from tidegate.errors import FailureKind, QueryError, TidegateError
+from tidegate.faults import fault
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.port import Pointer
+from tidegate.lake.progress import PROGRESS_PROPERTY, Order, Progress, TableInput, ZoneInput
+from tidegate.names import TableName, quote
+from tidegate.planner.arrival import Arrival, by_arrival, keeps_order, order_after
+from tidegate.planner.decide import keeps_history
+from tidegate.planner.delta_rule import has_foreign_rows, used_columns
+from tidegate.planner.inputs import recorded_inputs, with_discarded
+from tidegate.planner.intervals import Interval, decode, encode
+from tidegate.planner.kinds import unique_after
+from tidegate.planner.plan import Facts
+from tidegate.planner.readers import as_difference
+from tidegate.planner.row_keys import proven_since, row_key
+from tidegate.project.landing import ZoneFile
+from tidegate.project.strategies import Deltas
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.build.damage import is_damaged
+from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
+from tidegate.runs.build.masking import masked_frame, sees_hidden, without_values
+from tidegate.runs.build.quarantine import constraint_results, sieve_of
+from tidegate.runs.build.reads import checked_inputs
+from tidegate.runs.result import VERIFIED, CheckResult
+from tidegate.runs.build.stamping import BuildStamp
+from tidegate.runs.build.verify import can_be_verified, verification_due, verify
+from tidegate.spark.failures import read_failure
+from tidegate.transform import Built, Sources, build_frame
+from tidegate.transform.deltas import bind_images, result_sql, touched_keys
+from tidegate.write import WriteOutcome, WriteRequest, write
+from tidegate.write.kept import for_few_rows
+from tidegate.write.promises import partly_written
+from tidegate.write.quarantine import write_sieved
+from tidegate.write.regions import write_region
+from tidegate.write.request import BadRecords, summed
+from tidegate.write.sql import literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tidegate.compiler.row_by_row import Obstacle
+    from tidegate.quality.quarantine import Refused
+
+__all__ = ["TableBuild", "bound_query", "set_progress"]
+
+_OF_THE_PLACE = (
+    FailureKind.AUTH_FAILED,
+    FailureKind.CANCELLED,
+    FailureKind.CONNECTION_FAILED,
+    FailureKind.QUOTA_EXCEEDED,
+    FailureKind.TIMEOUT,
+    FailureKind.TRANSIENT,
+)
+"""Failures that another query would meet as well."""
+
+
+def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
+    """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
+    values = RunValues(run.started_at.isoformat(), vars=run.vars)
+    return bind(run.compiled, run.settings, run.project, model.model.table, values)
+
+
+def set_progress(
+    session: SparkSession,
+    table: TableName,
+    progress: Progress,
+    others: Mapping[str, str] = MappingProxyType({}),
+    is_view: bool = False,
+) -> None:
+    properties = {PROGRESS_PROPERTY: progress.to_json(), **others}
+    pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+    session.sql(f"ALTER {'VIEW' if is_view else 'TABLE'} {table.quoted} SET TBLPROPERTIES ({pairs})")
+
+
+class TableBuild:
+    """One try at one table. `decision` is what is really done, which may turn out otherwise than it was planned;
+    `sql` and `files` are what a failure is explained by; `aside_ms` was spent on what did not make the table."""
+
+    def __init__(
+        self, run: RunContext, model: CompiledModel, facts: Facts, session: SparkSession, phases: Phases
+    ) -> None:
+        self.run = run
+        self.model = model
+        self.facts = facts
+        self.session = session
+        self.phases = phases
+        self.stamp = BuildStamp(session, model.model.source, run.clock)
+        self.table = model.model.table
+        self.settings = model.model.settings
+        self.name = run.short(self.table)
+        self.decision = facts.decision
+        self.former = run.lake.progress(self.table)
+        self.verified = False
+        self.aside_ms = 0
+        self.notes: list[str] = []
+        self.refused: list[tuple[Refused, ...]] = []
+        self.query: BoundQuery | None = None
+        self.sql = ""
+        self.files: tuple[ZoneFile, ...] = ()
+        self.watermark: str | None = None
+        self.arrival: Arrival | None = None
+        self.obstacle: Obstacle | None = None
+
+    def go(self) -> WriteOutcome:
+        """Whatever is raised, the caller puts the table back."""
+        self.watermark = self._read_watermark()
+        self.notes += self.decision.warnings
+        arrival = by_arrival(self.model, self.facts.inputs, self._bound)
+        self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
+        outcome = self._from_changes_if_they_can() if self.decision.delta else None
+        zones: Mapping[str, ZoneInput] = {}
+        if outcome is None:
+            outcome, zones = self._from_rows()
+        with self.phases.timed("iceberg_write"):
+            self._set_progress(outcome, zones)
+            self.run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
+        return replace(outcome, warnings=(*dict.fromkeys(self.notes), *outcome.warnings))
+
+    @property
+    def constraint_results(self) -> tuple[CheckResult, ...]:
+        """Of the constraints that were asked of the result, because rows that break them were put aside."""
+        found = constraint_results(self.name, self.refused)
+        if not sees_hidden(self.run.compiled, self.model):
+            return found
+        return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in found)
+
+    def values(self, interval: Interval | None = None) -> RunValues:
+        exists = self.run.lake.table(self.table) is not None
+        return RunValues(
+            run_started_at=self.run.started_at.isoformat(),
+            incremental=exists and not self.decision.rebuild,
+            watermark_value=self.watermark,
+            start_date=interval[0].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
+            end_date=interval[1].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
+            vars=self.run.vars,
+        )
+
+    def _from_rows(self) -> tuple[WriteOutcome, Mapping[str, ZoneInput]]:
+        """The whole query, or as much of it as its strategy reads, once per interval."""
+        run, root = self.run, self.run.settings.landing.root
+        intervals: tuple[Interval | None, ...] = self.decision.intervals or (None,)
+        if self.settings.traits.by_intervals and not self.decision.intervals:
+            raise QueryError(
+                "No interval is complete yet",
+                where=str(self.model.model.path),
+                remedy="Set first_partition to an earlier time, or ask for a range with --from and --to.",
+            )
+        dropped = dict(self.former.dropped_columns) if self.former else {}
+        outcomes: list[WriteOutcome] = []
+        for number, interval in enumerate(intervals):
+            run.cancellation.check()
+            anew = self.decision.rebuild and number == 0
+            with self.phases.timed("build_result"):
+                run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
+                built = self._frame(interval, anew)
+            fault("after_build", self.table)
+            with partly_written(self.session, if_any=number + 1 < len(intervals)):
+                request = self._request(built.frame, interval, dropped, anew)
+                # The first interval brings the bad records of all: they have no time.
+                outcomes.append(self._write(request, built.bad_records if number == 0 else None))
+            dropped = dict(outcomes[-1].dropped_columns)
+        with self.phases.timed("iceberg_write"):
+            require_unchanged(built.zone_files, root)
+            location = self._metadata().table_location
+            zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, root, location, run.run_id)
+            if zones:
+                fault("after_consumed", self.table)
+        return summed(outcomes), zones
+
+    def _from_changes_if_they_can(self) -> WriteOutcome | None:
+        """A query may stumble over a row that it would have left out among all rows; those are asked then."""
+        before = {table: self.run.lake.pointer(table) for table in (self.table, self.table.quarantine)}
+        try:
+            return self._from_changes()
+        except TidegateError:
+            raise
+        except Exception as error:
+            self.run.cancellation.check()
+            failure = read_failure(error)
+            if failure.kind in _OF_THE_PLACE:
+                raise
+            for table, pointer in before.items():
+                if self.run.lake.pointer(table) != pointer:
+                    self.run.lake.restore(table, pointer)
+            self.refused.clear()
+            why = without_values(failure.message) if sees_hidden(self.run.compiled, self.model) else failure.message
+            self.notes.append(f"built from all rows, because its changes could not be read: {why}")
+            self._turn_to_all_rows("its changes could not be read")
+            return None
+
+    def _from_changes(self) -> WriteOutcome | None:
+        """Only what the changes touch; None where that turns out to be most of the table."""
+        run, decision = self.run, self.decision
+        assert decision.delta is not None
+        run.emit("phase", self.name, {"phase": "build_result", "step": 1, "steps": 1})
+        self.sql = decision.delta.result
+        with ExitStack() as stack:
+            with self.phases.timed("build_result"):
+                stack.enter_context(bind_images(self.session, run.lake, decision.delta.reads, decision.changes))
+                few = not self._may_be_most(sum(change.rows for change in decision.changes.values()))
+                with for_few_rows(self.session):
+                    touched = stack.enter_context(touched_keys(self.session, decision.delta, few=few))
+            if touched.rows is not None and self._may_be_most(touched.rows):
+                self._turn_to_all_rows("most of it is touched")
+                return None
+            self.sql = result_sql(decision.delta, touched.nulls)
+            fault("after_build", self.table)
+            before = run.lake.pointer(self.table)
+            dropped = dict(self.former.dropped_columns) if self.former else {}
+            request = self._request(self.session.sql(self.sql), dropped=dropped)
+            if not decision.complete:
+                outcome: WriteOutcome | None = self._write(request)
+            elif self.settings.traits.keeps_versions:
+                outcome = self._write(replace(request, touched=touched.keys))
+            else:
+                outcome = self._write_region(replace(request, touched=touched.keys), touched.nulls)
+            if outcome is None:
+                self._turn_to_all_rows("it cannot be written in parts")
+                return None
+        return self._verified(outcome, before)
+
+    def _turn_to_all_rows(self, why: str) -> None:
+        self.decision = self.decision.from_all_rows(why, self.model)
+        self.aside_ms = self._spent_ms
+
+    @property
+    def _spent_ms(self) -> int:
+        return sum(self.phases.ms.values())
+
+    def _may_be_most(self, touched: int) -> bool:
+        """Then all rows are read sooner. A handful is never most, whatever the table is."""
+        return touched > 10_000 and touched * 2 > self._metadata().total_records and not self._always
+
+    @property
+    def _always(self) -> bool:
+        return self.run.wish.deltas == "always" or self.settings.deltas == "always"
+
+    def _verified(self, outcome: WriteOutcome, former: Pointer | None) -> WriteOutcome:
+        """The full build's rows, where the table differs from them: written to the table as `former` has it."""
+        every = self.run.settings.run.verify_every
+        count = (self.former.deltas if self.former else 0) + 1
+        if not can_be_verified(self.model) or not verification_due(self.run.options.verify, every, count):
+            return outcome
+        before = self._spent_ms
+        with self.phases.timed("build_result"):
+            built = self._frame(None, False)
+            found = verify(self._request(built.frame))
+        self.verified = True
+        if found.equal:
+            self.aside_ms = self._spent_ms - before
+            self.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
+            return outcome
+        self._turn_to_all_rows("verification failed")
+        self.notes.append(found.message)
+        self.run.lake.restore(self.table, former)
+        dropped = dict(self.former.dropped_columns) if self.former else {}
+        return self._write(self._request(built.frame, dropped=dropped))
+
+    def _frame(self, interval: Interval | None, forget: bool) -> Built:
+        run = self.run
+        self.query = bind(run.compiled, run.settings, run.project, self.table, self.values(interval))
+        self.sql = self.query.sql
+        batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
+        since, keys = self.decision.inserted_since, self.facts.inputs.keys
+        sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order)
+        built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
+        self.sql = built.sql
+        self.files = tuple(file for files in built.zone_files.values() for file in files)
+        hides = sees_hidden(run.compiled, self.model)
+        notes = [without_values(note) if hides else note for note in built.notes]
+        self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
+        return built
+
+    def _request(
+        self,
+        frame: DataFrame,
+        interval: Interval | None = None,
+        dropped: Mapping[str, str] | None = None,
+        rebuild: bool = False,
+    ) -> WriteRequest:
+        run, readers = self.run, self.run.readers.get(self.table, ())
+        self.stamp.describe(frame.columns)
+        return WriteRequest(
+            session=self.session,
+            lake=run.lake,
+            table=self.table,
+            result=masked_frame(frame, self.model.model.masks, str(self.model.model.path)),
+            settings=self.settings,
+            run_started_at=run.started_at,
+            complete=self.decision.complete,
+            rebuild=rebuild,
+            allow_deletes=run.options.allow_deletes,
+            interval=interval,
+            dropped_columns=dropped or {},
+            dropped_column_grace=run.settings.run.dropped_column_grace,
+            # A table that is rebuilt because a file of it is gone is not what it was, though no row differs.
+            has_readers=bool(readers) and not is_damaged(run, self.table),
+            as_difference=as_difference(self.model, replace(self.facts, decision=self.decision), readers, run.lake),
+            hidden=hidden_columns(run.compiled, self.table),
+            profiled=run.settings.run.profiles,
+            stamp=self.stamp,
+            expected_rows=max((m.total_records for m in self.facts.inputs.metadata.values()), default=0),
+            in_order=self._reads_in_order,
+            arrival=self.arrival.unknown if self.arrival else None,
+            obstacle=self.obstacle,
+        )
+
+    @property
+    def _reads_in_order(self) -> bool:
+        """Whether landing files are read and staged in the order of their arrival. Whether the rows of the result still
+        stand in it, so that a reader may rely on it, is for `keeps_order` to say, of the query."""
+        return self.settings.traits.keeps_arrival_order and bool(self.model.zones)
+
+    def _write(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:
+        with self.phases.timed("iceberg_write"):
+            self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
+            sieve = sieve_of(self.run, self.model, self.decision, request.result, bad_records)
+            fault("before_write", self.table)
+            if sieve is None:
+                outcome = write(request)
+            else:
+                outcome, refused = write_sieved(request, sieve)
+                self.refused.append(refused)
+            fault("after_write", self.table)
+            return outcome
+
+    def _write_region(self, request: WriteRequest, nulls: bool | None) -> WriteOutcome | None:
+        assert self.decision.delta is not None
+        with self.phases.timed("iceberg_write"):
+            self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
+            fault("before_write", self.table)
+            outcome = write_region(request, unique=self.decision.delta.unique, nulls=nulls)
+            fault("after_write", self.table)
+            return outcome
+
+    def _read_watermark(self) -> str | None:
+        column = self.settings.watermark_column
+        if not self.model.uses_watermark or column is None or self.decision.rebuild or self.former is None:
+            return None
+        query = f"SELECT CAST(max({quote(column)}) AS STRING) AS w FROM {self.table.quoted}"
+        row = self.session.sql(query).first()
+        return str(row["w"]) if row is not None and row["w"] is not None else None
+
+    def _set_progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> None:
+        progress = self._progress(outcome, zones)
+        fault("before_progress", self.table)
+        set_progress(self.session, self.table, progress, outcome.properties)
+        fault("after_progress", self.table)
+
+    def _progress(self, outcome: WriteOutcome, zones: Mapping[str, ZoneInput]) -> Progress:
+        facts, decision, former = self.facts, self.decision, self.former
+        metadata = self._metadata()
+        used = {} if self.model.manual or self.arrival else used_columns(facts.inputs, self._bound())
+        took = self._spent_ms - self.aside_ms
+        whole = decision.delta is None and (decision.complete or self.settings.traits.replaces_table)
+        anew = decision.rebuild or former is None
+        rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
+        key = row_key(self.model, facts.inputs, metadata, self._bound)
+        return Progress(
+            run_id=self.run.run_id,
+            fingerprint=self.model.fingerprint,
+            run_type=str(decision.run_type),
+            strategy=self.settings.written_as,
+            keeps_history=keeps_history(self.model),
+            tables=self._read_tables(used),
+            zones=zones,
+            watermark=self.watermark,
+            intervals=self._filled(),
+            dropped_columns=outcome.dropped_columns,
+            rows=outcome.rows_written,
+            duration_ms=took,
+            snapshot_id=metadata.table_input().snapshot_id,
+            full_ms=took if whole else former.full_ms if former else 0,
+            full_rows=rows if whole else former.full_rows if former else 0,
+            delta_factor=self._delta_factor(took),
+            deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
+            unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
+            order=self._order(metadata, anew),
+            key=key.columns,
+            proven_since=proven_since(metadata, key, former, whole=decision.delta is None),
+            checks=self.model.checks_digest,
+            checked=checked_inputs(self.run, self.model, self.values()),
+        )
+
+    def _order(self, metadata: TableMetadata, anew: bool) -> Order | None:
+        if not keeps_order(self.model, self._bound()):
+            return None
+        return order_after(metadata, self.former, self.run.run_id, rebuilt=anew)
+
+    def _bound(self) -> BoundQuery:
+        return self.query or bound_query(self.run, self.model)
+
+    def _read_tables(self, used: Mapping[TableName, frozenset[str] | None]) -> Mapping[str, TableInput]:
+        inputs, former = self.facts.inputs, self.former
+        tables = recorded_inputs(self.model, inputs, used)
+        if self.settings.traits.deltas is not Deltas.INSERTED or former is None or self.decision.rebuild:
+            return tables
+        return with_discarded(tables, former.tables, inputs.metadata)
+
+    def _delta_factor(self, took_ms: int) -> float:
+        """What the estimate of this kind is to be multiplied with the next time; an old accident is forgotten."""
+        expected = self.decision.estimate.seconds
+        if self.decision.delta is None or not expected:
+            return math.sqrt(self.former.delta_factor) if self.former else 1.0
+        former = self.former.delta_factor if self.former else 1.0
+        return round(former * took_ms / 1000 / expected, 3)
+
+    def _filled(self) -> tuple[tuple[str, str], ...]:
+        """The intervals that are done: of the same definition, and over when this run began."""
+        former, decision = self.former, self.decision
+        same = former is not None and former.fingerprint == self.model.fingerprint and not decision.rebuild
+        before = decode(former.intervals) if former and same else ()
+        return encode([*before, *(i for i in decision.intervals if i[1] <= self.run.started_at)])
+
+    def _metadata(self) -> TableMetadata:
+        metadata = self.run.lake.table(self.table)
+        assert metadata is not None
+        return metadata

@@ -1,0 +1,1 @@
+"""What holds a run to its limits: retries, deadlines, cancellation, heartbeat, throttling, circuit breaker."""

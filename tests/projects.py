@@ -1,0 +1,114 @@
+"""A project folder to run: files in, rows of main out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conftest import QUICK_JVM
+from tidegate.config import Settings, load_settings
+from tidegate.hooks.events import Event
+from tidegate.lake import open_catalog
+from tidegate.lake.port import BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.operations.query import query
+from tidegate.operations.run import run_project
+from tidegate.planner.intervals import parse_time
+from tidegate.runs import RunOptions, RunResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class FakeClock:
+    """Starts where a test says and moves by a millisecond whenever somebody looks."""
+
+    def __init__(self, start: str = "2024-06-01T12:00:00") -> None:
+        self.moment = parse_time(start)
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        self.moment += timedelta(milliseconds=1)
+        return self.moment
+
+    def monotonic(self) -> float:
+        return self.now().timestamp()
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def set(self, text: str) -> None:
+        self.moment = parse_time(text)
+
+
+class ProjectFolder:
+    def __init__(self, root: Path, spark: SparkSession) -> None:
+        self.root = root
+        self.spark = spark
+        self.clock = FakeClock()
+        self.events: list[Event] = []
+        self.profiles = False
+        spark_conf = f'[spark.conf]\n"spark.driver.extraJavaOptions" = "{QUICK_JVM}"\n'
+        self.file("tidegate.toml", '[project]\nname = "shop"\n\n[spark]\nmaster = "local[2]"\n\n' + spark_conf)
+
+    def file(self, path: str, text: str) -> Path:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        return target
+
+    def model(self, name: str, sql: str, **directives: str) -> None:
+        layer, table = name.split(".")
+        header = "".join(f"-- @{key}: {value}\n" for key, value in directives.items())
+        self.file(f"models/{layer}/{table}.sql", header + sql + "\n")
+
+    @property
+    def settings(self) -> Settings:
+        """Without profiles, unless a test is about them: they take a while, and there are many runs here."""
+        settings = load_settings(self.root)
+        return replace(settings, run=replace(settings.run, profiles=self.profiles))
+
+    @property
+    def catalog(self) -> BranchCatalog:
+        return open_catalog(self.settings)
+
+    @property
+    def main(self) -> BranchView:
+        return BranchView(self.catalog, "main")
+
+    def run(self, *select: str, **options: Any) -> RunResult:
+        listener = options.pop("listener", None)
+        listeners = [self.events.append, *([listener] if listener else [])]
+        return run_project(self.settings, RunOptions(select=select, **options), listeners, self.clock)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query (or of a table, by name) on main, sorted."""
+        text = sql if " " in sql else f"SELECT * FROM {sql}"
+        result = query(self.settings, text, None, self.spark)
+        return sorted((tuple(row.values()) for row in result.rows), key=str)
+
+    def branches(self) -> list[str]:
+        return [branch.name for branch in self.catalog.list_branches()]
+
+
+def statuses(result: RunResult) -> dict[str, str]:
+    return {m.model: m.status for m in result.materializations}
+
+
+def run_types(result: RunResult) -> dict[str, str | None]:
+    return {m.model: m.run_type for m in result.materializations}
+
+
+@pytest.fixture
+def make_project(tmp_path: Path, spark: SparkSession) -> Callable[[str], ProjectFolder]:
+    return lambda name: ProjectFolder(tmp_path / name, spark)
+
+
+@pytest.fixture
+def shop(make_project: Callable[[str], ProjectFolder]) -> ProjectFolder:
+    return make_project("shop")
