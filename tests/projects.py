@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conftest import QUICK_JVM
+from tests.pointer_builder import PointerBuilder
 from tidegate.config import Settings, load_settings
 from tidegate.hooks.events import Event
 from tidegate.lake import open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.view import BranchView
+from tidegate.operations.maintain import maintain_after_run
 from tidegate.operations.query import query
-from tidegate.operations.run import run_project
 from tidegate.planner.intervals import parse_time
 from tidegate.runs import RunOptions, RunResult
+from tidegate.runs.build.spark_builder import open_spark_builder
+from tidegate.runs.run import run_project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+FAILS = "SELECT CAST(raise_error('down') AS INT) AS x"
+"""A query that Spark and the pointer builder refuse alike."""
 
 
 class FakeClock:
@@ -47,9 +54,12 @@ class FakeClock:
 
 
 class ProjectFolder:
-    def __init__(self, root: Path, spark: SparkSession) -> None:
+    """Without `spark`, its tables are built by `builder`, which moves pointers and writes no rows."""
+
+    def __init__(self, root: Path, spark: SparkSession | None = None) -> None:
         self.root = root
         self.spark = spark
+        self.builder = PointerBuilder()
         self.clock = FakeClock()
         self.events: list[Event] = []
         self.profiles = False
@@ -84,7 +94,21 @@ class ProjectFolder:
     def run(self, *select: str, **options: Any) -> RunResult:
         listener = options.pop("listener", None)
         listeners = [self.events.append, *([listener] if listener else [])]
-        return run_project(self.settings, RunOptions(select=select, **options), listeners, self.clock)
+        open_builder = open_spark_builder if self.spark is not None else self.builder.start
+        return run_project(
+            self.settings,
+            RunOptions(select=select, **options),
+            listeners,
+            self.clock,
+            open_builder=open_builder,
+            maintain=maintain_after_run,
+        )
+
+    def built_by(self) -> dict[str, str]:
+        """The run that built each table of main, by short name."""
+        namespace = self.settings.project.namespace
+        found = ((table.short(namespace), self.main.progress(table)) for table in self.main.heads())
+        return {name: progress.run_id for name, progress in sorted(found) if progress is not None}
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query (or of a table, by name) on main, sorted."""
@@ -112,3 +136,9 @@ def make_project(tmp_path: Path, spark: SparkSession) -> Callable[[str], Project
 @pytest.fixture
 def shop(make_project: Callable[[str], ProjectFolder]) -> ProjectFolder:
     return make_project("shop")
+
+
+@pytest.fixture
+def pointer_shop(tmp_path: Path) -> ProjectFolder:
+    """A project whose tables are pointers: no Spark, no rows."""
+    return ProjectFolder(tmp_path / "shop")

@@ -21,7 +21,8 @@ from tidegate.names import TableName
 from tidegate.operations.diff.diff import diff
 from tidegate.project.masks import ColumnMask
 from tidegate.project.model import ModelSettings
-from tidegate.runs.build.masking import masked_frame, without_values
+from tidegate.quality.hiding import without_values
+from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.build.verify import verify
 from tidegate.spark.session import child_session
 from tidegate.write import WriteRequest, write

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.projects import ProjectFolder, statuses
+from tests.projects import FAILS, ProjectFolder, statuses
 from tidegate.operations.publish import publish_run
-
-pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def waves(shop: ProjectFolder) -> ProjectFolder:
+def waves(pointer_shop: ProjectFolder) -> ProjectFolder:
     """Wave 1: a.good, a.bad. Wave 2: b.reads_good. On its own in wave 2: b.free (reads a.other)."""
-    shop.model("a.good", "SELECT 1 AS x")
-    shop.model("a.bad", "SELECT 1 / 0 AS x")
-    shop.model("b.reads_good", "SELECT * FROM a.good")
-    return shop
+    pointer_shop.model("a.good", "SELECT 1 AS x")
+    pointer_shop.model("a.bad", FAILS)
+    pointer_shop.model("b.reads_good", "SELECT * FROM a.good")
+    return pointer_shop
 
 
 def test_mode_run_publishes_every_success_at_the_end(waves: ProjectFolder) -> None:
@@ -40,7 +38,7 @@ def test_mode_wave_holds_back_a_wave_with_a_failure_and_what_reads_it(waves: Pro
 
     # Also what sees it through a view that is not selected, or only in its checks.
     waves.model("a.good", "SELECT 2 AS x")
-    waves.model("a.bad", "SELECT 1 / 0 AS x")
+    waves.model("a.bad", FAILS)
     waves.model("c.through_view", "SELECT x FROM b.shown")
     waves.model("c.refers", "SELECT 2 AS x", constraint="references(x, a.good, x)")
     result = waves.run("a.*", "c.*", publish="wave")
@@ -67,6 +65,7 @@ def test_mode_all_publishes_only_if_everything_succeeded(waves: ProjectFolder) -
     assert set(waves.run(publish="all").publish.tables) == {"a.bad", "a.good", "b.reads_good"}
 
 
+@pytest.mark.spark
 def test_no_publish_keeps_the_branch_for_publish(shop: ProjectFolder) -> None:
     shop.model("a.one", "SELECT 1 AS x")
     result = shop.run(no_publish=True)
@@ -78,6 +77,7 @@ def test_no_publish_keeps_the_branch_for_publish(shop: ProjectFolder) -> None:
     assert shop.branches() == []
 
 
+@pytest.mark.spark
 def test_selection_and_variables(shop: ProjectFolder) -> None:
     shop.model("a.one", "SELECT {{ var('n', 1) }} AS x")
     shop.model("b.two", "SELECT x + 1 AS x FROM a.one")
@@ -89,10 +89,10 @@ def test_selection_and_variables(shop: ProjectFolder) -> None:
     assert missing.exit_code == 0
 
 
-def test_a_model_whose_upstream_was_never_built_says_so(shop: ProjectFolder) -> None:
-    shop.model("a.one", "SELECT 1 AS x")
-    shop.model("b.two", "SELECT * FROM a.one")
-    result = shop.run("b.two")
+def test_a_model_whose_upstream_was_never_built_says_so(pointer_shop: ProjectFolder) -> None:
+    pointer_shop.model("a.one", "SELECT 1 AS x")
+    pointer_shop.model("b.two", "SELECT * FROM a.one")
+    result = pointer_shop.run("b.two")
     assert result.exit_code == 1
     assert result.materializations[0].error == "a.one has not been built yet"
     assert "+b.two" in (result.materializations[0].remedy or "")

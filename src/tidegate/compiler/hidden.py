@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tidegate.compiler.tables import RECORD_TEXT, visible_columns
 from tidegate.compiler.values import Compiled, CompiledModel, EdgeKind
 from tidegate.names import TableName
 from tidegate.project.masks import PII, PUBLIC, has_tag
 
-__all__ = ["hidden_columns", "hidden_in_query", "rests_on_errors"]
+__all__ = ["hidden_columns", "hidden_in_query", "hidden_of", "rests_on_errors", "sees_hidden"]
 
 _Node = tuple[str, str]
 
@@ -18,6 +18,23 @@ def hidden_columns(compiled: Compiled, table: TableName) -> frozenset[str]:
     """In lower case. A masked column is made unreadable in its table, so what reads it there has nothing to hide."""
     model = _model_of(compiled, table) if compiled.tagged else None
     return _Search(compiled).hidden(model) if model is not None else frozenset()
+
+
+def hidden_of(compiled: Compiled | None, table: TableName, columns: Collection[str]) -> frozenset[str]:
+    """Of a published table's columns, in lower case. All, where its model or one above has errors, or the project
+    cannot be read: then nobody knows what they hold."""
+    if compiled is not None and table not in compiled.models and table not in compiled.broken:
+        # Rows that a model refused have its columns.
+        table = table.beside_quarantine or table
+    if compiled is None or (compiled.tagged and rests_on_errors(compiled, table)):
+        return frozenset(name.lower() for name in columns)
+    return hidden_columns(compiled, table)
+
+
+def sees_hidden(compiled: Compiled, model: CompiledModel) -> bool:
+    """Whether the model gives hidden columns, or reads some."""
+    tables = (model.model.table, *model.depends_on, *model.inlined)
+    return any(hidden_columns(compiled, table) for table in tables)
 
 
 def rests_on_errors(compiled: Compiled, table: TableName) -> bool:

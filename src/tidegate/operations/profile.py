@@ -15,7 +15,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.quality.profile import Profile, hide, survey
-from tidegate.runs.build.profiling import profile_of_record
+from tidegate.runs.profiling import profile_of_record
 from tidegate.state import StateReader
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def profile_now(
     """One pass over the rows that main has now. `hidden_among`: which of the columns nobody is shown."""
     # Only here: this needs pyspark, and what a run has put down is told without it.
     from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
-    from tidegate.runs.build.damage import missing_file_behind
+    from tidegate.runs.damage import missing_file_behind
     from tidegate.spark.failures import read_failure
     from tidegate.spark.opening import open_spark
     from tidegate.spark.session import child_session

@@ -23,9 +23,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.selection import select
 from tidegate.project import Model, Project
-from tidegate.quality import OwnFunctions
-from tidegate.runs.build.reads import recorded_reads, still_on_main
-from tidegate.runs.build.spark_of_run import SparkOfRun
+from tidegate.runs.build.spark_builder import SparkBuilder
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals
@@ -33,6 +31,7 @@ from tidegate.runs.control.guard import Guard
 from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.options import RunOptions
 from tidegate.runs.publishing import compacted_only
+from tidegate.runs.reads import recorded_reads, still_on_main
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import CheckResult, Publish, RunResult
 from tidegate.spark.opening import open_spark
@@ -229,7 +228,7 @@ class _Publishing:
         self, project: Project, compiled: Compiled, tables: Collection[TableName], root: SparkSession | None
     ) -> tuple[CheckResult, ...]:
         # Only here: these rooms need pyspark, and most that is published has no warnings.
-        from tidegate.runs.build.checks import check_published
+        from tidegate.runs.checks import check_published
 
         self.watch.choose(lambda patterns: {self._short(table) for table in select(compiled, patterns)})
         cancellation = Cancellation()
@@ -252,8 +251,7 @@ class _Publishing:
                 cancellation=cancellation,
                 publish_mode="run",
                 emit=self.emit,
-                spark=SparkOfRun(root, self.settings, self._say),
-                functions=OwnFunctions(self.settings.root),
+                builder=SparkBuilder(root, self.settings, self._say),
                 guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
             )
             return check_published(run, tables)

@@ -23,7 +23,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.time_travel import settled_state
 from tidegate.quality import plain
-from tidegate.runs.build.damage import missing_file_behind
+from tidegate.runs.damage import missing_file_behind
 from tidegate.spark.failures import read_failure
 from tidegate.spark.opening import open_spark
 from tidegate.spark.session import child_session

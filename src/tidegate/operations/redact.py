@@ -10,15 +10,14 @@ from typing import Any
 from tidegate.checks.forms import form_of
 from tidegate.checks.values import Check, Measure
 from tidegate.compiler import bind_test
-from tidegate.compiler.hidden import hidden_in_query, rests_on_errors
+from tidegate.compiler.hidden import hidden_in_query, hidden_of, rests_on_errors, sees_hidden
 from tidegate.compiler.values import Compiled, RunValues
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
 from tidegate.project import Project
-from tidegate.quality.hiding import HIDDEN
+from tidegate.quality.hiding import HIDDEN, without_values
 from tidegate.quality.words import mentioned
-from tidegate.runs.build.masking import hidden_of, sees_hidden, without_values
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["Hiding"]

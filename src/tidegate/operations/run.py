@@ -8,6 +8,7 @@ from tidegate.config import Settings
 from tidegate.hooks.events import Listener
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.runs import run
+from tidegate.runs.build.spark_builder import open_spark_builder
 from tidegate.runs.clock import Clock
 from tidegate.runs.options import RunOptions
 from tidegate.runs.result import RunResult
@@ -22,4 +23,6 @@ def run_project(
     clock: Clock | None = None,
 ) -> RunResult:
     """Raises only what stops a run before its first model; everything else is in the result."""
-    return run.run_project(settings, options, listeners, clock, maintain=maintain_after_run)
+    return run.run_project(
+        settings, options, listeners, clock, open_builder=open_spark_builder, maintain=maintain_after_run
+    )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError, RunCancelledError, TidegateError
 from tidegate.names import TableName
-from tidegate.runs.build.checks import check_published
+from tidegate.runs.checks import check_published
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.publishing import publish_tables
 from tidegate.runs.tally import ModelOutcome, Outcomes, Tally
@@ -82,7 +82,7 @@ class Building:
         return moved
 
     def _check_published(self, tables: Collection[TableName]) -> None:
-        self.run.spark.restart()
+        self.run.builder.restart()
         phases = Phases(self.run.clock, self.run.spans)
         with phases.timed("quality_tests"):
             found = check_published(self.run, tables)

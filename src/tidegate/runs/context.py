@@ -17,18 +17,14 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.plan import Wish
 from tidegate.project import Project
-from tidegate.quality import OwnFunctions
 from tidegate.runs.branch_use import BranchUse
-from tidegate.runs.build.spark_of_run import SparkOfRun
+from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.cancellation import Cancellation
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.options import RunOptions
-from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tidegate.runs.ledger import Ledger
 
 __all__ = ["PhaseSpans", "Phases", "RunContext"]
@@ -100,8 +96,7 @@ class RunContext:
     cancellation: Cancellation
     publish_mode: str
     emit: Emit
-    spark: SparkOfRun
-    functions: OwnFunctions
+    builder: Builder
     guard: Guard
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
@@ -111,11 +106,6 @@ class RunContext:
     look: Callable[[], None] = lambda: None
     ledger: Ledger | None = None
     spans: PhaseSpans = field(default_factory=PhaseSpans)
-
-    @property
-    def root(self) -> SparkSession:
-        """The session that all others of the run are made from; another one after Spark was started again."""
-        return self.spark.root
 
     @property
     def branch(self) -> str:
@@ -132,16 +122,3 @@ class RunContext:
 
     def short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
-
-    @contextlib.contextmanager
-    def session(self, table: TableName) -> Iterator[SparkSession]:
-        """A child session on the run's branch whose commits say which run and model made them."""
-        conf = {
-            **self.catalog.spark_conf(self.branch),
-            **self.source_conf,
-            "spark.sql.iceberg.snapshot-property.tidegate.run-id": self.run_id,
-            "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
-        }
-        session = child_session(self.root, conf, self.catalog.spark_catalog(self.branch))
-        with self.cancellation.watching(session):
-            yield session

@@ -18,9 +18,9 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.inputs import read_inputs
 from tidegate.quality.profile import Profile
-from tidegate.runs.build.profiling import profile_of_record, profile_record
 from tidegate.runs.clock import Clock
 from tidegate.runs.owned_tables import models_of, tables_of
+from tidegate.runs.profiling import profile_of_record, profile_record
 from tidegate.runs.publishing import compacted_only
 from tidegate.state import ProgressEntry, RunRecord, StateStore
 

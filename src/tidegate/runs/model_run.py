@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidegate.compiler.values import CompiledModel, RunValues
 from tidegate.errors import (
@@ -21,33 +21,26 @@ from tidegate.errors import (
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer
-from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
+from tidegate.lake.progress import TableInput
 from tidegate.lake.unfinished import before_unfinished_write
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.plan import Facts, plan_model
-from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
-from tidegate.runs.build.checks import check_before_publish
-from tidegate.runs.build.damage import explain_damage
-from tidegate.runs.build.masking import sees_hidden, without_values
+from tidegate.runs.build.deliveries import take_files
 from tidegate.runs.build.quarantine import left_out
-from tidegate.runs.build.reads import checked_inputs, checked_tables
-from tidegate.runs.build.recorded_files import record_digests
-from tidegate.runs.build.table_build import TableBuild, bound_query, set_progress
+from tidegate.runs.builder import TableWork
+from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.limits import Deadline
 from tidegate.runs.control.retries import Attempt, Failed
+from tidegate.runs.damage import explain_damage
 from tidegate.runs.owned_tables import tables_of
+from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, tables_read
 from tidegate.runs.result import KEPT, CheckResult, Materialization
 from tidegate.runs.tally import ModelOutcome
-from tidegate.spark.session import use_pool
-from tidegate.transform import QueryInputs, explain
-from tidegate.write import WriteOutcome, write_view
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tidegate.write.request import WriteOutcome
 
 __all__ = ["run_model"]
 
@@ -113,13 +106,10 @@ class _Attempt:
         self.name = run.short(self.table)
         self.phases = Phases(run.clock, run.spans)
         self.checks: list[CheckResult] = []
-        self.settled: tuple[CheckResult, ...] = ()
         self.drift: list[dict[str, Any]] = []
         self.decision: Decision | None = None
         self.values = RunValues(run.started_at.isoformat(), vars=run.vars)
         self.watermark: str | None = None
-        self.sql = ""
-        self.files: tuple[ZoneFile, ...] = ()
         self.checked_again = False
         self.profile: Profile | None = None
         self.torn = False
@@ -148,7 +138,7 @@ class _Attempt:
             with run.guard.services.asking(*services, deadline=self.deadline):
                 return self.build()
         except Exception as failure:
-            self.lost = not run.cancellation.requested and run.spark.died_of(failure)
+            self.lost = not run.cancellation.requested and run.builder.died_of(failure)
             error = failure if self.lost else explain_damage(failure, run, self.model)
             try:
                 self._put_back(before)
@@ -193,17 +183,14 @@ class _Attempt:
                 self._record_digests(facts)
             return self._check_again() if facts.decision.check_again else self._result("skipped")
         before = None if facts.decision.rebuild or self._is_checked_anew() else run.lake.table(self.table)
-        with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
-            use_pool(session, self.name)
+        with run.builder.open(run, self.model, self.phases, self.deadline) as work:
             try:
-                is_view = self.settings.materialized is Materialized.VIEW
-                outcome = self._build_view(session, facts) if is_view else self._build_table(session, facts)
-                self._check(session, before if self._adds(outcome) else None)
-            except TidegateError:
-                raise
-            except Exception as error:
-                run.cancellation.check()
-                raise self._explained(error) from error
+                outcome = work.build(facts)
+            finally:
+                self.decision, self.watermark, self.values = work.decision, work.watermark, work.values
+            self._report(outcome)
+            self.profile = self._profile(outcome)
+            self._check(work, before if self._adds(outcome) else None, work.constraint_results)
         fault("after_checks", self.table)
         self._put_down()
         return self._result("completed", outcome)
@@ -218,25 +205,9 @@ class _Attempt:
         own = self.run.lake.metadata(self.table)
         return {**facts.inputs.tables, **({} if own is None else {str(self.table): own.table_input()})}
 
-    def _explained(self, error: Exception) -> ModelError:
-        model = self.model.model
-        explained = explain(error, self.sql, model.source, str(model.path), self._inputs())
-        if sees_hidden(self.run.compiled, self.model):
-            explained.message = without_values(explained.message)
-        return explained
-
-    def _inputs(self) -> QueryInputs:
-        tables = tuple(map(self.run.short, self._tables_read()))
-        return QueryInputs(tables, self.model.zones, self.files)
-
-    def _tables_read(self) -> tuple[TableName, ...]:
-        """Those in the lake."""
-        outside = self.run.settings.sources
-        return (*self.model.depends_on, *(name for name in self.model.sources if name.namespace not in outside))
-
     def _require_upstreams(self) -> None:
         heads = self.run.lake.heads()
-        missing = [name for name in self._tables_read() if name not in heads]
+        missing = [name for name in tables_read(self.run, self.model) if name not in heads]
         if missing:
             names = ", ".join(self.run.short(name) for name in missing)
             raise QueryError(
@@ -295,43 +266,11 @@ class _Attempt:
             self.run.emit("warning", self.name, {"message": message})
             self.run.lake.restore(self.table, pointer)
 
-    def _build_view(self, session: SparkSession, facts: Facts) -> WriteOutcome:
-        run = self.run
-        with self.phases.timed("build_result"):
-            query = bound_query(run, self.model)
-            self.sql = query.sql
-        fault("after_build", self.table)
-        progress = Progress(
-            run_id=run.run_id,
-            fingerprint=self.model.fingerprint,
-            run_type=str(facts.decision.run_type),
-            strategy=self.settings.written_as,
-            tables=facts.inputs.tables,
-            duration_ms=sum(self.phases.ms.values()),
-            checks=self.model.checks_digest,
-            checked=checked_inputs(run, self.model, self.values),
-        )
-        with self.phases.timed("iceberg_write"):
-            run.emit("before_materialize", self.name, {})
-            fault("before_write", self.table)
-            write_view(session, run.lake, self.table, query.sql, {PROGRESS_PROPERTY: progress.to_json()})
-            run.emit("after_materialize", self.name, {"rows_written": 0})
-        fault("after_write", self.table)
-        return WriteOutcome(0, 0, changed=True)
-
-    def _build_table(self, session: SparkSession, facts: Facts) -> WriteOutcome:
-        build = TableBuild(self.run, self.model, facts, session, self.phases)
-        try:
-            outcome = build.go()
-        finally:
-            self.decision, self.sql, self.files = build.decision, build.sql, build.files
-            self.watermark, self.values = build.watermark, build.values()
-        self.settled = build.constraint_results
-        self._report(outcome)
+    def _profile(self, outcome: WriteOutcome) -> Profile | None:
         now = self.run.lake.table(self.table)
-        if outcome.counted is not None and now is not None:
-            self.profile = outcome.counted.profile(now.total_records, now.last_change.id if now.last_change else None)
-        return outcome
+        if outcome.counted is None or now is None:
+            return None
+        return outcome.counted.profile(now.total_records, now.last_change.id if now.last_change else None)
 
     def _report(self, outcome: WriteOutcome) -> None:
         for change in outcome.drift:
@@ -353,34 +292,38 @@ class _Attempt:
         former = self.run.lake.progress(self.table)
         return former is not None and former.checks != self.model.checks_digest and not keeps_history(self.model)
 
-    def _check(self, session: SparkSession, before: TableMetadata | None = None) -> None:
+    def _check(self, work: TableWork, before: TableMetadata | None = None, settled: Sequence[CheckResult] = ()) -> None:
         fault("before_checks", self.table)
         with self.phases.timed("quality_tests"):
-            check_before_publish(self.run, self.model, self.values, session, self.checks, before, self.settled)
+            check_before_publish(self.run, self.model, work, self.checks, before, settled)
 
     def _check_again(self) -> Materialization:
         """The table stays as it is; its checks are others than it was published with."""
         run = self.run
-        with run.session(self.table) as session, run.guard.overdue.limiting(session, self.deadline):
-            use_pool(session, self.name)
-            # Those that refuse rows are about what comes: others would have made the table anew.
-            self.settled = left_out(self.run, self.model)
-            self._check(session)
-            progress = self.run.lake.progress(self.table)
+        with run.builder.open(run, self.model, self.phases, self.deadline) as work:
+            # Those that refuse rows are about what comes: others would have rebuilt the table.
+            self._check(work, settled=left_out(run, self.model))
+            progress = run.lake.progress(self.table)
             assert progress is not None
-            others = checked_inputs(self.run, self.model, self.values)
+            others = checked_inputs(run, self.model, self.values)
             self.read = {**(self.read or {}), **others}
-            checked = replace(progress, checks=self.model.checks_digest, checked=others)
             fault("before_progress", self.table)
-            set_progress(session, self.table, checked, is_view=self.settings.materialized is Materialized.VIEW)
+            work.set_progress(replace(progress, checks=self.model.checks_digest, checked=others))
             fault("after_progress", self.table)
         self.checked_again = True
         self._put_down()
         return self._result("skipped")
 
     def _record_digests(self, facts: Facts) -> None:
-        with self.run.session(self.table) as session:
-            record_digests(self.run, self.model, facts, session)
+        """Of landing files that were consumed without digests: a property of the table and no snapshot, so no reader
+        has anything to do."""
+        run, metadata = self.run, self.run.lake.table(self.table)
+        assert metadata is not None
+        assert metadata.progress is not None
+        root, location = run.settings.landing.root, metadata.table_location
+        zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id)
+        with run.builder.open(run, self.model, self.phases, self.deadline) as work:
+            work.set_progress(replace(metadata.progress, zones=zones))
         self.checked_again = True
 
     @property

@@ -11,9 +11,9 @@ from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.lake.port import MAIN, BranchCatalog, Change, Pointer
 from tidegate.names import TableName
-from tidegate.runs.build.reads import Reads, compared_with_main, reads_of, still_on_main
 from tidegate.runs.context import RunContext
 from tidegate.runs.owned_tables import models_of, tables_of
+from tidegate.runs.reads import Reads, compared_with_main, reads_of, still_on_main
 from tidegate.runs.tally import Outcomes
 from tidegate.runs.waves import downstream_of
 

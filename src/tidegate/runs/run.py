@@ -37,20 +37,19 @@ from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
-from tidegate.quality import OwnFunctions
 from tidegate.quality.anomalies import Seen
-from tidegate.runs.build.damage import missing_file, tables_of
-from tidegate.runs.build.profiling import unusual
-from tidegate.runs.build.spark_of_run import SparkOfRun
+from tidegate.runs.builder import Builder, OpenBuilder
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.control.heartbeat import Heart
+from tidegate.runs.damage import missing_file, tables_of
 from tidegate.runs.earlier import Earlier
 from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
+from tidegate.runs.profiling import unusual
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.register import Begun, begin
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
@@ -60,8 +59,6 @@ from tidegate.runs.stopped import attach_result
 from tidegate.runs.tally import ModelOutcome, Tally
 from tidegate.runs.unreadable import unreadable_models
 from tidegate.sources.reading import readable
-from tidegate.spark.opening import open_spark
-from tidegate.spark.session import child_session
 from tidegate.state import RunRecord, StateStore, open_state
 from tidegate.state.alive import has_ended, lives
 
@@ -82,7 +79,7 @@ class MaintenanceSummary(Protocol):
 
 
 Maintain = Callable[
-    [Settings, BranchCatalog, Callable[[str], "SparkSession"], tuple[TableName, ...], Callable[[], datetime]],
+    [Settings, BranchCatalog, Callable[[str], "SparkSession"] | None, tuple[TableName, ...], Callable[[], datetime]],
     MaintenanceSummary,
 ]
 """Settings, catalog, what gives a session on a branch, the tables that were published, the time."""
@@ -94,11 +91,12 @@ def run_project(
     listeners: Sequence[Listener] = (),
     clock: Clock | None = None,
     *,
+    open_builder: OpenBuilder,
     maintain: Maintain,
 ) -> RunResult:
     """Run the project. Raises only what stops a run before its first model; everything else is in the result.
 
-    `maintain`: called after a publish, if [maintenance] after_run is set.
+    `open_builder`: called if a table is to be built. `maintain`: called after a publish, if [maintenance] says so.
     """
     clock = clock or SystemClock()
     cancellation = Cancellation()
@@ -107,7 +105,7 @@ def run_project(
         begun = begin(store, settings, options, clock)
         if isinstance(begun, RunResult):
             return begun
-        return _Run(settings, begun, listeners, clock, store, cancellation, maintain).go()
+        return _Run(settings, begun, listeners, clock, store, cancellation, open_builder, maintain).go()
 
 
 class _Run:
@@ -119,9 +117,11 @@ class _Run:
         clock: Clock,
         store: StateStore,
         cancellation: Cancellation,
+        open_builder: OpenBuilder,
         maintain: Maintain,
     ) -> None:
         self.settings = settings
+        self.open_builder = open_builder
         self.maintain = maintain
         self.record = begun.record
         self.options = begun.options
@@ -307,9 +307,9 @@ class _Run:
     ) -> None:
         with self.phases.timed("branch_creation"):
             require_writable(self.settings.lake)
-            root = open_spark(self.settings, self._say)
+            builder = self.open_builder(self.settings, self._say)
         with readable(self.settings, sources) as source_conf:
-            self._build_on_branch(project, compiled, catalog, plan, root, source_conf, unreadable)
+            self._build_on_branch(project, compiled, catalog, plan, builder, source_conf, unreadable)
 
     def _build_on_branch(
         self,
@@ -317,7 +317,7 @@ class _Run:
         compiled: Compiled,
         catalog: BranchCatalog,
         plan: Plan,
-        root: SparkSession,
+        builder: Builder,
         source_conf: Mapping[str, str],
         unreadable: Mapping[TableName, TidegateError],
     ) -> None:
@@ -336,12 +336,11 @@ class _Run:
             cancellation=self.cancellation,
             publish_mode=self.branch.mode,
             emit=self.emit,
-            spark=SparkOfRun(root, self.settings, self._say),
+            builder=builder,
             vars=dict(self.options.vars),
             source_conf=source_conf,
             unreadable=unreadable,
             readers=readers_of(compiled),
-            functions=OwnFunctions(self.settings.root),
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit, self.started),
             look=self.heart.look,
             ledger=self.ledger,
@@ -360,7 +359,7 @@ class _Run:
         self.cancellation.orderly = False
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
             with contextlib.suppress(KeyboardInterrupt):
-                if run.spark.restart():
+                if run.builder.restart():
                     self._maintain(run)
 
     def _compare_with_history(self, compiled: Compiled) -> None:
@@ -397,11 +396,9 @@ class _Run:
             self.emit("warning", None, {"message": note})
 
     def _maintain(self, run: RunContext) -> None:
-        def session(branch: str) -> SparkSession:
-            return child_session(run.root, run.catalog.spark_conf(branch), run.catalog.spark_catalog(branch))
-
         fault("before_maintenance")
-        report = self.maintain(self.settings, run.catalog, session, tuple(self.tally.published), self.clock.now)
+        sessions = run.builder.session_factory(run.catalog)
+        report = self.maintain(self.settings, run.catalog, sessions, tuple(self.tally.published), self.clock.now)
         fault("after_maintenance")
         if report.summary:
             message = f"Maintenance: {report.summary}"

@@ -11,7 +11,7 @@ from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.plan import Plan
-from tidegate.runs.build.source_checks import failed_pings, sources_of_check
+from tidegate.runs.source_checks import failed_pings, sources_of_check
 from tidegate.sources.reading import missing_table, must_be_in_lake
 
 __all__ = ["models_to_build", "sources_of", "unreadable_models"]

@@ -11,9 +11,9 @@ from tidegate.compiler.values import RunValues
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
-from tidegate.runs.build.reads import tables_of_checks
 from tidegate.runs.context import RunContext
 from tidegate.runs.model_run import run_model
+from tidegate.runs.reads import tables_of_checks
 from tidegate.runs.result import Materialization
 from tidegate.runs.tally import ModelOutcome, Outcomes
 
@@ -74,7 +74,7 @@ def _run_wave(
         if (failure := run.unreadable.get(table)) is not None:
             failed.set()
             return _failed(run, table, failure)
-        if run.spark.died:
+        if run.builder.died:
             return ModelOutcome(_blocked_result(run, table, _NOT_TRIED), lost=True)
         with run.use.building():
             built = run_model(run, table)
@@ -113,7 +113,7 @@ def _run_though_spark_dies(
     done, waiting, suspects = Outcomes(), list(tables), list[TableName]()
     while waiting or suspects:
         cancelled = run.cancellation.requested
-        if run.spark.died and (cancelled or not run.spark.restart()):
+        if run.builder.died and (cancelled or not run.builder.restart()):
             for table in (*suspects, *waiting):
                 done[table] = _not_run(run, table, "cancelled" if cancelled else _NOT_TRIED)
             break
@@ -124,7 +124,7 @@ def _run_though_spark_dies(
         done.update({table: outcomes[table] for table in batch if table not in lost})
         waiting += [table for table in lost if table not in under_way]
         if len(under_way) == 1:
-            error = run.spark.error(f"Spark's JVM ended while this model was built ({run.spark.why})")
+            error = run.builder.error(f"Spark's JVM ended while this model was built ({run.builder.why})")
             done[under_way[0]] = _died_under(run, outcomes[under_way[0]], error)
             run.guard.ended(done[under_way[0]].materialization)
         else:

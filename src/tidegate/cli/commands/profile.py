@@ -11,12 +11,12 @@ import click
 from tidegate.amounts import plural, timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.table import clean, text_table
+from tidegate.compiler.hidden import hidden_of
 from tidegate.compiler.values import Compiled, CompiledModel
 from tidegate.errors import SelectionError
 from tidegate.operations.profile import TableProfile, profile_now, recorded_profile
 from tidegate.operations.workspace import Workspace
 from tidegate.project.model import Materialized
-from tidegate.runs.build.masking import hidden_of
 
 __all__ = ["profile"]
 

@@ -10,11 +10,11 @@ import click
 from tidegate.amounts import plural
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.table import WIDEST_CELL, cut_cells, text_table
+from tidegate.compiler.hidden import hidden_of
 from tidegate.errors import TidegateError
 from tidegate.jsontext import json_text, json_value
 from tidegate.operations.query import QueryResult, query
 from tidegate.quality.hiding import without_hidden
-from tidegate.runs.build.masking import hidden_of
 
 __all__ = ["preview", "sql"]
 

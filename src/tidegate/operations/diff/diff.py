@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from tidegate.compiler.hidden import hidden_of
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
 from tidegate.lake import is_begun, open_catalog
@@ -15,7 +16,6 @@ from tidegate.operations.diff.states import Moved, moved_by_branch, moved_by_run
 from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.quality.hiding import without_hidden
-from tidegate.runs.build.masking import hidden_of
 from tidegate.spark.failures import read_failure
 from tidegate.spark.opening import open_spark
 from tidegate.spark.session import child_session

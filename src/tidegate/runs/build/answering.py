@@ -23,14 +23,16 @@ from tidegate.problems import Severity
 from tidegate.project import Project
 from tidegate.quality import Asked, Found, OwnFunctions, measure
 from tidegate.quality.file_proof import FileProof
-from tidegate.runs.build.damage import missing_file_behind
-from tidegate.runs.build.masking import without_values
-from tidegate.runs.build.reads import tables_of_check
+from tidegate.runs.damage import missing_file_behind
+from tidegate.quality.hiding import without_values
+from tidegate.runs.reads import tables_of_check
 from tidegate.runs.result import CheckResult
-from tidegate.runs.build.source_checks import kind_of_check
+from tidegate.runs.source_checks import kind_of_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tidegate.runs.context import RunContext
 
 __all__ = ["Answering", "former_version"]
 
@@ -74,6 +76,13 @@ class Answering:
     values: RunValues
     functions: OwnFunctions
     cancelled: Callable[[], bool] = lambda: False
+
+    @classmethod
+    def of(
+        cls, run: RunContext, lake: BranchView, session: SparkSession, values: RunValues, functions: OwnFunctions
+    ) -> Answering:
+        cancelled = lambda: run.cancellation.requested  # noqa: E731
+        return cls(run.compiled, run.settings, run.project, lake, session, values, functions, cancelled)
 
     def answer(
         self,

@@ -9,11 +9,11 @@ from tidegate.checks.row_constraints import RowConstraint, row_constraints
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
-from tidegate.quality import SAMPLES
+from tidegate.quality import SAMPLES, OwnFunctions
 from tidegate.quality.quarantine import Refused
 from tidegate.runs.context import RunContext
 from tidegate.runs.result import CheckResult
-from tidegate.runs.build.source_checks import kind_of_check
+from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.quarantine import Sieve
 from tidegate.write.request import BadRecords
 
@@ -24,7 +24,12 @@ __all__ = ["constraint_results", "left_out", "sieve_of"]
 
 
 def sieve_of(
-    run: RunContext, model: CompiledModel, decision: Decision, frame: DataFrame, bad_records: BadRecords | None
+    run: RunContext,
+    model: CompiledModel,
+    decision: Decision,
+    frame: DataFrame,
+    bad_records: BadRecords | None,
+    functions: OwnFunctions,
 ) -> Sieve | None:
     """None where nothing can be refused."""
     constraints: tuple[RowConstraint, ...] = ()
@@ -37,7 +42,7 @@ def sieve_of(
     local = run.settings.spark.master.startswith("local")
     return Sieve(
         constraints,
-        run.functions,
+        functions,
         run.run_id,
         whole=_reads_all(model, decision),
         staged=model.reads_itself or not (local or model.deterministic),

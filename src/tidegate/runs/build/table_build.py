@@ -29,12 +29,15 @@ from tidegate.planner.readers import as_difference
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.strategies import Deltas
+from tidegate.quality import OwnFunctions
 from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.build.damage import is_damaged
+from tidegate.runs.damage import is_damaged
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
-from tidegate.runs.build.masking import masked_frame, sees_hidden, without_values
+from tidegate.runs.build.masking import masked_frame
+from tidegate.compiler.hidden import sees_hidden
+from tidegate.quality.hiding import without_values
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
-from tidegate.runs.build.reads import checked_inputs
+from tidegate.runs.reads import bound_query, checked_inputs
 from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.runs.build.stamping import BuildStamp
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
     from tidegate.compiler.row_by_row import Obstacle
     from tidegate.quality.quarantine import Refused
 
-__all__ = ["TableBuild", "bound_query", "set_progress"]
+__all__ = ["TableBuild", "set_progress"]
 
 _OF_THE_PLACE = (
     FailureKind.AUTH_FAILED,
@@ -66,12 +69,6 @@ _OF_THE_PLACE = (
     FailureKind.TRANSIENT,
 )
 """Failures that another query would meet as well."""
-
-
-def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
-    """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
-    values = RunValues(run.started_at.isoformat(), vars=run.vars)
-    return bind(run.compiled, run.settings, run.project, model.model.table, values)
 
 
 def set_progress(
@@ -91,9 +88,16 @@ class TableBuild:
     `sql` and `files` are what a failure is explained by; `aside_ms` was spent on what did not make the table."""
 
     def __init__(
-        self, run: RunContext, model: CompiledModel, facts: Facts, session: SparkSession, phases: Phases
+        self,
+        run: RunContext,
+        model: CompiledModel,
+        facts: Facts,
+        session: SparkSession,
+        phases: Phases,
+        functions: OwnFunctions,
     ) -> None:
         self.run = run
+        self.functions = functions
         self.model = model
         self.facts = facts
         self.session = session
@@ -328,7 +332,7 @@ class TableBuild:
     def _write(self, request: WriteRequest, bad_records: BadRecords | None = None) -> WriteOutcome:
         with self.phases.timed("iceberg_write"):
             self.run.emit("before_materialize", self.name, {"phase": "iceberg_write"})
-            sieve = sieve_of(self.run, self.model, self.decision, request.result, bad_records)
+            sieve = sieve_of(self.run, self.model, self.decision, request.result, bad_records, self.functions)
             fault("before_write", self.table)
             if sieve is None:
                 outcome = write(request)

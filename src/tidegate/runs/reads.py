@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tidegate.checks.forms import other_tables
 from tidegate.checks.values import Check, Stage
-from tidegate.compiler import bind_test
-from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.compiler import bind, bind_test
+from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.metadata import read_metadata
@@ -26,6 +26,7 @@ from tidegate.runs.tally import Outcomes
 __all__ = [
     "Compared",
     "Reads",
+    "bound_query",
     "checked_inputs",
     "checked_tables",
     "compared_with_main",
@@ -34,6 +35,7 @@ __all__ = [
     "still_on_main",
     "tables_of_check",
     "tables_of_checks",
+    "tables_read",
 ]
 
 Reads = Mapping[TableName, Mapping[str, TableInput]]
@@ -90,6 +92,18 @@ def _is_still(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
         return False
     now = read_metadata(pointer).table_input().state
     return all(table.state == now for table in states)
+
+
+def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
+    """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
+    values = RunValues(run.started_at.isoformat(), vars=run.vars)
+    return bind(run.compiled, run.settings, run.project, model.model.table, values)
+
+
+def tables_read(run: RunContext, model: CompiledModel) -> tuple[TableName, ...]:
+    """The tables of the lake that its query reads."""
+    outside = run.settings.sources
+    return (*model.depends_on, *(name for name in model.sources if name.namespace not in outside))
 
 
 def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:

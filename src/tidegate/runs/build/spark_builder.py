@@ -1,21 +1,33 @@
-"""The Spark of a run, which is started again when its JVM dies under the models: one of them may need more memory."""
+"""Spark as the builder of a run. It is started again when its JVM dies under the models: one may need more memory."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tidegate.checks.values import Check
+from tidegate.compiler.values import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SparkDiedError, TidegateError
 from tidegate.failures import causes
-from tidegate.spark.opening import open_spark
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.quality import OwnFunctions
+from tidegate.runs.control.limits import Deadline
+from tidegate.runs.result import CheckResult
 from tidegate.spark.jvm import running_jvm
+from tidegate.spark.opening import open_spark
+from tidegate.spark.session import child_session, use_pool
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkOfRun"]
+    from tidegate.runs.build.table_work import SparkTableWork
+    from tidegate.runs.context import Phases, RunContext
+
+__all__ = ["SparkBuilder", "open_spark_builder"]
 
 _MOST_RESTARTS = 2
 """The first, where several models ran and any may be to blame; the second, where one alone was."""
@@ -37,16 +49,63 @@ _SIGNS = (
 """What a model's failure says when the JVM is going, or gone; a source or a catalog that is down says none of it."""
 
 
-class SparkOfRun:
+def open_spark_builder(settings: Settings, say: Callable[[str], None] = lambda line: None) -> SparkBuilder:
+    return SparkBuilder(open_spark(settings, say), settings, say)
+
+
+class SparkBuilder:
     """Thread-safe. `root`: the session that the models' own are made from."""
 
     def __init__(self, root: SparkSession, settings: Settings, say: Callable[[str], None] = lambda line: None) -> None:
         self.root = root
         self._settings = settings
         self._say = say
+        self._functions = OwnFunctions(settings.root)
         self._restarts = 0
         self._jvm = running_jvm()
         self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def open(
+        self, run: RunContext, model: CompiledModel, phases: Phases, deadline: Deadline
+    ) -> Iterator[SparkTableWork]:
+        # Only here: this room needs pyspark.
+        from tidegate.runs.build.table_work import SparkTableWork
+
+        table = model.model.table
+        conf = {
+            **run.catalog.spark_conf(run.branch),
+            **run.source_conf,
+            "spark.sql.iceberg.snapshot-property.tidegate.run-id": run.run_id,
+            "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
+        }
+        session = child_session(self.root, conf, run.catalog.spark_catalog(run.branch))
+        with run.cancellation.watching(session), run.guard.overdue.limiting(session, deadline):
+            use_pool(session, run.short(table))
+            work = SparkTableWork(run, model, session, phases, self._functions)
+            try:
+                yield work
+            except TidegateError:
+                raise
+            except Exception as error:
+                run.cancellation.check()
+                raise work.explained(error) from error
+
+    def answer_published(
+        self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
+    ) -> tuple[CheckResult, ...]:
+        from tidegate.runs.build.answering import Answering
+
+        conf = {**run.catalog.spark_conf(MAIN), **run.source_conf}
+        session = child_session(self.root, conf, run.catalog.spark_catalog(MAIN))
+        use_pool(session, run.short(model.model.table))
+        values = RunValues(run.started_at.isoformat(), vars=run.vars)
+        with run.cancellation.watching(session):
+            main = BranchView(run.catalog, MAIN)
+            return Answering.of(run, main, session, values, self._functions).answer(model, checks)
+
+    def session_factory(self, catalog: BranchCatalog) -> Callable[[str], SparkSession]:
+        return lambda branch: child_session(self.root, catalog.spark_conf(branch), catalog.spark_catalog(branch))
 
     @property
     def died(self) -> bool:
