@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
-from tidegate.runs.stopped import document_before_run
+from tidegate.runs.result import document_before_run
 
 NOBODY = "postgresql://user@127.0.0.1:9/lake"
 HOOK = (

@@ -14,7 +14,7 @@ from tests.hooks.receiver import Reply, in_turn, receiving
 from tests.hooks.told import check, command, event
 from tidegate.config import BudgetSection, Endpoint, Secret, Settings, load_settings
 from tidegate.errors import BudgetError, FailureKind, HookError, TidegateError
-from tidegate.hooks.ending import Ending
+from tidegate.hooks.events import Ending
 from tidegate.hooks.of_checks import telling_of_checks
 from tidegate.hooks.watch import open_watch
 

@@ -18,7 +18,7 @@ from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.runs.branch_use import BranchUse
+from tidegate.runs.context import BranchUse
 from tidegate.runs.reads import recorded_reads, still_on_main
 
 __all__ = ["write_table"]

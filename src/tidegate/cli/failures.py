@@ -45,7 +45,7 @@ def report(invocation: Invocation, error: Exception) -> None:
 
 def _add_way_on(error: RunCancelledError) -> None:
     """What a cancelled run has changed, and how to go on with it."""
-    from tidegate.runs.stopped import result_of  # other commands need not load it
+    from tidegate.runs.result import result_of  # other commands need not load it
 
     result = result_of(error)
     if result is None:
@@ -87,7 +87,7 @@ def _shape(command: str, error: Exception) -> dict[str, Any]:
     """What a program that reads the results of runs expects, also of one that an error ended."""
     if command not in _OF_RUNS:
         return {}
-    from tidegate.runs.stopped import document_before_run, result_of  # other commands need not load it
+    from tidegate.runs.result import document_before_run, result_of  # other commands need not load it
 
     result = result_of(error)
     return result.to_dict() if result is not None else document_before_run()

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tidegate.config import Endpoint, Secret
 from tidegate.hooks.answer import Answer
-from tidegate.hooks.ending import Ending
+from tidegate.hooks.events import Ending
 from tidegate.hooks.posting import post
 from tidegate.jsontext import json_text
 from tidegate.redaction import redacted

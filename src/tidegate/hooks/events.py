@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.config.hooks import ALL_EVENTS
 
-__all__ = ["EVENT_NAMES", "Emit", "Event", "Listener"]
+__all__ = ["EVENT_NAMES", "Emit", "Ending", "Event", "Listener"]
 
 EVENT_NAMES = (*ALL_EVENTS, "concurrency", "phase", "warning", "published")
 """The first 18 are for hooks, the others for those who watch a run. `concurrency`: how many ask a service at once."""
@@ -30,3 +30,15 @@ Listener = Callable[[Event], None]
 
 Emit = Callable[[str, str | None, Mapping[str, Any]], None]
 """Tells the listeners of a run: the event's name, the model, the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """`status`: success, partial, failed, cancelled or skipped."""
+
+    run_id: str
+    status: str
+    rows_written: int = 0
+    duration_ms: int = 0
+    phase_profiles: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None

@@ -7,8 +7,7 @@ from typing import Protocol
 
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
-from tidegate.hooks.ending import Ending
-from tidegate.hooks.events import Emit, Event
+from tidegate.hooks.events import Emit, Ending, Event
 
 __all__ = ["AT_ONCE", "Halt", "Watch", "open_watch"]
 

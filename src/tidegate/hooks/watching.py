@@ -10,8 +10,7 @@ from tidegate.errors import HookError
 from tidegate.hooks.budget import Breach, Budget
 from tidegate.hooks.callback import send_callback
 from tidegate.hooks.dispatch import Hooks
-from tidegate.hooks.ending import Ending
-from tidegate.hooks.events import Emit, Event
+from tidegate.hooks.events import Emit, Ending, Event
 from tidegate.hooks.watch import AT_ONCE, Halt
 
 __all__ = ["Watching"]

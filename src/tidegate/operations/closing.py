@@ -9,8 +9,7 @@ from typing import Any
 
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, TidegateError
-from tidegate.hooks.ending import Ending
-from tidegate.hooks.events import Event
+from tidegate.hooks.events import Ending, Event
 from tidegate.hooks.watch import open_watch
 from tidegate.state import EventRecord, RunRecord, StateStore
 from tidegate.state.alive import last_sign

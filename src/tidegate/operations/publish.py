@@ -14,8 +14,7 @@ from tidegate.config import Settings
 from tidegate.errors import BranchMissingError, OptionsError, RunInFlightError, TidegateError
 from tidegate.failures import kind_of
 from tidegate.faults import fault
-from tidegate.hooks.ending import Ending
-from tidegate.hooks.events import Event, Listener
+from tidegate.hooks.events import Ending, Event, Listener
 from tidegate.hooks.watch import open_watch
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
@@ -23,12 +22,12 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.selection import select
 from tidegate.project import Model, Project
+from tidegate.runs.archive import archive_consumed
 from tidegate.runs.build.spark_builder import SparkBuilder
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals
 from tidegate.runs.control.guard import Guard
-from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.options import RunOptions
 from tidegate.runs.publishing import compacted_only
 from tidegate.runs.reads import recorded_reads, still_on_main

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,7 +19,6 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.plan import Wish
 from tidegate.project import Project
-from tidegate.runs.branch_use import BranchUse
 from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.cancellation import Cancellation
@@ -27,7 +28,7 @@ from tidegate.runs.options import RunOptions
 if TYPE_CHECKING:
     from tidegate.runs.ledger import Ledger
 
-__all__ = ["PhaseSpans", "Phases", "RunContext"]
+__all__ = ["BranchUse", "PhaseSpans", "Phases", "RunContext"]
 
 
 class PhaseSpans:
@@ -76,6 +77,37 @@ class Phases:
 
     def _add(self, name: str, ms: int) -> None:
         self.ms[name] = self.ms.get(name, 0) + ms
+
+
+_POLL_SECONDS = 0.1
+
+
+class BranchUse:
+    """Who is at work on a run's branch: models read it while they are built, so it follows main only when none is."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._building = 0
+
+    @contextmanager
+    def building(self) -> Iterator[None]:
+        with self._changed:
+            self._building += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._building -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self, check: Callable[[], None]) -> Iterator[None]:
+        """Waits until no model is being built, and lets none begin. `check` may raise to give up the wait."""
+        with self._changed:
+            while self._building:
+                check()
+                self._changed.wait(_POLL_SECONDS)
+            yield
 
 
 @dataclass(frozen=True, slots=True)

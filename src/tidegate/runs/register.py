@@ -13,11 +13,11 @@ from tidegate.runs.answered import answer_to, repeated
 from tidegate.runs.clock import Clock
 from tidegate.runs.options import RunOptions
 from tidegate.runs.result import RunResult
-from tidegate.state import KeyRecord, RunRecord, StateStore
-from tidegate.state.alive import last_sign, lives, process_mark
+from tidegate.state import KeyRecord, RunRecord, StateReader, StateStore
+from tidegate.state.alive import has_ended, last_sign, lives, process_mark
 from tidegate.state.finding import find_run
 
-__all__ = ["Begun", "begin"]
+__all__ = ["Begun", "begin", "interrupted_runs"]
 
 _LONGEST_KEY = 255
 
@@ -114,3 +114,9 @@ def _in_flight(run: RunRecord) -> RunInFlightError:
         f"Run {run.run_id} is at work: process {run.pid} on {run.host}, {sign}",
         remedy=f"Wait for it, or end it with: tidegate cancel {run.run_id}",
     )
+
+
+def interrupted_runs(reader: StateReader, record: RunRecord, now: datetime) -> tuple[str, ...]:
+    """Of the two latest runs of the project, those whose process ended before they did."""
+    runs = reader.runs(2, project=record.project)
+    return tuple(r.run_id for r in runs if r.run_id != record.run_id and not has_ended(r) and not lives(r, now))

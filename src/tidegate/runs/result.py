@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from tidegate import __version__
-from tidegate.hooks.ending import Ending
+from tidegate.failures import causes
+from tidegate.hooks.events import Ending
 from tidegate.quality.anomalies import Anomaly
 
-__all__ = ["KEPT", "PHASES", "VERIFIED", "CheckResult", "Materialization", "Publish", "RunResult"]
+__all__ = [
+    "KEPT",
+    "PHASES",
+    "VERIFIED",
+    "CheckResult",
+    "Materialization",
+    "Publish",
+    "RunResult",
+    "attach_result",
+    "document_before_run",
+    "result_of",
+]
 
 VERIFIED = "verified"
 """At the end of a reason: the table was compared with a full build, and is the same."""
@@ -199,3 +211,31 @@ class RunResult:
 
 def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in kind.__dataclass_fields__}
+
+
+_ATTRIBUTE = "tidegate_run_result"
+
+
+def attach_result(error: BaseException, result: RunResult) -> None:
+    setattr(error, _ATTRIBUTE, result)
+
+
+def result_of(error: BaseException) -> RunResult | None:
+    """None where no run had begun."""
+    found = (getattr(each, _ATTRIBUTE, None) for each in causes(error))
+    return next((result for result in found if isinstance(result, RunResult)), None)
+
+
+def document_before_run() -> dict[str, Any]:
+    """The document of a run that was never registered: it has no id, and has done nothing."""
+    result = RunResult(
+        run_id="",
+        status="failed",
+        branch="",
+        publish=Publish(""),
+        started_at=datetime.now(UTC),
+        duration_ms=0,
+        phase_profiles={},
+        materializations=(),
+    )
+    return {**result.to_dict(), "run_id": None, "branch": None, "started_at": None}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.values import Compiled
@@ -17,13 +16,11 @@ from tidegate.errors import (
     OptionsError,
     ProjectError,
     RunCancelledError,
-    StateError,
     TidegateError,
 )
 from tidegate.failures import kind_of
 from tidegate.faults import fault
-from tidegate.hooks.ending import Ending
-from tidegate.hooks.events import Event, Listener
+from tidegate.hooks.events import Ending, Event, Listener
 from tidegate.hooks.watch import open_watch
 from tidegate.hooks.written import bytes_added
 from tidegate.lake import open_catalog
@@ -37,52 +34,29 @@ from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
-from tidegate.quality.anomalies import Seen
+from tidegate.runs.after_publish import Maintain, archive_landing_files, maintain_lake, report_anomalies
 from tidegate.runs.builder import Builder, OpenBuilder
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.control.heartbeat import Heart
-from tidegate.runs.damage import missing_file, tables_of
-from tidegate.runs.earlier import Earlier
-from tidegate.runs.finished_files import archive_consumed
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
-from tidegate.runs.profiling import unusual
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.register import Begun, begin
-from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+from tidegate.runs.register import Begun, begin, interrupted_runs
+from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.selected import select_for_run
-from tidegate.runs.stopped import attach_result
-from tidegate.runs.tally import ModelOutcome, Tally
-from tidegate.runs.unreadable import unreadable_models
+from tidegate.runs.tally import Earlier, ModelOutcome, Tally
+from tidegate.runs.unreadable import require_one_readable, unreadable_models
 from tidegate.sources.reading import readable
 from tidegate.state import RunRecord, StateStore, open_state
-from tidegate.state.alive import has_ended, lives
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
-__all__ = ["Maintain", "MaintenanceSummary", "run_project"]
-
-
-class MaintenanceSummary(Protocol):
-    """What a run reports of the maintenance after it: a line on what was done, and one for each step that failed."""
-
-    @property
-    def summary(self) -> str: ...
-
-    @property
-    def errors(self) -> tuple[str, ...]: ...
-
-
-Maintain = Callable[
-    [Settings, BranchCatalog, Callable[[str], "SparkSession"] | None, tuple[TableName, ...], Callable[[], datetime]],
-    MaintenanceSummary,
-]
-"""Settings, catalog, what gives a session on a branch, the tables that were published, the time."""
+__all__ = ["run_project"]
 
 
 def run_project(
@@ -175,14 +149,16 @@ class _Run:
         return error
 
     def _go(self) -> None:
-        self._tell_of_interrupted()
+        for other in interrupted_runs(self.store.reader(), self.record, self.clock.now()):
+            again = f"tidegate run --resume {other}"
+            self._say(f"{other} was interrupted; to go on with it: {again}")
         with self.phases.timed("config_loading"):
             project, compiled, catalog = self._compile()
             selected = self._select(compiled, catalog)
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
-            self._require_one_readable(plan, compiled, catalog)
+            require_one_readable(plan, compiled, catalog, self.options.full_refresh)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()
         self.cancellation.check()
@@ -194,21 +170,6 @@ class _Run:
             self._nothing_to_do(plan, compiled, catalog)
         else:
             self._build(project, compiled, catalog, plan, sources, unreadable)
-
-    def _require_one_readable(self, plan: Plan, compiled: Compiled, catalog: BranchCatalog) -> None:
-        """Spark need not start where a metadata file is missing of all that would be read or written."""
-        if self.options.full_refresh or not plan.steps or not all(step.unplannable for step in plan.steps):
-            return
-        failures = {step.table: step.unreadable for step in plan.steps if step.unreadable is not None}
-        tables = tables_of((compiled.models[table] for table in failures), compiled)
-        raise missing_file(catalog.head(MAIN), tables, compiled.namespace) or next(iter(failures.values()))
-
-    def _tell_of_interrupted(self) -> None:
-        for other in self.store.reader().runs(2, project=self.settings.project.name):
-            if other.run_id != self.run_id and not has_ended(other) and not lives(other, self.clock.now()):
-                again = f"tidegate run --resume {other.run_id}"
-                message = f"{other.run_id} was interrupted; to go on with it: {again}"
-                self.emit("phase", None, {"phase": "setup", "message": message})
 
     def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
         event = Event(name, self.run_id, self.clock.now(), model, data)
@@ -289,7 +250,7 @@ class _Run:
             kept = str(step.table) in self.ledger.earlier
             self.tally.outcomes[step.table] = ModelOutcome(result, kept=kept)
             self.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
-        self._archive(compiled, catalog)
+        archive_landing_files(compiled, self.settings, catalog, self.emit)
         if self.branch.left_behind(catalog):
             catalog.drop_branch(self.run_id)
 
@@ -353,58 +314,15 @@ class _Run:
         tables = {step.table for step in plan.steps}
         with self.branch.held(run, tables, self.phases) as run, self.heart.minding(catalog, run.branch):
             Building(run, self.phases, self.tally, tables).go()
-            self._compare_with_history(compiled)
+            if self.recorder.lost is None:
+                report_anomalies(run, self.tally, self.store.reader())
             if self.tally.published or self.tally.kept:
-                self._archive(compiled, catalog)
+                archive_landing_files(compiled, self.settings, catalog, self.emit)
         self.cancellation.orderly = False
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
             with contextlib.suppress(KeyboardInterrupt):
                 if run.builder.restart():
-                    self._maintain(run)
-
-    def _compare_with_history(self, compiled: Compiled) -> None:
-        if self.recorder.lost is not None:
-            return
-        try:
-            self._look_for_anomalies(compiled)
-        except StateError as error:
-            self.tally.error = self.tally.error or error
-
-    def _look_for_anomalies(self, compiled: Compiled) -> None:
-        namespace = self.settings.project.namespace
-        for table, outcome in sorted(self.tally.outcomes.items()):
-            if outcome.profile is None or not outcome.publishable or self.tally.cancelled:
-                continue
-            name, settings = table.short(namespace), compiled.models[table].model.settings
-            now = Seen(self.run_id, self.started_at, outcome.profile)
-            for anomaly in unusual(self.store.reader(), name, settings, now, self.settings.anomalies):
-                self.tally.anomalies.append(anomaly)
-                self.emit("anomaly_detected", name, asdict(anomaly))
-
-    def _archive(self, compiled: Compiled, catalog: BranchCatalog) -> None:
-        fault("before_archive")
-        try:
-            moved, notes = archive_consumed(compiled, self.settings, BranchView(catalog, MAIN))
-        except TidegateError as error:
-            moved, notes = 0, (f"landing files were not archived: {error}",)
-        fault("after_archive")
-        if moved:
-            files = f"{moved} landing file{'' if moved == 1 else 's'}"
-            message = f"Archived {files} to _processed/ in {'its zone' if moved == 1 else 'their zones'}"
-            self.emit("phase", None, {"phase": "archive", "message": message})
-        for note in notes:
-            self.emit("warning", None, {"message": note})
-
-    def _maintain(self, run: RunContext) -> None:
-        fault("before_maintenance")
-        sessions = run.builder.session_factory(run.catalog)
-        report = self.maintain(self.settings, run.catalog, sessions, tuple(self.tally.published), self.clock.now)
-        fault("after_maintenance")
-        if report.summary:
-            message = f"Maintenance: {report.summary}"
-            self.emit("phase", None, {"phase": "maintenance", "message": message})
-        for line in report.errors:
-            self.emit("warning", None, {"message": f"maintenance: {line}"})
+                    maintain_lake(run, self.maintain, tuple(self.tally.published))
 
     def _stopped(self, error: BaseException) -> None:
         """Something ended the run before it could give a result: the history must not say that it still runs."""

@@ -11,10 +11,11 @@ from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.plan import Plan
+from tidegate.runs.damage import missing_file, tables_of
 from tidegate.runs.source_checks import failed_pings, sources_of_check
 from tidegate.sources.reading import missing_table, must_be_in_lake
 
-__all__ = ["models_to_build", "sources_of", "unreadable_models"]
+__all__ = ["models_to_build", "require_one_readable", "sources_of", "unreadable_models"]
 
 
 def models_to_build(plan: Plan) -> tuple[TableName, ...]:
@@ -26,6 +27,15 @@ def sources_of(settings: Settings, model: CompiledModel, builds: bool = True) ->
     read = {table.namespace for table in model.sources} if builds else set()
     checked = (sources_of_check(settings.sources, check) for check in model.checks)
     return frozenset(settings.sources.keys() & read).union(*checked)
+
+
+def require_one_readable(plan: Plan, compiled: Compiled, catalog: BranchCatalog, full_refresh: bool) -> None:
+    """Raise where a metadata file is missing of all that would be read or written: Spark need not start for that."""
+    if full_refresh or not plan.steps or not all(step.unplannable for step in plan.steps):
+        return
+    failures = {step.table: step.unreadable for step in plan.steps if step.unreadable is not None}
+    tables = tables_of((compiled.models[table] for table in failures), compiled)
+    raise missing_file(catalog.head(MAIN), tables, compiled.namespace) or next(iter(failures.values()))
 
 
 def unreadable_models(
