@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tidegate.config import Settings, load_settings
 from tidegate.errors import LakeUnavailableError
 from tidegate.lake.writable import require_writable
-from tidegate.operations.run import run_project
-from tidegate.runs import run
+from tidegate.operations.maintain import maintain_after_run
+from tidegate.runs.run import run_project
 
 
 def shop(root: Path, warehouse: str) -> Settings:
@@ -21,16 +22,15 @@ def shop(root: Path, warehouse: str) -> Settings:
 
 
 @pytest.mark.parametrize("warehouse", ["file", "file/warehouse/below"])
-def test_a_run_ends_before_spark_starts(tmp_path: Path, warehouse: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_ends_before_spark_starts(tmp_path: Path, warehouse: str) -> None:
     (tmp_path / "file").write_text("")
     settings = shop(tmp_path, warehouse)
 
-    def started(*args: object) -> None:
+    def started(*args: object) -> NoReturn:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(run, "open_spark", started)
     with pytest.raises(LakeUnavailableError, match=r"the warehouse cannot be written: .*it is not a folder") as caught:
-        run_project(settings)
+        run_project(settings, open_builder=started, maintain=maintain_after_run)
     assert caught.value.where == str(tmp_path / warehouse)
     assert "[lake] warehouse" in str(caught.value.remedy)
 
