@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -68,6 +69,7 @@ class Source:
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
             self.modules[name] = Module(name, path)
         self._definitions: dict[tuple[str, str], Definition] = {}
+        self._values: dict[str, Any] = {}
 
     def definition(self, module: Module, name: str) -> Definition | None:
         """Follows imports. None for a name that this package does not define."""
@@ -89,8 +91,9 @@ class Source:
         return self.modules.get(target if imported is None else f"{target}.{imported}")
 
     def all_of(self, name: str) -> list[Definition]:
-        modules = (module for module in self.modules.values() if name in module.text and name in module.names)
-        found = (self.definition(module, name) for module in modules)
+        form = re.compile(rf"^(?:class |def )?{name}\b", re.MULTILINE)
+        modules = (module for module in self.modules.values() if name in module.text and form.search(module.text))
+        found = (self.definition(module, name) for module in modules if name in module.names)
         return [definition for definition in found if definition is not None]
 
     def one(self, name: str) -> Definition:
@@ -101,7 +104,9 @@ class Source:
 
     def value(self, name: str) -> Any:
         """The real object, imported from wherever it is defined."""
-        return getattr(importlib.import_module(self.one(name).module.name), name)
+        if name not in self._values:
+            self._values[name] = getattr(importlib.import_module(self.one(name).module.name), name)
+        return self._values[name]
 
     def leading_to(self, *words: str) -> set[Module]:
         """The modules whose text has one of the words, and those that name them, at any depth."""
