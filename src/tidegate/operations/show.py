@@ -11,7 +11,7 @@ from tidegate.compiler.values import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.types import type_text
-from tidegate.operations.redact import Hiding
+from tidegate.operations.redact import HiddenColumnRedactor
 from tidegate.operations.workspace import Workspace
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
@@ -89,16 +89,16 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
         runs = state.runs_of_model(short)
         checks = state.checks_of_model(short)
         anomalies = state.anomalies_of_model(short)
-    hiding = Hiding(workspace)
+    redactor = HiddenColumnRedactor(workspace)
     return ModelFacts(
         name=short,
         compiled=model,
         upstreams=tuple(up.short(namespace) for up in (*model.depends_on, *model.sources)),
         downstreams=tuple(downstreams),
         table=None if metadata is None else _table_facts(metadata),
-        runs=hiding.runs(runs),
-        checks=hiding.checks(checks),
-        anomalies=hiding.anomalies(anomalies),
+        runs=redactor.runs(runs),
+        checks=redactor.checks(checks),
+        anomalies=redactor.anomalies(anomalies),
     )
 
 
