@@ -21,7 +21,6 @@ from tidegate.planner.estimate import Timing, probable_time
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.plan import Plan, Step, Wish, make_plan
 from tidegate.project import Project
-from tidegate.runs.options import RunOptions
 
 __all__ = ["InputView", "PlanView", "StepView", "plan_run"]
 
@@ -119,20 +118,30 @@ class PlanView:
         return {"steps": steps, "notes": list(self.notes)}
 
 
-def plan_run(workspace: Workspace, options: RunOptions, explain: bool = False) -> PlanView:
-    """`options` of a run of its own: nothing is resumed. `explain`: with the SQL of each step."""
-    project, compiled, discovery = workspace.compile_with_sources(options.vars)
+def plan_run(
+    workspace: Workspace,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    full_refresh: bool = False,
+    from_: datetime | None = None,
+    to: datetime | None = None,
+    explain: bool = False,
+) -> PlanView:
+    """`explain`: with the SQL of each step. The others are those of a run (`RunOptions`)."""
+    variables = variables or {}
+    project, compiled, discovery = workspace.compile_with_sources(variables)
     if compiled.project_errors:
         raise ProjectError("The project has errors; nothing can be planned", diagnostics=compiled.diagnostics)
     settings, lake = workspace.settings, _PinnedMain(workspace.catalog(), MAIN, workspace.heads())
-    wish = Wish(datetime.now(UTC), options.full_refresh, options.from_, options.to)
-    values = RunValues(wish.now.isoformat(), incremental=True, vars=options.vars)
+    wish = Wish(datetime.now(UTC), full_refresh, from_, to)
+    values = RunValues(wish.now.isoformat(), incremental=True, vars=variables)
     query = partial(_query, compiled, settings, project, values)
-    selected = workspace.select(compiled, options.select, options.exclude)
+    selected = workspace.select(compiled, select, exclude)
     failed = _FailedSources(settings, {failure.source: failure for failure in discovery.failures})
     planned = make_plan(compiled, selected, lake, settings, wish, query, failed.obstacle)
     viewer = _Viewer(planned, compiled, failed, _past(planned, compiled, workspace), explain)
-    kept = [step.table for step in planned.steps if step.table in lake.pinned] if options.full_refresh else []
+    kept = [step.table for step in planned.steps if step.table in lake.pinned] if full_refresh else []
     return PlanView(
         steps=tuple(map(viewer.view, planned.steps)),
         notes=tuple(_of_the_lake(workspace)),

@@ -14,7 +14,6 @@ from tidegate.cli.options import Moment, SelectingCommand, check_times, selectio
 from tidegate.cli.table import text_table
 from tidegate.compiler.values import count_line
 from tidegate.operations.plan import PlanView, StepView, plan_run
-from tidegate.runs.options import RunOptions
 
 __all__ = ["obstacle_lines", "plan"]
 
@@ -55,8 +54,7 @@ def plan(
       tidegate plan --explain gold.revenue
     """
     check_times(full_refresh, from_, to)
-    options = RunOptions(select=select, exclude=exclude, full_refresh=full_refresh, vars=variables, from_=from_, to=to)
-    view = plan_run(open_workspace(invocation), options, explain)
+    view = plan_run(open_workspace(invocation), select, exclude, variables, full_refresh, from_, to, explain)
     output = invocation.output()
     output.show(view.document(), lambda: _lines(view, invocation.quiet))
     for note in view.notes:
