@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from tidegate.lake.progress import Progress
 from tidegate.lake.types import type_text
 from tidegate.operations.redact import HiddenColumnRedactor
 from tidegate.operations.workspace import Workspace
+from tidegate.project.model import ModelSettings
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["ModelFacts", "TableFacts", "gather_facts"]
@@ -46,6 +47,13 @@ class ModelFacts:
 
     anomalies: tuple[AnomalyRecord, ...] = ()
     """Newest first."""
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The settings that differ from the defaults."""
+        own, default = self.compiled.model.settings, ModelSettings()
+        values = {field.name: getattr(own, field.name) for field in fields(ModelSettings)}
+        return {name: value for name, value in values.items() if value != getattr(default, name)}
 
     def document(self) -> dict[str, Any]:
         model = self.compiled.model

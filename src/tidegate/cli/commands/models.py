@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import fields
 
 import click
 
@@ -16,8 +15,7 @@ from tidegate.compiler.values import count_line
 from tidegate.config import Settings
 from tidegate.operations.models import ListedModel, ModelList, list_models
 from tidegate.operations.show import ModelFacts, gather_facts
-from tidegate.project.model import ModelSettings
-from tidegate.state import QualityRecord
+from tidegate.state.records import QualityRecord
 
 __all__ = ["ls", "show"]
 
@@ -104,23 +102,14 @@ def _lines(facts: ModelFacts) -> Iterator[str]:
     yield ""
     yield f"upstreams    {', '.join([*facts.upstreams, *(f'landing:{zone}' for zone in compiled.zones)]) or '-'}"
     yield f"downstreams  {', '.join(facts.downstreams) or '-'}"
-    for name, value in _declared(settings):
-        yield f"{name:<12} {value}"
+    for name, value in facts.declared.items():
+        if name not in _SHOWN_ELSEWHERE:
+            yield f"{name:<12} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"
     yield ""
     yield from _table_lines(facts)
     yield from _run_lines(facts)
     yield from _check_lines(facts)
     yield from _anomaly_lines(facts)
-
-
-def _declared(settings: ModelSettings) -> Iterator[tuple[str, str]]:
-    """What differs from the defaults."""
-    default = ModelSettings()
-    for field in fields(ModelSettings):
-        value = getattr(settings, field.name)
-        if field.name in _SHOWN_ELSEWHERE or value == getattr(default, field.name):
-            continue
-        yield field.name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _table_lines(facts: ModelFacts) -> Iterator[str]:
