@@ -12,7 +12,7 @@ from tidegate.cli.context import Invocation, common_options, open_workspace, pas
 from tidegate.cli.table import clean, text_table
 from tidegate.jsontext import json_text
 from tidegate.operations.history import PastRun, RunLog, past_runs, run_log
-from tidegate.state import EventRecord, RunRecord
+from tidegate.state.records import EventRecord, RunRecord
 
 __all__ = ["history", "logs"]
 
