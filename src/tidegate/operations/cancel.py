@@ -21,13 +21,13 @@ from tidegate.state import EventRecord, RunRecord, StateStore, open_reader, open
 from tidegate.state.alive import SILENCE, has_ended, last_sign, process_lives
 from tidegate.state.finding import find_run
 
-__all__ = ["Cancelling", "cancel_run", "close_run", "notify_closed", "whereabouts"]
+__all__ = ["CancelResult", "cancel_run", "close_run", "notify_closed", "whereabouts"]
 
 _LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelling:
+class CancelResult:
     """The run as it is now. `asked` False: it had ended before. Where its process was gone, `left`: why its branch
     could not be dropped, and `warnings`: who could not be told."""
 
@@ -62,7 +62,7 @@ class Cancelling:
         }
 
 
-def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patience: float = 10.0) -> Cancelling:
+def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patience: float = 10.0) -> CancelResult:
     """Ask the run to end, and wait `patience` seconds for it. One whose process is gone is ended in its place.
 
     `name`: a run's id, or `latest`. Raises SelectionError where there is no such run.
@@ -71,21 +71,21 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
     with open_reader(settings.state.url) as state:
         run = find_run(state, name, settings.project.name)
     if has_ended(run):
-        return Cancelling(run, asked=False)
+        return CancelResult(run, asked=False)
     with open_state(settings.state.url) as store:
         store.request_cancel(run.run_id, clock.now())
         deadline = clock.monotonic() + patience
         while True:
             run = store.reader().run(run.run_id) or run
             if has_ended(run) or clock.monotonic() >= deadline:
-                return Cancelling(run)
+                return CancelResult(run)
             if process_lives(run) is not False:
                 clock.sleep(_LOOK_SECONDS)
             elif (ended := _end_dead(settings, store, run, clock)) is not None:
                 return ended
 
 
-def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> Cancelling | None:
+def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> CancelResult | None:
     """None where it has ended, or was taken up again, at this moment."""
     run = close_run(store, seen, "cancelled", f"Cancelled when {whereabouts(seen)} was gone", clock.now())
     if run is None:
@@ -96,7 +96,7 @@ def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clo
             open_catalog(settings).drop_branch(run.branch)
     except TidegateError as error:
         left = str(error)
-    return Cancelling(run, left=left, warnings=notify_closed(settings, "cancel", run, clock.now()))
+    return CancelResult(run, left=left, warnings=notify_closed(settings, "cancel", run, clock.now()))
 
 
 def close_run(store: StateStore, seen: RunRecord, status: str, why: str, now: datetime) -> RunRecord | None:

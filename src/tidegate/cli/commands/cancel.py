@@ -12,7 +12,7 @@ from tidegate.cli.context import Invocation, common_options, open_workspace, pas
 
 if TYPE_CHECKING:
     from tidegate.config import ReaperSection
-    from tidegate.operations.cancel import Cancelling
+    from tidegate.operations.cancel import CancelResult
 
 __all__ = ["cancel"]
 
@@ -40,7 +40,7 @@ def cancel(invocation: Invocation, run_id: str, wait: float) -> int:
     return done.exit_code
 
 
-def _lines(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
+def _lines(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
     run = done.run
     if not done.ended:
         yield from _still_there(done, reaper)
@@ -61,7 +61,7 @@ def _lines(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
         yield f"[WARN] {warning}"
 
 
-def _still_there(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
+def _still_there(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
     from tidegate.operations.cancel import whereabouts
 
     yield f"{done.run.run_id} has been asked to end, and has not yet ({whereabouts(done.run)})"

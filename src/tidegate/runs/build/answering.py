@@ -26,8 +26,8 @@ from tidegate.quality.file_proof import FileProof
 from tidegate.runs.build.damage import missing_file_behind
 from tidegate.runs.build.masking import without_values
 from tidegate.runs.build.reads import tables_of_check
-from tidegate.runs.result import CheckResult
 from tidegate.runs.build.source_checks import kind_of_check
+from tidegate.runs.result import CheckResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,10 +13,10 @@ from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.runs.build.answering import Answering
-from tidegate.runs.context import RunContext
 from tidegate.runs.build.masking import sees_hidden, without_values
-from tidegate.runs.result import CheckResult
 from tidegate.runs.build.source_checks import unchecked
+from tidegate.runs.context import RunContext
+from tidegate.runs.result import CheckResult
 from tidegate.spark.failures import read_failure
 from tidegate.spark.session import child_session, use_pool
 from tidegate.write.added import added_rows, newer_snapshots

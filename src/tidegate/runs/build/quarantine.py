@@ -11,9 +11,9 @@ from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
 from tidegate.quality import SAMPLES
 from tidegate.quality.quarantine import Refused
+from tidegate.runs.build.source_checks import kind_of_check
 from tidegate.runs.context import RunContext
 from tidegate.runs.result import CheckResult
-from tidegate.runs.build.source_checks import kind_of_check
 from tidegate.write.quarantine import Sieve
 from tidegate.write.request import BadRecords
 

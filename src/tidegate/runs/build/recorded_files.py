@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tidegate.compiler.values import CompiledModel
 from tidegate.planner.plan import Facts
-from tidegate.runs.context import RunContext
 from tidegate.runs.build.deliveries import take_files
 from tidegate.runs.build.table_build import set_progress
+from tidegate.runs.context import RunContext
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SparkDiedError, TidegateError
 from tidegate.failures import causes
-from tidegate.spark.opening import open_spark
 from tidegate.spark.jvm import running_jvm
+from tidegate.spark.opening import open_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -29,15 +29,15 @@ from tidegate.planner.readers import as_difference
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.strategies import Deltas
-from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.build.damage import is_damaged
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.build.masking import masked_frame, sees_hidden, without_values
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
 from tidegate.runs.build.reads import checked_inputs
-from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.runs.build.stamping import BuildStamp
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys
