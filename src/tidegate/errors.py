@@ -279,6 +279,9 @@ class QueryError(ModelError):
 class StatementError(QueryError):
     """`text` is a query that was typed; `diagnostics` are `tidegate.compiler.Diagnostic` values, at least one."""
 
+    file = "query"
+    """What stands in place of a file's name in their spans."""
+
     def __init__(self, text: str, diagnostics: Sequence[Any]) -> None:
         first = diagnostics[0]
         super().__init__(first.message, where="the query", remedy=first.suggestion)

@@ -13,7 +13,7 @@ from tidegate.cli.diff_text import diff_lines
 from tidegate.cli.paint import plain
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.operations.diff.diff import Diff
+from tidegate.operations.diff.compare import Diff
 from tidegate.operations.diff.table_diff import RowChange, TableDiff
 from tidegate.operations.run import run_project
 from tidegate.runs import RunOptions

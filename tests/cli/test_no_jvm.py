@@ -15,7 +15,7 @@ import pytest
 
 import tidegate
 
-DEMO = Path(tidegate.__file__).parent / "cli" / "demo_project"
+DEMO = Path(tidegate.__file__).parent / "operations" / "demo" / "project"
 
 CALL = """
 import json, sys

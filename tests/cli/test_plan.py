@@ -19,13 +19,9 @@ from tests.cli.calling import Call
 from tests.planner.histories import History
 from tidegate.compiler import compile_project
 from tidegate.config import load_settings
-from tidegate.errors import LakeError
 from tidegate.lake import PROGRESS_PROPERTY, BranchView, Pointer, PointerKind, Progress, TableInput, open_catalog, view
 from tidegate.names import TableName
-from tidegate.operations.failed_sources import FailedSources
 from tidegate.operations.run import run_project
-from tidegate.planner.decide import Decision, RunType
-from tidegate.planner.plan import Plan, Step
 from tidegate.project import load_project
 from tidegate.runs import RunOptions
 from tidegate.spark.session import child_session
@@ -217,18 +213,6 @@ def test_a_missing_metadata_file_leaves_the_other_models_to_be_planned(shop: Pat
     reasons = {step["model"]: step["reason"] for step in told.document["steps"]}
     assert "; fix: restore the file" in reasons["silver.orders"]
     assert "fix: " not in reasons["silver.notes"]
-
-
-def test_an_error_without_a_remedy_leaves_no_empty_advice(shop: Path) -> None:
-    settings = load_settings(shop)
-    compiled = compile_project(load_project(settings), settings, (), {})
-    decision = Decision(RunType.INCREMENTAL, "it is gone")
-    step = Step(
-        TableName("shop", "silver", "orders"), 0, decision, unplannable=True, unreadable=LakeError("it is gone")
-    )
-    failed = FailedSources(settings, {})
-    assert failed.reason(step, compiled) == "it is gone"
-    assert list(failed.lines(Plan((step,)), compiled)) == ["Not planned: silver.orders, because it is gone"]
 
 
 def test_nothing_heavy_is_imported_to_plan_what_is_unchanged(shop: Path) -> None:

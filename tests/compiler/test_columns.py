@@ -9,10 +9,10 @@ import pytest
 from benchmarks.compile_project import write_projects
 
 from tests.compiler.projects import Built, build, table
-from tidegate.cli.commands.init import write_project as write_new
-from tidegate.cli.demo_files import deliver, write_demo
 from tidegate.compiler import compile_from_disk
 from tidegate.config import load_settings
+from tidegate.operations.demo.files import deliver, write_demo
+from tidegate.operations.new_project import write_project as write_new
 
 ZONE = "select * from {{ landing_zone('z') }}"
 

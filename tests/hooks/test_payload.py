@@ -11,7 +11,7 @@ from tidegate.errors import FailureKind
 from tidegate.hooks.events import EVENT_NAMES
 from tidegate.hooks.payload import payload_of, status_of
 from tidegate.jsontext import json_text
-from tidegate.operations.hook_samples import sample_event
+from tidegate.operations.hook_test import sample_event
 from tidegate.redaction import register
 
 

@@ -19,12 +19,12 @@ from tests.lake.places import Place
 from tests.operations.test_chaos_copies import may_create_schemas
 from tests.projects import ProjectFolder
 from tests.runs.test_killed import start, write_shop
-from tidegate.cli.demo_files import deliver, write_demo
 from tidegate.errors import BranchMissingError
 from tidegate.lake.sweep import sweep
 from tidegate.operations.chaos.choosing import Wanted
 from tidegate.operations.chaos.scratch import make_scratch
 from tidegate.operations.chaos.trials import run_chaos
+from tidegate.operations.demo.files import deliver, write_demo
 from tidegate.operations.maintain import maintain
 from tidegate.operations.publish import publish_run
 from tidegate.operations.query import query

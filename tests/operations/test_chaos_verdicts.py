@@ -72,7 +72,7 @@ def test_a_report_is_a_document_that_says_which_trial_failed() -> None:
         Trial("after_write", "resume", 1.0, ("gold.a is missing",), "/tmp/x"),
     )
     report = ChaosReport("embedded", Uninterrupted("success", 2, 3.0, counted(LOG)), trials)
-    document = json.loads(json.dumps(report.to_dict()))
+    document = json.loads(json.dumps(report.document()))
     assert document["status"] == "failed"
     assert [trial["status"] for trial in document["trials"]] == ["passed", "failed"]
     assert document["uninterrupted"]["reached"] == {"after_branch": 1, "after_write": 3, "after_publish": 1}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.projects import ProjectFolder
 from tidegate.errors import SelectionError, SnapshotMissingError
-from tidegate.operations.diff.diff import Diff, diff
+from tidegate.operations.diff.compare import Diff, diff
 from tidegate.operations.diff.table_diff import TableDiff
 from tidegate.spark.session import child_session
 from tidegate.state import RunRecord, open_state

@@ -21,7 +21,7 @@ from tidegate.config import Settings, load_settings
 from tidegate.lake import BranchCatalog, EmbeddedCatalog, open_catalog
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
-from tidegate.operations.closing import close_run
+from tidegate.operations.cancel import close_run
 from tidegate.operations.reap import ReapReport, reap
 from tidegate.state import RunRecord, StateStore, open_reader, open_state
 

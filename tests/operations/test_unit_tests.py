@@ -16,7 +16,7 @@ from tidegate.cli.unit_test_text import unit_test_lines
 from tidegate.config import load_settings
 from tidegate.errors import ProjectError, SelectionError
 from tidegate.operations.unit_tests.result import UnitTestResult
-from tidegate.operations.unit_tests.unit_tests import run_unit_tests
+from tidegate.operations.unit_tests.run import run_unit_tests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ ORDERS = {
 
 
 def run(root: Path, files: dict[str, str], spark: SparkSession, *select: str) -> tuple[UnitTestResult, ...]:
-    return run_unit_tests(load_settings(write_project(root, files)), select, root=spark)
+    return run_unit_tests(load_settings(write_project(root, files)), select, root=spark).results
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.txt")), ids=lambda path: path.stem)
@@ -53,7 +53,7 @@ def test_the_lake_is_neither_made_nor_touched(shop: ProjectFolder, spark: SparkS
     assert not shop.settings.lake.warehouse.exists()
     shop.run()
     heads = shop.catalog.head()
-    results = run_unit_tests(shop.settings, root=spark)
+    results = run_unit_tests(shop.settings, root=spark).results
     assert [result.status for result in results] == ["passed", "failed", "passed"]
     assert shop.catalog.head() == heads
     assert shop.branches() == []
@@ -69,7 +69,7 @@ def test_published_tables_lend_their_columns_and_never_their_rows(shop: ProjectF
         "tests/a.yaml",
         "tests: [{model: silver.names, name: a, given: {bronze.orders: [{id: 7}]}, expect: [{name: null}]}]",
     )
-    (result,) = run_unit_tests(shop.settings, root=spark)
+    (result,) = run_unit_tests(shop.settings, root=spark).results
     assert result.status == "passed"
     assert result.actual_rows == 1
 
@@ -84,12 +84,12 @@ def test_models_are_selected_as_for_a_run(tmp_path: Path, spark: SparkSession) -
 def test_each_result_is_told_as_it_ends(tmp_path: Path, spark: SparkSession) -> None:
     told: list[str] = []
     settings = load_settings(write_project(tmp_path, ORDERS))
-    results = run_unit_tests(settings, tell=lambda result: told.append(result.name), root=spark)
+    results = run_unit_tests(settings, tell=lambda result: told.append(result.name), root=spark).results
     assert told == [result.name for result in results] == ["none", "wrong", "one"]
 
 
 def test_a_result_says_all_that_a_program_needs(tmp_path: Path, spark: SparkSession) -> None:
-    document = run(tmp_path, ORDERS, spark, "gold.total")[1].to_dict()
+    document = run(tmp_path, ORDERS, spark, "gold.total")[1].document()
     assert document.pop("duration_ms") >= 0
     assert document == {
         "model": "gold.total",

@@ -18,7 +18,7 @@ from tidegate.errors import QueryError
 from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.operations.diff.diff import diff
+from tidegate.operations.diff.compare import diff
 from tidegate.project.masks import ColumnMask
 from tidegate.project.model import ModelSettings
 from tidegate.quality.hiding import without_values
@@ -144,7 +144,7 @@ def test_no_value_is_told_that_is_hidden(shop: ProjectFolder, others: Sql, capsy
     assert {"email": "***"} in samples
     others("UPDATE shop.src.people SET email = 'new@clear.example', note = 'new, in clear' WHERE id = 1")
     shop.run()
-    told.append(str(diff(shop.settings, "latest", root=shop.spark).to_dict()))
+    told.append(str(diff(shop.settings, "latest", root=shop.spark).document()))
     for model in ("silver.people", "gold.copied"):
         for form in ([], ["--json"]):
             assert run_cli(["preview", model, "--project", str(shop.root), *form]) == 0
@@ -195,7 +195,7 @@ def test_what_changed_is_not_told_of_a_column_that_has_another_name_now(shop: Pr
     shop.run()
     found = diff(shop.settings, "latest", root=shop.spark)
     assert found.tables[0].samples
-    assert "clear" not in str(found.to_dict())
+    assert "clear" not in str(found.document())
 
 
 def test_spark_quotes_no_value_of_a_model_with_hidden_columns(shop: ProjectFolder, others: Sql) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.projects import ProjectFolder
 from tidegate.operations.check import check_project
 from tidegate.operations.publish import publish_run
-from tidegate.operations.unit_tests.unit_tests import run_unit_tests
+from tidegate.operations.unit_tests.run import run_unit_tests
 
 pytestmark = pytest.mark.spark
 
@@ -43,7 +43,7 @@ def test_unit_tests_that_do_not_need_the_source_are_run(shop: ProjectFolder) -> 
     given = "given: {crm.public.people: [{id: 1}]}, "
     for model, rows in {"first": "", "people": given}.items():
         shop.file(f"models/silver/{model}.yaml", f"tests: [{{name: one, {rows}expect: [{{id: 1}}]}}]")
-    results = run_unit_tests(shop.settings, root=shop.spark)
+    results = run_unit_tests(shop.settings, root=shop.spark).results
     assert {result.model: result.status for result in results} == {"silver.first": "passed", "silver.people": "error"}
 
 

@@ -41,5 +41,5 @@ def test_wheel_installs_into_a_fresh_environment(wheel: Path, tmp_path: Path) ->
     run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
     where = Path(run(python, "-I", "-c", "import tidegate; print(tidegate.__file__)").strip()).parent
     assert where.is_relative_to(tmp_path)
-    assert (where / "cli" / "demo_project" / "landing" / "orders" / "day-1.csv").is_file()
+    assert (where / "operations" / "demo" / "project" / "landing" / "orders" / "day-1.csv").is_file()
     assert (tmp_path / "venv" / "bin" / "tidegate").is_file()

@@ -6,7 +6,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -14,34 +13,15 @@ import click
 
 from tidegate.cli.console import open_console
 from tidegate.cli.context import Invocation, common_options, pass_invocation
-from tidegate.cli.demo_files import deliver, write_demo
 from tidegate.cli.table import text_table
 from tidegate.config import Settings, load_settings
-from tidegate.operations.query import query
+from tidegate.operations.demo.files import deliver, write_demo
+from tidegate.operations.demo.measures import MEASURES, Measure, measure
 from tidegate.operations.run import run_project
-from tidegate.runs import RunOptions, RunResult
+from tidegate.runs.options import RunOptions
+from tidegate.runs.result import RunResult
 
 __all__ = ["demo"]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One number of one table, looked at after each run."""
-
-    table: str
-    what: str
-    sql: str
-
-
-MEASURES = (
-    Measure("bronze.payments", "rows", "count(*)"),
-    Measure("silver.orders", "orders", "count(*)"),
-    Measure("silver.customers", "versions", "count(*)"),
-    Measure("silver.payments", "payments", "count(*)"),
-    Measure("gold.daily_revenue", "revenue", "sum(revenue)"),
-    Measure("gold.customer_value", "ordered", "sum(ordered)"),
-    Measure("gold.current_customers", "Ada lives in", "max(CASE WHEN name = 'Ada' THEN city END)"),
-)
 
 
 @click.command()
@@ -64,10 +44,10 @@ def demo(invocation: Invocation, directory: Path) -> int:
     runs = [_run(settings, invocation)]
     measures: list[Mapping[str, str]] = []
     if runs[0].exit_code == 0:
-        before = _look(settings)
+        before = measure(settings)
         _say(stream, _second_act(deliver(directory, "day-2")))
         runs.append(_run(settings, invocation))
-        after = _look(settings)
+        after = measure(settings)
         measures = [{"table": m.table, "measure": m.what, "before": before[m], "after": after[m]} for m in MEASURES]
         _say(stream, _what_happened(runs[1], before, after))
         _say(stream, _what_next(directory, runs[1]))
@@ -83,12 +63,6 @@ def _run(settings: Settings, invocation: Invocation) -> RunResult:
         result = run_project(settings, RunOptions(), [console])
         console.show(result)
     return result
-
-
-def _look(settings: Settings) -> Mapping[Measure, str]:
-    """All measures in one query, so that they are of one moment."""
-    parts = [f"SELECT {i} AS number, CAST({m.sql} AS STRING) AS value FROM {m.table}" for i, m in enumerate(MEASURES)]
-    return {MEASURES[row["number"]]: str(row["value"]) for row in query(settings, " UNION ALL ".join(parts)).rows}
 
 
 def _say(stream: TextIO, lines: Iterator[str]) -> None:

@@ -10,7 +10,7 @@ from tidegate.amounts import plural
 from tidegate.cli.paint import Paint
 from tidegate.cli.table import clean
 from tidegate.jsontext import json_text, json_value
-from tidegate.operations.diff.diff import Diff
+from tidegate.operations.diff.compare import Diff
 from tidegate.operations.diff.table_diff import RowChange, TableDiff
 
 __all__ = ["diff_lines"]

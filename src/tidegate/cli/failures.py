@@ -16,7 +16,6 @@ from tidegate.cli.diagnostics import render_diagnostics
 from tidegate.cli.foreign_words import hint_for_option
 from tidegate.cli.output import JsonOutput
 from tidegate.cli.paint import Paint, plain
-from tidegate.compiler.typed_query import QUERY
 from tidegate.compiler.values import count_line
 from tidegate.errors import ConfigError, FailureKind, ProjectError, RunCancelledError, StatementError, TidegateError
 from tidegate.failures import kind_of
@@ -95,7 +94,7 @@ def _shape(command: str, error: Exception) -> dict[str, Any]:
 
 def error_lines(error: Exception, root: Path, paint: Paint = plain) -> Iterator[str]:
     if isinstance(error, StatementError):
-        yield from render_diagnostics(error.diagnostics, root, paint, texts={QUERY: error.text})
+        yield from render_diagnostics(error.diagnostics, root, paint, texts={error.file: error.text})
         return
     if isinstance(error, ProjectError):
         yield from render_diagnostics(error.diagnostics, root, paint)

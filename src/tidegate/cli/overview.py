@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidegate import __version__
 from tidegate.cli.context import Invocation, open_workspace
-from tidegate.errors import ConfigError, TidegateError
+from tidegate.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tidegate.operations.workspace import Workspace
-    from tidegate.state import RunRecord
+    from tidegate.operations.overview import Overview
 
 __all__ = ["show_overview"]
 
@@ -39,45 +36,24 @@ def show_overview(invocation: Invocation) -> None:
         lines = tuple(_without_project(invocation, error))
         invocation.output().show({"project": None, "problem": error.message}, lambda: lines)
         return
-    facts = _facts(workspace)
-    invocation.output().show(facts, lambda: _of_project(facts))
+    from tidegate.operations.overview import overview
+
+    facts = overview(workspace)
+    invocation.output().show(facts.document(), lambda: _of_project(facts))
 
 
-def _facts(workspace: Workspace) -> Mapping[str, Any]:
-    from tidegate.project.discover import discover
-
-    settings = workspace.settings
-    models = discover(settings.root, settings.project.namespace).models
-    last = _last_run(workspace)
-    return {
-        "project": settings.project.name,
-        "root": str(settings.root),
-        "models": len(models),
-        "layers": dict(Counter(files.table.layer for files in models)),
-        "last_run": None
-        if last is None
-        else {"run_id": last.run_id, "status": last.status, "started_at": last.started_at},
-    }
-
-
-def _last_run(workspace: Workspace) -> RunRecord | None:
-    with suppress(TidegateError), workspace.state() as state:
-        return next(iter(state.runs(1, project=workspace.settings.project.name)), None)
-    return None
-
-
-def _of_project(facts: Mapping[str, Any]) -> Iterator[str]:
+def _of_project(facts: Overview) -> Iterator[str]:
     from tidegate.amounts import plural, timestamp
 
-    yield f"Tidegate {__version__}, project {facts['project']} in {facts['root']}"
+    yield f"Tidegate {__version__}, project {facts.project} in {facts.root}"
     yield ""
-    layers = ", ".join(f"{layer} {count}" for layer, count in facts["layers"].items())
+    layers = ", ".join(f"{layer} {count}" for layer, count in facts.layers.items())
     models = (
-        f"{plural(facts['models'], 'model')} ({layers})" if layers else "none yet: put a SQL file into models/<layer>/"
+        f"{plural(facts.models, 'model')} ({layers})" if layers else "none yet: put a SQL file into models/<layer>/"
     )
     yield f"  models    {models}"
-    last = facts["last_run"]
-    run = f"{last['run_id']}, {last['status']}, {timestamp(last['started_at'])} UTC" if last else "none yet"
+    last = facts.last_run
+    run = f"{last.run_id}, {last.status}, {timestamp(last.started_at)} UTC" if last else "none yet"
     yield f"  last run  {run}"
     yield ""
     yield from _commands(_IN_A_PROJECT)

@@ -1,66 +1,29 @@
-"""What the sources of a project have, for people and for programs."""
+"""What the sources of a project have, as lines for a person."""
 
 from __future__ import annotations
 
 import re
 import traceback
 from collections.abc import Iterator
-from typing import Any
 
 from tidegate.amounts import plural
 from tidegate.cli.table import clean, text_table
+from tidegate.datatypes import Relation
 from tidegate.errors import SourceError
-from tidegate.names import quote
-from tidegate.sources import Discovery, SourceTable
+from tidegate.names import TableName, quote
+from tidegate.operations.sources import SourceList
 
-__all__ = ["discovery_document", "discovery_lines", "discovery_notes"]
+__all__ = ["source_lines", "source_notes"]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def discovery_document(found: Discovery) -> dict[str, Any]:
-    return {
-        "status": "error" if found.failures else "success",
-        "tables": [_table_document(table) for table in found.tables],
-        "failures": [_failure_document(failure) for failure in found.failures],
-        "warnings": [
-            {"source": warning.source, "message": warning.message, "found_at": warning.found_at}
-            for warning in found.warnings
-        ],
-    }
-
-
-def _table_document(table: SourceTable) -> dict[str, Any]:
-    return {
-        "source": table.source,
-        "kind": table.kind,
-        "table": str(table.table),
-        "schema": table.table.layer,
-        "name": table.table.name,
-        "columns": [
-            {"name": column.name, "type": str(column.type) if column.type.known else None, "nullable": column.nullable}
-            for column in table.relation.columns
-        ],
-        "complete": table.relation.complete,
-        "problem": table.problem,
-    }
-
-
-def _failure_document(failure: SourceError) -> dict[str, Any]:
-    return {
-        "source": failure.source,
-        "failure_kind": failure.kind.value,
-        "error": failure.message,
-        "where": failure.where,
-        "remedy": failure.remedy,
-    }
-
-
-def discovery_lines(found: Discovery, sources: int) -> Iterator[str]:
-    if not sources:
+def source_lines(sources: SourceList) -> Iterator[str]:
+    found = sources.found
+    if not sources.declared:
         yield "No sources yet: declare one as [sources.NAME] in tidegate.toml."
     elif found.tables:
-        rows = [(table.source, table.kind, _name(table), _columns(table)) for table in found.tables]
+        rows = [(table.source, table.kind, _name(table.table), _columns(table.relation)) for table in found.tables]
         yield from text_table(("source", "kind", "table", "columns"), rows)
         asked = {table.source for table in found.tables}
         yield f"{plural(len(found.tables), 'table')} in {plural(len(asked), 'source')}."
@@ -68,11 +31,12 @@ def discovery_lines(found: Discovery, sources: int) -> Iterator[str]:
         yield "The sources have no tables that could be read."
 
 
-def discovery_notes(found: Discovery, debug: bool = False) -> Iterator[str]:
+def source_notes(sources: SourceList, debug: bool = False) -> Iterator[str]:
     """What went wrong, one line for what and one for what to do; with `debug`, its traceback before that."""
+    found = sources.found
     for table in found.tables:
         if table.problem:
-            yield f"warning: the columns of {clean(_name(table))} are not known: {clean(table.problem)}"
+            yield f"warning: the columns of {clean(_name(table.table))} are not known: {clean(table.problem)}"
     for warning in found.warnings:
         yield from _trace(warning.failure) if debug else ()
         yield f"warning: {clean(warning.message)}"
@@ -95,14 +59,14 @@ def _fix(failure: SourceError) -> Iterator[str]:
         yield f"  fix: {clean(failure.remedy)}"
 
 
-def _name(table: SourceTable) -> str:
+def _name(table: TableName) -> str:
     """As a query names it: a part with other characters needs backticks."""
-    name = table.table
-    return ".".join(part if _PLAIN.fullmatch(part) else quote(part) for part in (name.namespace, name.layer, name.name))
+    parts = (table.namespace, table.layer, table.name)
+    return ".".join(part if _PLAIN.fullmatch(part) else quote(part) for part in parts)
 
 
-def _columns(table: SourceTable) -> str:
-    count = len(table.relation.columns)
-    if table.relation.complete:
+def _columns(relation: Relation) -> str:
+    count = len(relation.columns)
+    if relation.complete:
         return str(count)
     return f"{count} known" if count else "-"

@@ -14,10 +14,7 @@ from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import StatementError
 from tidegate.names import TableName
 
-__all__ = ["QUERY", "ColumnsOf", "column_faults", "refused"]
-
-QUERY = "query"
-"""What stands in place of a file's name."""
+__all__ = ["ColumnsOf", "column_faults", "refused"]
 
 ColumnsOf = Callable[[TableName], Relation]
 
@@ -35,9 +32,8 @@ def refused(text: str, faults: Iterable[SqlFault]) -> StatementError:
 def _diagnostic(text: str, fault: SqlFault) -> Diagnostic:
     line = text.count("\n", 0, fault.offset) + 1
     col = fault.offset - (text.rfind("\n", 0, fault.offset) + 1) + 1
-    return Diagnostic(
-        DiagnosticSeverity.ERROR, fault.code, fault.message, None, Span(QUERY, line, col), fault.suggestion
-    )
+    span = Span(StatementError.file, line, col)
+    return Diagnostic(DiagnosticSeverity.ERROR, fault.code, fault.message, None, span, fault.suggestion)
 
 
 def column_faults(

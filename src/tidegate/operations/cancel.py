@@ -1,25 +1,32 @@
-"""Cancelling a run from outside: its record says so, and its process, which looks there, ends it."""
+"""Ending a run from outside: its record says so, and its process, which looks there, ends it.
+
+One whose process is gone is closed in its place: in its record, and for the hooks.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from tidegate.config import Settings
-from tidegate.errors import TidegateError
+from tidegate.errors import FailureKind, TidegateError
+from tidegate.hooks.events import Ending, Event
+from tidegate.hooks.watch import open_watch
 from tidegate.lake import MAIN, open_catalog
-from tidegate.operations.closing import close_run, tell_of_closed, whereabouts
 from tidegate.runs.clock import Clock, SystemClock
-from tidegate.state import RunRecord, StateStore, open_reader, open_state
-from tidegate.state.alive import has_ended, process_lives
+from tidegate.state import EventRecord, RunRecord, StateStore, open_reader, open_state
+from tidegate.state.alive import SILENCE, has_ended, last_sign, process_lives
 from tidegate.state.finding import find_run
 
-__all__ = ["Cancelling", "cancel_run"]
+__all__ = ["CancelResult", "cancel_run", "close_run", "notify_closed", "whereabouts"]
 
 _LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelling:
+class CancelResult:
     """The run as it is now. `asked` False: it had ended before. Where its process was gone, `left`: why its branch
     could not be dropped, and `warnings`: who could not be told."""
 
@@ -32,8 +39,29 @@ class Cancelling:
     def ended(self) -> bool:
         return has_ended(self.run)
 
+    @property
+    def silent_since(self) -> datetime | None:
+        """Its last sign of life, where that was so long ago that its process may be gone."""
+        sign = last_sign(self.run)
+        return None if datetime.now(UTC) - sign < SILENCE else sign
 
-def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patience: float = 10.0) -> Cancelling:
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.run.status == "cancelled" else 1
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "run_id": self.run.run_id,
+            "status": self.run.status,
+            "ended": self.ended,
+            "finished_at": self.run.finished_at,
+            "error": self.run.error,
+            "branch_left": self.left,
+            "warnings": list(self.warnings),
+        }
+
+
+def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patience: float = 10.0) -> CancelResult:
     """Ask the run to end, and wait `patience` seconds for it. One whose process is gone is ended in its place.
 
     `name`: a run's id, or `latest`. Raises SelectionError where there is no such run.
@@ -42,21 +70,21 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
     with open_reader(settings.state.url) as state:
         run = find_run(state, name, settings.project.name)
     if has_ended(run):
-        return Cancelling(run, asked=False)
+        return CancelResult(run, asked=False)
     with open_state(settings.state.url) as store:
         store.request_cancel(run.run_id, clock.now())
         deadline = clock.monotonic() + patience
         while True:
             run = store.reader().run(run.run_id) or run
             if has_ended(run) or clock.monotonic() >= deadline:
-                return Cancelling(run)
+                return CancelResult(run)
             if process_lives(run) is not False:
                 clock.sleep(_LOOK_SECONDS)
             elif (ended := _end_dead(settings, store, run, clock)) is not None:
                 return ended
 
 
-def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> Cancelling | None:
+def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> CancelResult | None:
     """None where it has ended, or was taken up again, at this moment."""
     run = close_run(store, seen, "cancelled", f"Cancelled when {whereabouts(seen)} was gone", clock.now())
     if run is None:
@@ -67,4 +95,42 @@ def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clo
             open_catalog(settings).drop_branch(run.branch)
     except TidegateError as error:
         left = str(error)
-    return Cancelling(run, left=left, warnings=tell_of_closed(settings, "cancel", run, clock.now()))
+    return CancelResult(run, left=left, warnings=notify_closed(settings, "cancel", run, clock.now()))
+
+
+def close_run(store: StateStore, seen: RunRecord, status: str, why: str, now: datetime) -> RunRecord | None:
+    """The run as it is now. None, and nothing done, where it has ended, or was taken up again, since it was `seen`."""
+    took = round((last_sign(seen) - seen.started_at).total_seconds() * 1000)
+    closed = replace(seen, status=status, error=why, finished_at=now, duration_ms=took)
+    if not store.take_over(seen, closed):
+        return None
+    store.add_event(EventRecord(seen.run_id, now, "pipeline_error", None, _facts(closed)))
+    return closed
+
+
+def notify_closed(settings: Settings, command: str, run: RunRecord, now: datetime) -> tuple[str, ...]:
+    """Call the hooks and the callback of the project. What did not get there, one line each."""
+    lines: list[str] = []
+
+    def emit(name: str, model: str | None, data: Mapping[str, Any]) -> None:
+        lines.append(str(data["message"]))
+
+    def halt(error: TidegateError) -> None:
+        lines.append(str(error))
+
+    watch = open_watch(settings, command, emit, halt)
+    try:
+        watch(Event("pipeline_error", run.run_id, now, None, _facts(run)))
+        watch(Event("state_synced", run.run_id, now, None, {"status": run.status}))
+    finally:
+        watch.close(Ending(run.run_id, run.status, 0, run.duration_ms or 0, run.phase_profiles, run.error))
+    return tuple(lines)
+
+
+def whereabouts(run: RunRecord) -> str:
+    return "no process" if run.pid is None else f"process {run.pid} on {run.host}"
+
+
+def _facts(run: RunRecord) -> dict[str, Any]:
+    kind = FailureKind.CANCELLED if run.status == "cancelled" else FailureKind.UNKNOWN
+    return {"status": run.status, "error": run.error, "failure_kind": str(kind), "duration_ms": run.duration_ms}

@@ -51,7 +51,11 @@ class Checkup:
     def passed(self) -> bool:
         return not any(result.blocks for result in self.results)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.passed else 1
+
+    def document(self) -> dict[str, Any]:
         return {
             "status": "passed" if self.passed else "failed",
             "check_results": [asdict(result) for result in self.results],

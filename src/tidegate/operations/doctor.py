@@ -1,4 +1,4 @@
-"""The doctor's examinations: each gives findings and raises nothing."""
+"""What the machine and the project have and what they lack. Each examination gives findings and raises nothing."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.amounts import plural, size
 from tidegate.compiler.values import count_line
-from tidegate.errors import TidegateError
+from tidegate.errors import ConfigError, TidegateError
 from tidegate.operations.workspace import Workspace
 
 if TYPE_CHECKING:
     from tidegate.spark.jars import Jar
 
-__all__ = ["Finding", "check_machine", "check_project", "check_spark"]
+__all__ = ["Examination", "Finding", "examine"]
 
 OLDEST_PYTHON = (3, 11)
 PACKAGES = ("pyspark", "pyiceberg", "sqlglot", "sqlalchemy", "jinja2", "click", "rich", "pyyaml", "blake3", "psycopg")
@@ -37,7 +37,50 @@ class Finding:
     fix: str = ""
 
 
-def check_machine() -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True)
+class Examination:
+    findings: tuple[Finding, ...]
+
+    @property
+    def failed(self) -> int:
+        return sum(finding.status == "fail" for finding in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
+
+    def document(self) -> dict[str, Any]:
+        findings = [asdict(finding) for finding in self.findings]
+        return {"status": "error" if self.failed else "success", "checks": findings}
+
+
+def examine(
+    project: Workspace | ConfigError, named: bool, start_spark: bool, say: Callable[[str], None]
+) -> Examination:
+    """`project`: opened, or why it could not be. `named`: one was asked for or is there; else the machine alone is
+    checked, and that there is no project is no fault of it."""
+    return Examination(tuple(_findings(project, named, start_spark, say)))
+
+
+def _findings(
+    project: Workspace | ConfigError, named: bool, start_spark: bool, say: Callable[[str], None]
+) -> Iterator[Finding]:
+    yield from _machine()
+    if isinstance(project, ConfigError):
+        problems = "".join(f"\n       - {problem}" for problem in project.problems)
+        status = "fail" if project.problems or named else "warn"
+        yield Finding("project", status, f"{project.message}{problems}", project.remedy or "")
+        if start_spark:
+            yield Finding("spark", "fail", "not started: there is no project whose settings it could use")
+        return
+    settings = project.settings
+    yield Finding("project", "ok", f"{settings.project.name} in {settings.root}")
+    yield from _project(project)
+    if start_spark:
+        yield _spark(project, say)
+
+
+def _machine() -> Iterator[Finding]:
     from tidegate.spark.jars import JARS
 
     yield _python()
@@ -89,7 +132,7 @@ def _jars(jars: tuple[Jar, ...]) -> Iterator[Finding]:
             yield Finding("jar", "warn", f"{status.jar.file_name} is damaged", fix)
 
 
-def check_project(workspace: Workspace) -> Iterator[Finding]:
+def _project(workspace: Workspace) -> Iterator[Finding]:
     settings = workspace.settings
     yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
     if settings.lake.catalog == "embedded":
@@ -165,7 +208,7 @@ def _compile(workspace: Workspace) -> Finding:
     return Finding("models", "ok", f"{count} compiled")
 
 
-def check_spark(workspace: Workspace, say: Callable[[str], None]) -> Finding:
+def _spark(workspace: Workspace, say: Callable[[str], None]) -> Finding:
     from tidegate.spark.opening import open_spark
 
     try:

@@ -15,7 +15,7 @@ from tidegate.datatypes import Relation
 from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest
 
-__all__ = ["Direction", "Link", "Node", "Target", "View", "find_target", "view"]
+__all__ = ["Direction", "Link", "Node", "Target", "View", "find_lineage", "find_target", "view"]
 
 _ONE = r"(?:`((?:[^`]|``)+)`|([^`.]+))"
 _PART = re.compile(_ONE)
@@ -165,6 +165,11 @@ def _unknown_column(table: str, column: str, columns: tuple[str, ...]) -> Select
     close = nearest(column, columns)
     remedy = f"Did you mean {' or '.join(close)}?" if close else f"It has {', '.join(columns)}."
     return SelectionError(f"{table} has no column '{column}'", remedy=remedy)
+
+
+def find_lineage(compiled: Compiled, name: str, direction: Direction, depth: int | None) -> View:
+    graph = LineageGraph.of(compiled)
+    return view(compiled, graph, find_target(name, compiled, graph), direction, depth)
 
 
 def view(compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None) -> View:

@@ -19,19 +19,18 @@ from typing import TYPE_CHECKING, Any
 from tidegate.config import MaintenanceSection, Settings
 from tidegate.errors import PublishConflictError
 from tidegate.faults import fault
-from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, read_metadata
+from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, open_catalog, read_metadata
 from tidegate.lake.expire import expire_snapshots, expired_snapshots
 from tidegate.lake.sweep_record import last_sweep, record_sweep
 from tidegate.names import TableName
-from tidegate.operations.noting import noting
-from tidegate.operations.reap import drop_orphans
+from tidegate.operations.reap import best_effort, drop_orphans
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tidegate.lake.sweep import SweepReport
 
-__all__ = ["Compacted", "MaintenanceReport", "SessionFactory", "maintain", "maintain_after_run"]
+__all__ = ["Compacted", "MaintenanceReport", "SessionFactory", "maintain", "maintain_after_run", "maintain_lake"]
 
 SessionFactory = Callable[[str], "SparkSession"]
 """Gives a child session on a branch; called only when a table needs Spark."""
@@ -80,13 +79,18 @@ class MaintenanceReport:
         told = (f"{n} {noun}{'' if n == 1 else ending} {did}" for n, noun, ending, did in parts if n)
         return ", ".join(told)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def exit_code(self) -> int:
+        return 2 if self.errors else 0
+
+    def document(self) -> dict[str, Any]:
         swept: dict[str, Any] | None = None
         if self.swept is not None:
             swept = {"files": len(self.swept.files), "bytes": self.swept.bytes, "dry_run": self.swept.dry_run}
             if self.swept.left:
                 swept["left"] = self.swept.left
         return {
+            "status": "partial" if self.errors else "success",
             "dropped_branches": list(self.dropped_branches),
             "compacted": [asdict(done) for done in self.compacted],
             "expired": dict(self.expired),
@@ -94,6 +98,25 @@ class MaintenanceReport:
             "gave_way": list(self.gave_way),
             "errors": list(self.errors),
         }
+
+
+def maintain_lake(settings: Settings, say: Callable[[str], None]) -> MaintenanceReport:
+    """All of main, with a Spark that starts when the first table needs it, which is seldom."""
+    catalog, root = open_catalog(settings), list["SparkSession"]()
+
+    def session(branch: str) -> SparkSession:
+        from tidegate.spark.opening import open_spark
+        from tidegate.spark.session import child_session
+
+        if not root:
+            root.append(open_spark(settings, say))
+        return child_session(root[0], catalog.spark_conf(branch), catalog.spark_catalog(branch))
+
+    try:
+        return maintain(settings, catalog, session)
+    finally:
+        for started in root:
+            started.stop()
 
 
 def maintain(
@@ -158,13 +181,13 @@ class _Work:
         )
 
     def drop_orphans(self, settings: Settings) -> None:
-        with noting("forgotten branches", self._errors):
+        with best_effort("forgotten branches", self._errors):
             dropped = drop_orphans(settings, self._catalog, self._clock(), self._errors)
             self._dropped += [branch.name for branch in dropped]
 
     def tidy(self, tables: Collection[TableName] | None, min_expired: int) -> None:
         """Compact and expire those tables that need it; where none does, not even a branch is made."""
-        with noting("tables", self._errors):
+        with best_effort("tables", self._errors):
             main = BranchView(self._catalog, MAIN)
             wanted = sorted(main.heads() if tables is None else tables)
             to_compact = [t for t in wanted if self._wants_compaction(main, t)]
@@ -179,7 +202,7 @@ class _Work:
                     self._on_table(branch, table, partial(self._expire, inputs=inputs))
 
     def sweep(self, warehouse: Path, at_most_every: timedelta | None = None) -> None:
-        with noting("unused files", self._errors):
+        with best_effort("unused files", self._errors):
             if at_most_every is not None and not self._sweep_is_due(warehouse, at_most_every):
                 return
             # PyIceberg takes a second to load.
@@ -254,7 +277,7 @@ class _Work:
             self._expired[str(table)] = len(expired.removed)
 
     def _on_table(self, branch: BranchView, table: TableName, step: Callable[[BranchView, TableName], None]) -> None:
-        with noting(str(table), self._errors):
+        with best_effort(str(table), self._errors):
             self._catalog.heartbeat(branch.branch)
             try:
                 step(branch, table)

@@ -16,11 +16,13 @@ from tidegate.compiler.values import Compiled, CompiledModel, EdgeKind, Origin
 from tidegate.config import CatalogSource, DatabaseSource, Settings, SourceSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
+from tidegate.operations.workspace import Workspace
 from tidegate.project.model import Materialized
 from tidegate.sources import Discovery, known_tables
 from tidegate.state import ModelRunRecord, RunRecord
+from tidegate.state.finding import find_run
 
-__all__ = ["run_events"]
+__all__ = ["past_run_events", "run_events"]
 
 PRODUCER = f"urn:tidegate:{__version__}"
 _EVENT = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
@@ -51,6 +53,17 @@ _ENDS = {"completed": "COMPLETE", "failed": "FAIL", "cancelled": "ABORT"}
 _RUN_ENDS = {"success": "COMPLETE", "skipped": "COMPLETE", "partial": "FAIL", "failed": "FAIL", "cancelled": "ABORT"}
 
 Document = dict[str, Any]
+
+
+def past_run_events(workspace: Workspace, compiled: Compiled, run_id: str, model: str | None) -> Iterator[Document]:
+    """Of a run (or `latest`); `model`: only of this one."""
+    with workspace.state() as state:
+        run = find_run(state, run_id)
+        models = state.model_runs(run.run_id)
+    if model is not None:
+        wanted = workspace.find_model(compiled, model).model.table.short(compiled.namespace)
+        models = tuple(record for record in models if record.model == wanted)
+    return run_events(compiled, workspace.settings, run, models)
 
 
 def run_events(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from tidegate.compiler.hidden import hidden_of
 from tidegate.config import Settings
 from tidegate.datatypes import Column, parse_type
-from tidegate.errors import FailureKind, QueryError
+from tidegate.errors import FailureKind, QueryError, SelectionError
 from tidegate.lake import open_catalog
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.operations.workspace import Workspace
+from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile, hide, survey
 from tidegate.runs.profiling import profile_of_record
 from tidegate.state import StateReader
@@ -21,28 +25,60 @@ from tidegate.state import StateReader
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["TableProfile", "profile_now", "recorded_profile"]
+__all__ = ["TableProfile", "profile_model", "profile_now"]
 
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
     """`run_id` None: it was computed just now, at `at`. `changed`: the table has been changed since."""
 
+    model: str
     profile: Profile
     at: datetime
     run_id: str | None = None
     changed: bool = False
 
+    def document(self) -> dict[str, Any]:
+        facts = {"model": self.model, "run_id": self.run_id, "at": self.at, "changed_since": self.changed}
+        return {**facts, **asdict(self.profile)}
 
-def recorded_profile(
-    state: StateReader, model: str, metadata: TableMetadata, hidden: Collection[str]
-) -> TableProfile | None:
+
+def profile_model(workspace: Workspace, name: str, now: bool, say: Callable[[str], None]) -> TableProfile:
+    """As its last run recorded it; where there is nothing of that kind, and with `now`, the table is read."""
+    compiled = workspace.compile()
+    model = workspace.find_model(compiled, name).model
+    table, name = model.table, model.table.short(compiled.namespace)
+    if model.settings.materialized is Materialized.EPHEMERAL:
+        raise SelectionError(
+            f"'{name}' is ephemeral, so it has no table",
+            remedy="Its query is part of the models that read it: look at one of those.",
+        )
+    metadata = workspace.metadata(table)
+    if metadata is None:
+        raise SelectionError(f"'{name}' has not been published yet", remedy=f"`tidegate run +{name}` builds it.")
+    hidden = partial(hidden_of, compiled, table)
+    if not isinstance(metadata, TableMetadata):
+        if not now:
+            raise SelectionError(
+                f"'{name}' is a view: no run writes its rows", remedy="`--now` reads them, with all that it reads."
+            )
+    elif not now:
+        with workspace.state() as state:
+            recorded = _recorded(state, name, metadata, hidden(metadata.column_names))
+        if recorded is not None:
+            return recorded
+        say(f"No run has put down a profile of {name}: reading the table.")
+    return profile_now(workspace.settings, table, hidden, datetime.now(UTC), say=say)
+
+
+def _recorded(state: StateReader, model: str, metadata: TableMetadata, hidden: Collection[str]) -> TableProfile | None:
     """That of the last run which wrote the table. `hidden`: columns, in lower case, that nobody is shown any more."""
     for record in state.profiles(model, 1):
         profile = profile_of_record(record)
         profile = replace(profile, columns=hide(profile.columns, hidden))
         last = metadata.last_change
-        return TableProfile(profile, record.at, record.run_id, profile.snapshot_id != (last.id if last else None))
+        changed = profile.snapshot_id != (last.id if last else None)
+        return TableProfile(model, profile, record.at, record.run_id, changed)
     return None
 
 
@@ -82,4 +118,5 @@ def profile_now(
             raise damage or QueryError(failure.message, remedy=failure.remedy) from error
     counted = asked.read(told)
     last = metadata.last_change if metadata else None
-    return TableProfile(counted.profile(counted.rows, last.id if last else None), at)
+    name = table.short(settings.project.namespace)
+    return TableProfile(name, counted.profile(counted.rows, last.id if last else None), at)

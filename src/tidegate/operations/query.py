@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
+from tidegate.compiler.hidden import hidden_of
 from tidegate.compiler.queries import SqlFault
 from tidegate.compiler.typed_query import refused
 from tidegate.config import Settings
@@ -22,7 +23,9 @@ from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.time_travel import settled_state
+from tidegate.operations.workspace import Workspace
 from tidegate.quality import plain
+from tidegate.quality.hiding import without_hidden
 from tidegate.runs.damage import missing_file_behind
 from tidegate.spark.failures import read_failure
 from tidegate.spark.opening import open_spark
@@ -31,7 +34,7 @@ from tidegate.spark.session import child_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "query"]
+__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "preview", "query"]
 
 NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
 """Iceberg answers counts from files' statistics, which say nothing of the hidden columns, and fails."""
@@ -44,6 +47,10 @@ class QueryResult:
     columns: tuple[tuple[str, str], ...]
     rows: tuple[Mapping[str, Any], ...]
     more: bool = False
+
+    def document(self) -> dict[str, Any]:
+        columns = [{"name": name, "type": type_} for name, type_ in self.columns]
+        return {"columns": columns, "rows": list(self.rows), "more": self.more}
 
 
 @contextlib.contextmanager
@@ -91,6 +98,18 @@ def query(
     shown = rows[:limit] if more else rows
     found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
     return QueryResult(tuple(zip(names, types, strict=True)), found, more)
+
+
+def preview(workspace: Workspace, name: str, limit: int, say: Callable[[str], None]) -> QueryResult:
+    """The first rows of a published table, without the values of hidden columns."""
+    table = workspace.published(name)
+    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, say=say)
+    try:
+        compiled = workspace.compile()
+    except TidegateError:
+        compiled = None
+    hidden = hidden_of(compiled, table, [name for name, _type in result.columns])
+    return replace(result, rows=tuple(without_hidden(row, hidden) for row in result.rows))
 
 
 def _columns_of(heads: Heads, table: TableName) -> Relation:

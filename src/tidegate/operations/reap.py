@@ -6,20 +6,22 @@ Each task fails alone; what went wrong is a line of the report.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from tidegate.config import ReaperSection, Settings
+from tidegate.errors import TidegateError
 from tidegate.lake import MAIN, BranchCatalog, BranchInfo, BranchView, is_begun, open_catalog
 from tidegate.lake.staged import staged_tables
-from tidegate.operations.closing import close_run, tell_of_closed, whereabouts
-from tidegate.operations.noting import noting
+from tidegate.operations.cancel import close_run, notify_closed, whereabouts
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.state import RunRecord, open_reader, open_state
 from tidegate.state.alive import has_ended, last_sign, process_lives
 
-__all__ = ["ReapReport", "Reaped", "drop_orphans", "reap"]
+__all__ = ["ReapReport", "Reaped", "best_effort", "drop_orphans", "reap"]
 
 _PREFIXES = ("run-", "read-", "maintain-")
 _OWN_NUMBER = timedelta(hours=24)
@@ -45,20 +47,37 @@ class ReapReport:
     errors: tuple[str, ...] = ()
     dry_run: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def exit_code(self) -> int:
+        return 2 if self.errors else 0
+
+    def document(self) -> dict[str, Any]:
+        return {"status": "partial" if self.errors else "success", **asdict(self)}
+
+
+@contextmanager
+def best_effort(what: str, errors: list[str]) -> Iterator[None]:
+    """What goes wrong becomes a line of `errors`."""
+    try:
+        yield
+    except TidegateError as error:
+        place = f" ({error.where})" if error.where else ""
+        errors.append(f"{what}: {error}{place}")
+    except Exception as error:
+        lines = str(error).strip().splitlines()
+        errors.append(f"{what}: {type(error).__name__}: {lines[0] if lines else 'no message'}")
 
 
 def reap(settings: Settings, clock: Clock | None = None, dry_run: bool = False) -> ReapReport:
     now, errors = (clock or SystemClock()).now(), list[str]()
     failed, dropped, tables = list[Reaped](), list[Reaped](), list[Reaped]()
-    with noting("stuck runs", errors):
+    with best_effort("stuck runs", errors):
         failed += _fail_stuck(settings, now, errors, dry_run)
-    with noting("orphan branches", errors):
+    with best_effort("orphan branches", errors):
         if is_begun(settings):
             catalog = open_catalog(settings)
             dropped += drop_orphans(settings, catalog, now, errors, dry_run)
-            with noting("unfinished tables", errors):
+            with best_effort("unfinished tables", errors):
                 tables += _drop_unfinished(settings, catalog, now, errors, dry_run)
     return ReapReport(tuple(failed), tuple(dropped), tuple(tables), tuple(errors), dry_run)
 
@@ -69,12 +88,12 @@ def drop_orphans(
     """Drop the branches that nobody works on or waits for, and what was written to some after they were dropped."""
     dropped = []
     for branch in _orphans(settings, catalog, now):
-        with noting(f"branch {branch.name}", errors):
+        with best_effort(f"branch {branch.name}", errors):
             if not dry_run:
                 catalog.drop_branch(branch.name)
             dropped.append(Reaped(branch.name, branch.heartbeat_at))
     if not dry_run:
-        with noting("what was left of branches", errors):
+        with best_effort("what was left of branches", errors):
             catalog.drop_strays()
     return dropped
 
@@ -112,7 +131,7 @@ def _drop_unfinished(
             run = runs.get(left.run_id or "")
             if left.made_at >= limit if run is None else not _is_over(run):
                 continue
-            with noting(f"table {left.table}", errors):
+            with best_effort(f"table {left.table}", errors):
                 if not dry_run:
                     main.restore(left.table, None)
                 dropped.append(Reaped(str(left.table), left.made_at))
@@ -132,12 +151,12 @@ def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: b
     failed = []
     with open_state(settings.state.url) as store:
         for run in stuck:
-            with noting(f"run {run.run_id}", errors):
+            with best_effort(f"run {run.run_id}", errors):
                 why = f"No sign of life since {last_sign(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
                 closed = close_run(store, run, "failed", why, now)
                 if closed is not None:
                     failed.append(Reaped(run.run_id, last_sign(run)))
-                    told = tell_of_closed(settings, "reap", closed, now)
+                    told = notify_closed(settings, "reap", closed, now)
                     errors += [f"run {run.run_id}: {line}" for line in told]
     return failed
 

@@ -20,13 +20,13 @@ from tidegate.quality.hiding import HIDDEN, without_values
 from tidegate.quality.words import mentioned
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
-__all__ = ["Hiding"]
+__all__ = ["HiddenColumnRedactor"]
 
 _TELL_VALUES = ("mean", "freshness")
 """Kinds of anomalies that are about values, not about how many there are."""
 
 
-class Hiding:
+class HiddenColumnRedactor:
     """By the tags that the project has now; it is compiled only where something might have to be hidden."""
 
     def __init__(self, workspace: Workspace) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +11,9 @@ from tidegate.compiler.values import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.types import type_text
-from tidegate.operations.redact import Hiding
+from tidegate.operations.redact import HiddenColumnRedactor
 from tidegate.operations.workspace import Workspace
+from tidegate.project.model import ModelSettings
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["ModelFacts", "TableFacts", "gather_facts"]
@@ -46,6 +47,13 @@ class ModelFacts:
 
     anomalies: tuple[AnomalyRecord, ...] = ()
     """Newest first."""
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """The settings that differ from the defaults."""
+        own, default = self.compiled.model.settings, ModelSettings()
+        values = {field.name: getattr(own, field.name) for field in fields(ModelSettings)}
+        return {name: value for name, value in values.items() if value != getattr(default, name)}
 
     def document(self) -> dict[str, Any]:
         model = self.compiled.model
@@ -89,16 +97,16 @@ def gather_facts(workspace: Workspace, name: str) -> ModelFacts:
         runs = state.runs_of_model(short)
         checks = state.checks_of_model(short)
         anomalies = state.anomalies_of_model(short)
-    hiding = Hiding(workspace)
+    redactor = HiddenColumnRedactor(workspace)
     return ModelFacts(
         name=short,
         compiled=model,
         upstreams=tuple(up.short(namespace) for up in (*model.depends_on, *model.sources)),
         downstreams=tuple(downstreams),
         table=None if metadata is None else _table_facts(metadata),
-        runs=hiding.runs(runs),
-        checks=hiding.checks(checks),
-        anomalies=hiding.anomalies(anomalies),
+        runs=redactor.runs(runs),
+        checks=redactor.checks(checks),
+        anomalies=redactor.anomalies(anomalies),
     )
 
 

@@ -12,7 +12,7 @@ from tidegate.names import TableName, nearest
 if TYPE_CHECKING:
     from tidegate.compiler.values import Compiled, CompiledModel
     from tidegate.config import Settings
-    from tidegate.lake import BranchCatalog, BranchInfo, Change, Heads, TableMetadata, ViewMetadata
+    from tidegate.lake import BranchCatalog, Heads, TableMetadata, ViewMetadata
     from tidegate.project import Project
     from tidegate.sources import Discovery
     from tidegate.state import StateReader
@@ -50,12 +50,6 @@ class Workspace:
 
         pointer = self.heads().get(table)
         return None if pointer is None else read_metadata(pointer)
-
-    def branches(self) -> list[tuple[BranchInfo, tuple[Change, ...]]]:
-        if not self._is_begun():
-            return []
-        catalog = self.catalog()
-        return [(info, catalog.changed_tables(info.name)) for info in catalog.list_branches()]
 
     def compile(self, variables: Mapping[str, str] | None = None) -> Compiled:
         """With its errors, if there are some, as diagnostics."""

@@ -88,8 +88,8 @@ class ModelSettings:
 
     @property
     def written_as(self) -> str:
-        """The strategy, or `view`: what a person is told."""
-        return "view" if self.materialized is Materialized.VIEW else str(self.strategy)
+        """The strategy, or `view` or `ephemeral`: what a person is told."""
+        return str(self.strategy if self.materialized is Materialized.TABLE else self.materialized)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tidegate.cli.context import Invocation, common_options, open_workspace, pas
 
 if TYPE_CHECKING:
     from tidegate.config import ReaperSection
-    from tidegate.operations.cancel import Cancelling
+    from tidegate.operations.cancel import CancelResult
 
 __all__ = ["cancel"]
 
@@ -36,21 +36,11 @@ def cancel(invocation: Invocation, run_id: str, wait: float) -> int:
 
     settings = open_workspace(invocation).settings
     done = cancel_run(settings, run_id, patience=wait)
-    run = done.run
-    document = {
-        "run_id": run.run_id,
-        "status": run.status,
-        "ended": done.ended,
-        "finished_at": run.finished_at,
-        "error": run.error,
-        "branch_left": done.left,
-        "warnings": list(done.warnings),
-    }
-    invocation.output().show(document, lambda: _lines(done, settings.reaper))
-    return 0 if run.status == "cancelled" else 1
+    invocation.output().show(done.document(), lambda: _lines(done, settings.reaper))
+    return done.exit_code
 
 
-def _lines(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
+def _lines(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
     run = done.run
     if not done.ended:
         yield from _still_there(done, reaper)
@@ -71,19 +61,14 @@ def _lines(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
         yield f"[WARN] {warning}"
 
 
-def _still_there(done: Cancelling, reaper: ReaperSection) -> Iterator[str]:
-    from datetime import UTC, datetime
+def _still_there(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
+    from tidegate.operations.cancel import whereabouts
 
-    from tidegate.operations.closing import whereabouts
-    from tidegate.state.alive import SILENCE, last_sign
-
-    run = done.run
-    sign = last_sign(run)
-    yield f"{run.run_id} has been asked to end, and has not yet ({whereabouts(run)})"
-    if datetime.now(UTC) - sign < SILENCE:
+    yield f"{done.run.run_id} has been asked to end, and has not yet ({whereabouts(done.run)})"
+    if done.silent_since is None:
         yield "  fix: It is alive, and ends when it can: see `tidegate history`. End its process if it does not."
         return
-    yield f"  no sign of life since {timestamp(sign)} UTC"
+    yield f"  no sign of life since {timestamp(done.silent_since)} UTC"
     yield (
         f"  fix: If its process is gone, `tidegate reap` fails the run {reaper.stuck_run_timeout_minutes} minutes after"
         f" its last sign of life, and drops its branch after {reaper.orphan_branch_max_age_hours} hours. If it wakes"

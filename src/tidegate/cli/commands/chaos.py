@@ -89,8 +89,8 @@ def chaos(
     options = RunOptions(select=select, exclude=exclude, full_refresh=full_refresh, vars=variables)
     wanted = Wanted(points, every, then, sample, seed)
     report = run_chaos(workspace.settings, options, wanted, keep, say, tell)
-    invocation.output().show(report.to_dict(), lambda: _lines(report))
-    return 1 if report.failed else 0
+    invocation.output().show(report.document(), lambda: _lines(report))
+    return report.exit_code
 
 
 def _list() -> Iterator[str]:

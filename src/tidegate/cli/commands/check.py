@@ -34,8 +34,8 @@ def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, .
     workspace = open_workspace(invocation)
     output = invocation.output()
     found = check_project(workspace.settings, select, say=output.note, exclude=exclude)
-    output.show(found.to_dict(), lambda: _lines(found, invocation.quiet))
-    return 0 if found.passed else 1
+    output.show(found.document(), lambda: _lines(found, invocation.quiet))
+    return found.exit_code
 
 
 def _lines(found: Checkup, quiet: bool) -> Iterator[str]:

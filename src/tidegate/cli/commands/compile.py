@@ -10,13 +10,16 @@ from pathlib import Path
 
 import click
 
-from tidegate.cli.compilation import compile_workspace
+from tidegate.amounts import plural
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.diagnostics import render_diagnostics
 from tidegate.cli.failures import error_document, error_lines
 from tidegate.cli.options import variables_option
 from tidegate.cli.paint import Paint
-from tidegate.errors import SelectionError, TidegateError
-from tidegate.names import nearest
+from tidegate.compiler.values import count_line
+from tidegate.errors import TidegateError
+from tidegate.operations.compile import Compilation, compile_workspace
+from tidegate.operations.compile import explain as explain_diagnostic
 
 __all__ = ["compile_"]
 
@@ -54,26 +57,27 @@ def compile_(
     if watch:
         return _watch(invocation, variables, against)
     done = compile_workspace(open_workspace(invocation), variables, against)
-    invocation.output().show(done.document(), lambda: done.lines(invocation.painter(sys.stdout), invocation.quiet))
+    invocation.output().show(done.document(), lambda: _lines(invocation, done))
     return done.exit_code
 
 
-def _explain(invocation: Invocation, code: str) -> int:
-    from tidegate.compiler.registry import DiagnosticKind, registry
+def _lines(invocation: Invocation, done: Compilation) -> Iterator[str]:
+    shown = done.errors if invocation.quiet else done.diagnostics
+    yield from render_diagnostics(shown, done.root, invocation.painter(sys.stdout))
+    took = f"{done.seconds:.2f} s" if done.seconds >= 0.1 else f"{round(done.seconds * 1000)} ms"
+    yield f"{plural(done.models, 'model')}, {count_line(done.diagnostics) or 'no errors'} in {took}"
 
-    def lines(kind: DiagnosticKind, paint: Paint) -> Iterator[str]:
+
+def _explain(invocation: Invocation, code: str) -> int:
+    kind = explain_diagnostic(code)
+
+    def lines(paint: Paint) -> Iterator[str]:
         yield f"{paint(f'{kind.severity}[{kind.code}]', kind.severity)}: {kind.summary}"
         yield ""
         yield kind.why
         yield f"{paint('fix:', 'help')} {kind.fix}"
 
-    kinds = {name.lower(): kind for name, kind in registry().items()}
-    kind = kinds.get(code.lower())
-    if kind is None:
-        close = nearest(code, registry())
-        meant = f"Did you mean {' or '.join(close)}? " if close else ""
-        raise SelectionError(f"There is no diagnostic '{code}'", remedy=f"{meant}docs/diagnostics.md lists all.")
-    invocation.output().show(asdict(kind), lambda: lines(kind, invocation.painter(sys.stdout)))
+    invocation.output().show(asdict(kind), lambda: lines(invocation.painter(sys.stdout)))
     return 0
 
 
@@ -111,7 +115,7 @@ def _compile_once(invocation: Invocation, variables: Mapping[str, str], against:
     """Show one compilation, or why there is none."""
     try:
         done = compile_workspace(open_workspace(invocation), variables, against)
-        document, lines = done.document(), done.lines(invocation.painter(sys.stdout), invocation.quiet)
+        document, lines = done.document(), _lines(invocation, done)
     except TidegateError as error:
         document, lines = error_document(error), error_lines(error, invocation.root, invocation.painter(sys.stdout))
     invocation.stream().show(document, lambda: lines)

@@ -8,7 +8,7 @@ import click
 
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.diff_text import diff_lines
-from tidegate.operations.diff.diff import diff as find_diff
+from tidegate.operations.diff.compare import diff as find_diff
 
 __all__ = ["diff"]
 
@@ -34,6 +34,6 @@ def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int)
     workspace = open_workspace(invocation)
     output = invocation.output()
     found = find_diff(workspace.settings, name, tables, limit, say=output.note)
-    output.show(found.to_dict(), lambda: diff_lines(found, limit, invocation.painter(sys.stdout)))
+    output.show(found.document(), lambda: diff_lines(found, limit, invocation.painter(sys.stdout)))
     if name == "latest" and not found.tables:
         output.note("`latest` is the newest run, whatever became of it: `tidegate history` lists the ones before.")

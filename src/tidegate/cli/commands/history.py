@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -13,9 +11,8 @@ from tidegate.amounts import duration, plural, timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.table import clean, text_table
 from tidegate.jsontext import json_text
-from tidegate.state import EventRecord, ModelRunRecord, RunRecord
-from tidegate.state.alive import has_ended, last_sign, lives
-from tidegate.state.finding import find_run
+from tidegate.operations.history import PastRun, RunLog, past_runs, run_log
+from tidegate.state.records import EventRecord, RunRecord
 
 __all__ = ["history", "logs"]
 
@@ -31,8 +28,7 @@ def history(invocation: Invocation, limit: int) -> None:
     Example:
       tidegate history --limit 5
     """
-    with open_workspace(invocation).state() as state:
-        runs = state.runs(limit)
+    runs = past_runs(open_workspace(invocation), limit)
 
     def lines() -> Iterator[str]:
         if not runs:
@@ -40,44 +36,28 @@ def history(invocation: Invocation, limit: int) -> None:
             return
         headers = ("run", "status", "started (UTC)", "took", "models", "rows", "published", "error")
         yield from text_table(headers, map(_history_row, runs))
-        if _alive(runs[0]) is False:
-            yield f"Go on with the one that was interrupted: tidegate run --resume {runs[0].run_id}"
+        if runs[0].alive is False:
+            yield f"Go on with the one that was interrupted: tidegate run --resume {runs[0].record.run_id}"
 
-    invocation.output().show({"runs": [_run_document(run) for run in runs]}, lines)
+    invocation.output().show({"runs": [run.document() for run in runs]}, lines)
 
 
-def _history_row(run: RunRecord) -> tuple[str, ...]:
-    result = run.result or {}
+def _history_row(run: PastRun) -> tuple[str, ...]:
+    record, result = run.record, run.record.result or {}
     return (
-        run.run_id,
-        _status(run),
-        timestamp(run.started_at),
-        "-" if run.duration_ms is None else duration(run.duration_ms),
+        record.run_id,
+        run.status,
+        timestamp(record.started_at),
+        "-" if record.duration_ms is None else duration(record.duration_ms),
         str(len(result["materializations"])) if "materializations" in result else "-",
-        str(run.rows_written),
+        str(record.rows_written),
         str(len(result["publish"]["tables"])) if "publish" in result else "-",
-        _silence(run) or (run.error or "").strip().split("\n", 1)[0],
+        _silence(run) or (record.error or "").strip().split("\n", 1)[0],
     )
 
 
-def _run_document(run: RunRecord) -> dict[str, Any]:
-    """Without the whole result, which `logs --json` gives."""
-    document = {name: value for name, value in asdict(run).items() if name != "result"}
-    result = run.result or {}
-    return {**document, "alive": _alive(run), "tables_published": (result.get("publish") or {}).get("tables", [])}
-
-
-def _status(run: RunRecord) -> str:
-    return "interrupted" if _alive(run) is False else run.status
-
-
-def _silence(run: RunRecord) -> str:
-    return f"no sign of life since {timestamp(last_sign(run))}" if _alive(run) is False else ""
-
-
-def _alive(run: RunRecord) -> bool | None:
-    """None where the run has ended."""
-    return None if has_ended(run) else lives(run, datetime.now(UTC))
+def _silence(run: PastRun) -> str:
+    return f"no sign of life since {timestamp(run.silent_since)}" if run.silent_since else ""
 
 
 @click.command()
@@ -93,28 +73,13 @@ def logs(invocation: Invocation, run_id: str) -> None:
     Example:
       tidegate logs run-20261115-101112-123
     """
-    from tidegate.operations.redact import Hiding
-
-    workspace = open_workspace(invocation)
-    with workspace.state() as state:
-        run = find_run(state, run_id)
-        events, models = state.events(run.run_id), state.model_runs(run.run_id)
-        checks = state.checks(run.run_id)
-    hiding = Hiding(workspace)
-    events = tuple(replace(event, data=hiding.event(event.data, event.model)) for event in events)
-    models, checks = hiding.runs(models), hiding.checks(checks)
-    run = replace(run, result=hiding.result(run.result))
-    document = {
-        "run": {**asdict(run), "alive": _alive(run)},
-        "models": [asdict(model) for model in models],
-        "check_results": [asdict(check) for check in checks],
-        "events": [asdict(event) for event in events],
-    }
-    invocation.output().show(document, lambda: _log_lines(run, events, models))
+    log = run_log(open_workspace(invocation), run_id)
+    invocation.output().show(log.document(), lambda: _log_lines(log))
 
 
-def _log_lines(run: RunRecord, events: tuple[EventRecord, ...], models: tuple[ModelRunRecord, ...]) -> Iterator[str]:
-    yield f"{run.run_id}  {_status(run)}  {run.command} of {run.project}  started {timestamp(run.started_at)} UTC"
+def _log_lines(log: RunLog) -> Iterator[str]:
+    run, events = log.run.record, log.events
+    yield f"{run.run_id}  {log.run.status}  {run.command} of {run.project}  started {timestamp(run.started_at)} UTC"
     width = max((len(event.model or "") for event in events), default=0)
     for event in events:
         at = event.at.strftime("%H:%M:%S.%f")[:-3]
@@ -124,10 +89,10 @@ def _log_lines(run: RunRecord, events: tuple[EventRecord, ...], models: tuple[Mo
         yield f"error: {clean(first)}"
         yield from (f"  {clean(line)}" for line in rest)
     ended = "not ended" if run.duration_ms is None else f"took {duration(run.duration_ms)}"
-    if silence := _silence(run):
+    if silence := _silence(log.run):
         yield f"{silence} UTC"
     yield from _phase_lines(run)
-    yield f"{plural(len(models), 'model')}, {plural(run.rows_written, 'row')} written, {ended}"
+    yield f"{plural(len(log.models), 'model')}, {plural(run.rows_written, 'row')} written, {ended}"
 
 
 def _phase_lines(run: RunRecord) -> Iterator[str]:

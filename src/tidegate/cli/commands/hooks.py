@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +13,7 @@ from tidegate.config.hooks import HOOK_EVENTS
 from tidegate.names import nearest
 
 if TYPE_CHECKING:
-    from tidegate.config import HookSettings
+    from tidegate.operations.hook_test import HookTest
 
 __all__ = ["hooks"]
 
@@ -50,47 +49,22 @@ def test(invocation: Invocation, event: str) -> int:
         meant = f"Did you mean {' or '.join(close)}?" if close else f"There are {', '.join(HOOK_EVENTS)}."
         raise click.UsageError(f"There is no event '{event}'. {meant}")
     settings = open_workspace(invocation).settings
-    listening = [hook for hook in settings.hooks if _listens(hook, event)]
     # Only here: HTTP and processes take time to import, and a mistake in the arguments needs neither.
-    from tidegate.hooks.dispatch import Hooks
-    from tidegate.operations.hook_samples import sample_event
+    from tidegate.operations.hook_test import try_hooks
 
-    answers = []
-    caller = Hooks(listening, settings.root, settings.project.name, "hooks test", lambda message: None)
-    try:
-        for hook in listening:
-            status = min(hook.statuses) if hook.statuses else None
-            answer = caller.try_out(hook, sample_event(event, datetime.now(UTC), status), event)
-            answers.append(
-                {
-                    "hook": hook.name,
-                    "status": "passed" if answer.ok else "failed",
-                    "answer": answer.told,
-                    "failure_kind": str(answer.kind) if answer.kind else None,
-                    "tries": answer.tries,
-                    "duration_ms": answer.duration_ms,
-                }
-            )
-    finally:
-        caller.close()
-    good = all(answer["status"] == "passed" for answer in answers)
-    document = {"status": "success" if good else "failed", "event": event, "answers": answers}
-    invocation.output().show(document, lambda: _lines(event, answers))
-    return 0 if good else 1
+    tried = try_hooks(settings, event)
+    invocation.output().show(tried.document(), lambda: _lines(tried))
+    return tried.exit_code
 
 
-def _listens(hook: HookSettings, event: str) -> bool:
-    return event in hook.events or (event == "check_failed" and "check_result" in hook.events)
-
-
-def _lines(event: str, answers: Sequence[dict[str, Any]]) -> Iterator[str]:
-    width = max((len(answer["hook"]) for answer in answers), default=0)
-    for answer in answers:
-        mark = "[OK]  " if answer["status"] == "passed" else "[FAIL]"
-        tries = f", {answer['tries']} tries" if answer["tries"] > 1 else ""
-        yield f"{mark} {answer['hook']:<{width}}  {answer['answer']} ({answer['duration_ms']}ms{tries})"
-    if not answers:
-        yield f"No hook listens to {event}."
+def _lines(tried: HookTest) -> Iterator[str]:
+    width = max((len(hook) for hook, _answer in tried.answers), default=0)
+    for hook, answer in tried.answers:
+        mark = "[OK]  " if answer.ok else "[FAIL]"
+        tries = f", {answer.tries} tries" if answer.tries > 1 else ""
+        yield f"{mark} {hook:<{width}}  {answer.told} ({answer.duration_ms}ms{tries})"
+    if not tried.answers:
+        yield f"No hook listens to {tried.event}."
     else:
-        failed = sum(answer["status"] == "failed" for answer in answers)
-        yield f"{plural(len(answers), 'hook')} told of {event}" + (f": {failed} failed" if failed else "")
+        failed = f": {tried.failed} failed" if tried.failed else ""
+        yield f"{plural(len(tried.answers), 'hook')} told of {tried.event}{failed}"

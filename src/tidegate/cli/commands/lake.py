@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
 
 from tidegate.amounts import age, plural, size, timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.output import Output
 from tidegate.cli.table import text_table
-from tidegate.operations.workspace import Workspace
+from tidegate.operations.branches import ListedBranch, list_branches
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tidegate.operations.maintain import MaintenanceReport
 
 __all__ = ["branches", "maintain"]
@@ -33,43 +29,28 @@ def branches(invocation: Invocation) -> None:
     Example:
       tidegate branches
     """
-    workspace = open_workspace(invocation)
-    namespace = workspace.settings.project.namespace
-    found = workspace.branches()
+    found = list_branches(open_workspace(invocation).settings)
+    invocation.output().show({"branches": [branch.document() for branch in found]}, lambda: _branch_lines(found))
+
+
+def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[str]:
+    if not branches:
+        yield "No branches: every run has published or dropped its own."
+        return
     now = datetime.now(UTC)
-
-    def lines() -> Iterator[str]:
-        if not found:
-            yield "No branches: every run has published or dropped its own."
-            return
-        headers = ("branch", "created (UTC)", "last sign of life", "state", "changed tables")
-        yield from text_table(
-            headers,
-            (
-                (
-                    info.name,
-                    timestamp(info.created_at),
-                    f"{age(info.heartbeat_at, now)} ago",
-                    "kept for publish" if info.kept else "run",
-                    ", ".join(change.table.short(namespace) for change in changes) or "-",
-                )
-                for info, changes in found
-            ),
+    rows = (
+        (
+            branch.name,
+            timestamp(branch.created_at),
+            f"{age(branch.heartbeat_at, now)} ago",
+            "kept for publish" if branch.kept else "run",
+            ", ".join(branch.changed_tables) or "-",
         )
-        if any(info.kept for info, _changes in found):
-            yield "Publish a kept branch with `tidegate publish RUN`."
-
-    document = [
-        {
-            "name": info.name,
-            "created_at": info.created_at,
-            "heartbeat_at": info.heartbeat_at,
-            "kept": info.kept,
-            "changed_tables": [change.table.short(namespace) for change in changes],
-        }
-        for info, changes in found
-    ]
-    invocation.output().show({"branches": document}, lines)
+        for branch in branches
+    )
+    yield from text_table(("branch", "created (UTC)", "last sign of life", "state", "changed tables"), rows)
+    if any(branch.kept for branch in branches):
+        yield "Publish a kept branch with `tidegate publish RUN`."
 
 
 @click.command()
@@ -85,41 +66,12 @@ def maintain(invocation: Invocation) -> int:
       tidegate maintain
     """
     # `branches` lives in this file too, and must not wait for the rooms that work with Spark.
-    from tidegate.operations.maintain import maintain as maintain_lake
+    from tidegate.operations.maintain import maintain_lake
 
-    workspace = open_workspace(invocation)
-    with _Sessions(workspace, invocation.output()) as sessions:
-        report = maintain_lake(workspace.settings, workspace.catalog(), sessions)
-    status = "partial" if report.errors else "success"
-    invocation.output().show({"status": status, **report.to_dict()}, lambda: _report(report))
-    return 2 if report.errors else 0
-
-
-class _Sessions:
-    """Child sessions of a Spark that starts when the first table needs it, which is seldom."""
-
-    def __init__(self, workspace: Workspace, output: Output) -> None:
-        self._workspace = workspace
-        self._output = output
-        self._root: SparkSession | None = None
-
-    def __enter__(self) -> _Sessions:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._root is not None:
-            self._root.stop()
-
-    def __call__(self, branch: str) -> SparkSession:
-        from tidegate.spark.opening import open_spark
-        from tidegate.spark.session import child_session
-
-        settings, catalog = self._workspace.settings, self._workspace.catalog()
-        if self._root is None:
-            self._root = open_spark(settings, self._output.note)
-        return child_session(self._root, catalog.spark_conf(branch), catalog.spark_catalog(branch))
+    output = invocation.output()
+    report = maintain_lake(open_workspace(invocation).settings, output.note)
+    output.show(report.document(), lambda: _report(report))
+    return report.exit_code
 
 
 def _report(report: MaintenanceReport) -> Iterator[str]:

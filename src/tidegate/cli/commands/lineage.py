@@ -11,10 +11,9 @@ from tidegate.cli.context import Invocation, common_options, open_workspace, pas
 from tidegate.cli.lineage_text import dot_lines, mermaid_lines, text_lines
 from tidegate.cli.options import variables_option
 from tidegate.cli.paint import Paint
-from tidegate.compiler.lineage import LineageGraph
-from tidegate.compiler.values import Compiled, count_line
-from tidegate.operations.lineage import Direction, View, find_target, view
-from tidegate.operations.workspace import Workspace
+from tidegate.compiler.values import count_line
+from tidegate.jsontext import json_text
+from tidegate.operations.lineage import Direction, View, find_lineage
 
 __all__ = ["lineage"]
 
@@ -59,11 +58,13 @@ def lineage(
     compiled = workspace.compile(variables)
     output = invocation.output()
     if form == "openlineage":
-        _print_events(workspace, compiled, name, run_id)
+        from tidegate.operations.openlineage import past_run_events  # only here: other formats need no history
+
+        # One event a line, as collectors of them read it, whatever --json says.
+        for event in past_run_events(workspace, compiled, run_id or "latest", name):
+            print(json_text(event))
     else:
-        graph = LineageGraph.of(compiled)
-        direction = Direction.UP if up else Direction.DOWN
-        shown = view(compiled, graph, find_target(name or "", compiled, graph), direction, depth)
+        shown = find_lineage(compiled, name or "", Direction.UP if up else Direction.DOWN, depth)
         output.show(shown.document(), lambda: _lines(shown, form, invocation.painter(sys.stdout)))
     if compiled.errors:
         output.note(f"The project has {count_line(compiled.errors)}: `tidegate compile` shows them.")
@@ -73,19 +74,3 @@ def _lines(shown: View, form: str, paint: Paint) -> Iterable[str]:
     if form == "mermaid":
         return mermaid_lines(shown)
     return dot_lines(shown) if form == "dot" else text_lines(shown, paint)
-
-
-def _print_events(workspace: Workspace, compiled: Compiled, name: str | None, run_id: str | None) -> None:
-    """One event a line, as collectors of them read it, whatever --json says."""
-    from tidegate.jsontext import json_text
-    from tidegate.operations.openlineage import run_events
-    from tidegate.state.finding import find_run
-
-    with workspace.state() as state:
-        run = find_run(state, run_id or "latest")
-        models = state.model_runs(run.run_id)
-    if name is not None:
-        wanted = workspace.find_model(compiled, name).model.table.short(compiled.namespace)
-        models = tuple(model for model in models if model.model == wanted)
-    for event in run_events(compiled, workspace.settings, run, models):
-        print(json_text(event))

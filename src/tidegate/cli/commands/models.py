@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
 
 import click
 
@@ -12,11 +11,11 @@ from tidegate.amounts import duration, plural, size, timestamp
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import SelectingCommand, selection_options
 from tidegate.cli.table import clean, text_table
-from tidegate.compiler.values import CompiledModel, count_line
+from tidegate.compiler.values import count_line
+from tidegate.config import Settings
+from tidegate.operations.models import ListedModel, ModelList, list_models
 from tidegate.operations.show import ModelFacts, gather_facts
-from tidegate.operations.workspace import Workspace
-from tidegate.project.model import Materialized, ModelSettings
-from tidegate.state import ModelRunRecord, QualityRecord
+from tidegate.state.records import QualityRecord
 
 __all__ = ["ls", "show"]
 
@@ -40,87 +39,43 @@ def ls(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...]
       tidegate ls --sources
     """
     workspace = open_workspace(invocation)
-    if not sources:
-        return _list_models(invocation, workspace, select, exclude)
-    if select or exclude:
-        raise click.UsageError("--sources lists tables of sources, and SELECT names models: give one of them.")
-    return _list_sources(invocation, workspace)
-
-
-def _list_sources(invocation: Invocation, workspace: Workspace) -> int:
-    from tidegate.cli.source_tables import discovery_document, discovery_lines, discovery_notes
-    from tidegate.sources import known_tables
-
-    found = known_tables(workspace.settings, refresh=True)
-    output = invocation.output()
-    output.show(discovery_document(found), lambda: discovery_lines(found, len(workspace.settings.sources)))
-    for line in discovery_notes(found, invocation.debug):
-        output.note(line, always=True)
-    return 1 if found.failures else 0
-
-
-def _list_models(
-    invocation: Invocation, workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...]
-) -> int:
-    compiled = workspace.compile()
-    selected = workspace.select(compiled, select, exclude, ephemeral=True)
-    with workspace.state() as state:
-        latest = state.latest_of_each_model()
-    names = sorted((table.short(compiled.namespace), table) for table in selected)
-    models = [_listed(name, compiled.models[table], compiled.namespace, latest.get(name)) for name, table in names]
-
-    def lines() -> Iterator[str]:
-        if not models:
-            empty = "No models yet: put a SQL file into models/<layer>/."
-            yield "No model is selected: none is of the state that is asked for." if compiled.models else empty
-            return
-        if invocation.quiet:
-            yield from (model.model for model in models)
-            return
-        yield from text_table(("model", "strategy", "upstreams", "tags", "last status"), map(_row, models))
-
-    document = {"models": [asdict(m) for m in models], "diagnostics": [asdict(d) for d in compiled.diagnostics]}
-    invocation.output().show(document, lines)
-    if compiled.errors:
-        invocation.output().note(f"The project has {count_line(compiled.errors)}: `tidegate compile` shows them.")
+    if sources:
+        if select or exclude:
+            raise click.UsageError("--sources lists tables of sources, and SELECT names models: give one of them.")
+        return _list_sources(invocation, workspace.settings)
+    found = list_models(workspace, select, exclude)
+    invocation.output().show(found.document(), lambda: _model_lines(found, invocation.quiet))
+    if found.compiled.errors:
+        invocation.output().note(f"The project has {count_line(found.compiled.errors)}: `tidegate compile` shows them.")
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class ListedModel:
-    model: str
-    strategy: str
-    upstreams: tuple[str, ...]
-    zones: tuple[str, ...]
-    tags: tuple[str, ...]
-    path: str
-    description: str
-    last_status: str | None
-    last_run: str | None
+def _list_sources(invocation: Invocation, settings: Settings) -> int:
+    # Only here: models are listed without the rooms that ask sources.
+    from tidegate.cli.source_tables import source_lines, source_notes
+    from tidegate.operations.sources import list_sources
+
+    found = list_sources(settings)
+    output = invocation.output()
+    output.show(found.document(), lambda: source_lines(found))
+    for line in source_notes(found, invocation.debug):
+        output.note(line, always=True)
+    return found.exit_code
 
 
-def _listed(name: str, model: CompiledModel, namespace: str, last: ModelRunRecord | None) -> ListedModel:
-    return ListedModel(
-        model=name,
-        strategy=kind_of(model),
-        upstreams=tuple(upstream.short(namespace) for upstream in (*model.depends_on, *model.sources)),
-        zones=model.zones,
-        tags=model.model.settings.tags,
-        path=str(model.model.path),
-        description=model.model.settings.description,
-        last_status=last.status if last else None,
-        last_run=last.run_id if last else None,
-    )
+def _model_lines(found: ModelList, quiet: bool) -> Iterator[str]:
+    if not found.models:
+        empty = "No models yet: put a SQL file into models/<layer>/."
+        yield "No model is selected: none is of the state that is asked for." if found.compiled.models else empty
+    elif quiet:
+        yield from (model.model for model in found.models)
+    else:
+        yield from text_table(("model", "strategy", "upstreams", "tags", "last status"), map(_row, found.models))
 
 
 def _row(model: ListedModel) -> tuple[str, ...]:
     inputs = ", ".join([*model.upstreams, *(f"landing:{zone}" for zone in model.zones)])
     return model.model, model.strategy, inputs or "-", ", ".join(model.tags) or "-", model.last_status or "never run"
-
-
-def kind_of(model: CompiledModel) -> str:
-    settings = model.model.settings
-    return str(settings.strategy) if settings.materialized is Materialized.TABLE else str(settings.materialized)
 
 
 @click.command()
@@ -141,29 +96,20 @@ def show(invocation: Invocation, model: str) -> None:
 
 def _lines(facts: ModelFacts) -> Iterator[str]:
     compiled, settings = facts.compiled, facts.compiled.model.settings
-    yield f"{facts.name}  ({kind_of(compiled)})  {compiled.model.path}"
+    yield f"{facts.name}  ({settings.written_as})  {compiled.model.path}"
     if settings.description:
         yield f"  {clean(settings.description)}"
     yield ""
     yield f"upstreams    {', '.join([*facts.upstreams, *(f'landing:{zone}' for zone in compiled.zones)]) or '-'}"
     yield f"downstreams  {', '.join(facts.downstreams) or '-'}"
-    for name, value in _declared(settings):
-        yield f"{name:<12} {value}"
+    for name, value in facts.declared.items():
+        if name not in _SHOWN_ELSEWHERE:
+            yield f"{name:<12} {', '.join(map(str, value)) if isinstance(value, tuple) else value}"
     yield ""
     yield from _table_lines(facts)
     yield from _run_lines(facts)
     yield from _check_lines(facts)
     yield from _anomaly_lines(facts)
-
-
-def _declared(settings: ModelSettings) -> Iterator[tuple[str, str]]:
-    """What differs from the defaults."""
-    default = ModelSettings()
-    for field in fields(ModelSettings):
-        value = getattr(settings, field.name)
-        if field.name in _SHOWN_ELSEWHERE or value == getattr(default, field.name):
-            continue
-        yield field.name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _table_lines(facts: ModelFacts) -> Iterator[str]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import click
 
 from tidegate.amounts import plural
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.table import WIDEST_CELL, cut_cells, text_table
-from tidegate.compiler.hidden import hidden_of
-from tidegate.errors import TidegateError
 from tidegate.jsontext import json_text, json_value
 from tidegate.operations.query import QueryResult, query
-from tidegate.quality.hiding import without_hidden
+from tidegate.operations.query import preview as preview_table
 
 __all__ = ["preview", "sql"]
 
@@ -54,26 +51,12 @@ def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
       tidegate preview gold.revenue --limit 5
     """
     workspace = open_workspace(invocation)
-    table = workspace.published(model)
-    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, say=invocation.output().note)
-    try:
-        compiled = workspace.compile()
-    except TidegateError:
-        compiled = None
-    hidden = hidden_of(compiled, table, [name for name, _type in result.columns])
-    rows = tuple(without_hidden(row, hidden) for row in result.rows)
-    _show(invocation, replace(result, rows=rows), limit, full)
+    _show(invocation, preview_table(workspace, model, limit, invocation.output().note), limit, full)
 
 
 def _show(invocation: Invocation, result: QueryResult, limit: int, full: bool) -> None:
-    names = [name for name, _type in result.columns]
-    document = {
-        "columns": [{"name": name, "type": type_} for name, type_ in result.columns],
-        "rows": list(result.rows),
-        "more": result.more,
-    }
-
     def lines() -> Iterator[str]:
+        names = [name for name, _type in result.columns]
         cells = [[_cell(row[name]) for name in names] for row in result.rows]
         yield from text_table(names, cells, None if full else WIDEST_CELL)
         more = f", and more: see --limit (now {limit})" if result.more else ""
@@ -81,7 +64,7 @@ def _show(invocation: Invocation, result: QueryResult, limit: int, full: bool) -
         if not full and (cut := cut_cells(cells)):
             yield f"{plural(cut, 'value')} cut at {WIDEST_CELL} characters: --full or --json shows all of them."
 
-    invocation.output().show(document, lines)
+    invocation.output().show(result.document(), lines)
 
 
 def _cell(value: object) -> str:

@@ -33,9 +33,8 @@ def reap(invocation: Invocation, dry_run: bool) -> int:
     from tidegate.operations.reap import reap as reap_project
 
     report = reap_project(open_workspace(invocation).settings, dry_run=dry_run)
-    status = "partial" if report.errors else "success"
-    invocation.output().show({"status": status, **report.to_dict()}, lambda: _lines(report))
-    return 2 if report.errors else 0
+    invocation.output().show(report.document(), lambda: _lines(report))
+    return report.exit_code
 
 
 def _lines(report: ReapReport) -> Iterator[str]:

@@ -12,10 +12,9 @@ from tidegate.cli.console import RunConsole, open_console
 from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.operations.publish import publish_run
-from tidegate.operations.run import run_project
+from tidegate.operations.run import result_document, run_project
 from tidegate.operations.workspace import Workspace
-from tidegate.runs import RunOptions
-from tidegate.runs.options import LATEST
+from tidegate.runs.options import LATEST, RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.runs.variables import is_secret
 
@@ -104,7 +103,7 @@ def run(
     )
     with open_console(invocation) as console:
         result = run_project(workspace.settings, options, [console])
-        return _end(invocation, console, result, workspace if result.repeated else None)
+        return _end(invocation, console, workspace, result)
 
 
 @click.command()
@@ -120,7 +119,7 @@ def publish(invocation: Invocation, run_id: str) -> int:
     """
     workspace = open_workspace(invocation)
     with open_console(invocation) as console:
-        return _end(invocation, console, publish_run(workspace.settings, run_id, [console]))
+        return _end(invocation, console, workspace, publish_run(workspace.settings, run_id, [console]))
 
 
 def _check_resumed(given: Sequence[str]) -> None:
@@ -130,15 +129,10 @@ def _check_resumed(given: Sequence[str]) -> None:
         )
 
 
-def _end(invocation: Invocation, console: RunConsole, result: RunResult, of_history: Workspace | None = None) -> int:
-    """`of_history`: whose history the result comes from, put down by an earlier run."""
+def _end(invocation: Invocation, console: RunConsole, workspace: Workspace, result: RunResult) -> int:
     console.show(result)
     if invocation.json:
-        document = result.to_dict()
-        if of_history is not None:
-            from tidegate.operations.redact import Hiding
-
-            document = dict(Hiding(of_history).result(document) or {})
+        document = result_document(workspace, result)
         invocation.output().show({**document, "command": invocation.command}, lambda: ())
     return result.exit_code
 

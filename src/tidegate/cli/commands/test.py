@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import click
 
@@ -11,7 +10,7 @@ from tidegate.cli.context import Invocation, common_options, open_workspace, pas
 from tidegate.cli.options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.unit_test_text import summary_line, unit_test_lines
 from tidegate.operations.unit_tests.result import UnitTestResult
-from tidegate.operations.unit_tests.unit_tests import run_unit_tests
+from tidegate.operations.unit_tests.run import run_unit_tests
 
 __all__ = ["test"]
 
@@ -40,14 +39,6 @@ def test(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ..
         for line in unit_test_lines(result, paint) if shown else ():
             print(line, flush=True)
 
-    started = time.perf_counter()
-    results = run_unit_tests(workspace.settings, select, variables, tell, output.note, exclude=exclude)
-    seconds = time.perf_counter() - started
-    good = all(result.status == "passed" for result in results)
-    document = {
-        "status": "success" if good else "failed",
-        "tests": [result.to_dict() for result in results],
-        "duration_ms": round(seconds * 1000),
-    }
-    output.show(document, lambda: [summary_line(results, seconds)])
-    return 0 if good else 1
+    report = run_unit_tests(workspace.settings, select, variables, tell, output.note, exclude=exclude)
+    output.show(report.document(), lambda: [summary_line(report.results, report.seconds)])
+    return report.exit_code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import NamedTuple, Protocol
 
 from tidegate.cli.completion.words import Argument, Command, Option, Words
@@ -32,7 +33,9 @@ class ProjectNames(Protocol):
     def models(self) -> Iterable[str]: ...
     def tags(self) -> Iterable[str]: ...
     def folders(self) -> Iterable[str]: ...
-    def runs(self) -> Iterable[Candidate]: ...
+    def runs(self) -> Iterable[tuple[str, str]]:
+        """Each with its status."""
+
     def diagnostics(self) -> Iterable[str]: ...
 
 
@@ -123,7 +126,7 @@ def _by_kind(kind: str, choices: Sequence[str], current: str, names: ProjectName
     if kind.startswith(("MODEL", "TABLE")):
         return _starting(current, map(Candidate, names.models()))
     if kind.startswith("RUN"):
-        return _starting(current, names.runs())
+        return _starting(current, starmap(Candidate, names.runs()))
     if kind == "CODE":
         return _starting(current, map(Candidate, names.diagnostics()))
     return {"FILE": Answer("files"), "DIR": Answer("folders")}.get(kind, Answer())

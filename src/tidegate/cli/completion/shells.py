@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from tidegate.cli.completion.answers import Answer, complete
-from tidegate.cli.completion.project_names import NamesOnDisk
 from tidegate.cli.completion.words import read_words
+from tidegate.operations.project_names import NamesOnDisk
 
 __all__ = ["ASKED", "SCRIPTS", "answer_shell"]
 

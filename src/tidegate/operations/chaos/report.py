@@ -52,6 +52,10 @@ class ChaosReport:
     def failed(self) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if not trial.passed)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
+
+    def document(self) -> dict[str, Any]:
         trials = [{**asdict(trial), "status": "passed" if trial.passed else "failed"} for trial in self.trials]
         return {**asdict(self), "status": "failed" if self.failed else "success", "trials": trials}

@@ -10,7 +10,7 @@ from tidegate.operations.unit_tests.rows import Difference
 from tidegate.project.unit_test import UnitTest
 from tidegate.quality import plain
 
-__all__ = ["RowDifference", "UnitTestResult", "differences"]
+__all__ = ["RowDifference", "UnitTestReport", "UnitTestResult", "differences"]
 
 ShownRow = Mapping[str, Any]
 
@@ -54,8 +54,29 @@ class UnitTestResult:
         place = test.place
         return cls(model, test.name, status, duration_ms, place.file, place.line, test.description, **more)
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestReport:
+    results: tuple[UnitTestResult, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return all(result.status == "passed" for result in self.results)
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.passed else 1
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "status": "success" if self.passed else "failed",
+            "tests": [result.document() for result in self.results],
+            "duration_ms": round(self.seconds * 1000),
+        }
 
 
 def differences(columns: Sequence[str], found: Difference) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One compilation of a project as the command `compile` tells it."""
+"""Everything that is wrong with a project, and what changed for readers of its tables."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegate.amounts import plural
-from tidegate.cli.diagnostics import render_diagnostics
-from tidegate.cli.paint import Paint, plain
 from tidegate.compiler import compile_project
 from tidegate.compiler.from_disk import sources_named
-from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, count_line, in_order
+from tidegate.compiler.registry import DiagnosticKind, registry
+from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, in_order
 from tidegate.config import FILE_NAME
 from tidegate.errors import ConfigError, SelectionError
+from tidegate.names import nearest
 from tidegate.operations.workspace import Workspace
 from tidegate.project import load_project
 from tidegate.sources import known_tables
 
-__all__ = ["PUBLISHED", "Compilation", "compile_workspace"]
+__all__ = ["PUBLISHED", "Compilation", "compile_workspace", "explain"]
 
 PUBLISHED = "published"
 """Stands for the lake's last published state where else a git ref is named."""
@@ -36,8 +35,12 @@ class Compilation:
     seconds: float
 
     @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity is DiagnosticSeverity.ERROR)
+
+    @property
     def exit_code(self) -> int:
-        return int(any(d.severity is DiagnosticSeverity.ERROR for d in self.diagnostics))
+        return 1 if self.errors else 0
 
     def document(self) -> dict[str, Any]:
         return {
@@ -45,17 +48,6 @@ class Compilation:
             "models": self.models,
             "duration_ms": round(self.seconds * 1000),
         }
-
-    def lines(self, paint: Paint = plain, quiet: bool = False) -> Iterator[str]:
-        """`quiet`: errors, and no warnings."""
-        errors = tuple(d for d in self.diagnostics if d.severity is DiagnosticSeverity.ERROR)
-        yield from render_diagnostics(errors if quiet else self.diagnostics, self.root, paint)
-        found = count_line(self.diagnostics) or "no errors"
-        yield f"{plural(self.models, 'model')}, {found} in {_took(self.seconds)}"
-
-
-def _took(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 0.1 else f"{round(seconds * 1000)} ms"
 
 
 def compile_workspace(workspace: Workspace, variables: Mapping[str, str], against: str | None = None) -> Compilation:
@@ -106,3 +98,14 @@ def _past(workspace: Workspace, variables: Mapping[str, str], ref: str) -> Compi
         project = load_project(settings)
         discovery = known_tables(settings, names=sources_named(project, settings, variables))
         return compile_project(project, settings, workspace.heads(), variables, discovery)
+
+
+def explain(code: str) -> DiagnosticKind:
+    """What a diagnostic means; `code` in any case."""
+    kinds = registry()
+    kind = next((kind for name, kind in kinds.items() if name.lower() == code.lower()), None)
+    if kind is None:
+        close = nearest(code, kinds)
+        meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        raise SelectionError(f"There is no diagnostic '{code}'", remedy=f"{meant}docs/diagnostics.md lists all.")
+    return kind

@@ -11,8 +11,6 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from tidegate.cli.completion.answers import Candidate
-
 if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.project.discover import ModelFiles
@@ -45,8 +43,8 @@ class NamesOnDisk:
         models = load_project(self._settings).models if self._settings else ()
         return sorted({tag for model in models for tag in model.settings.tags})
 
-    def runs(self) -> Iterator[Candidate]:
-        """Those of a history in a file. A server may be slow, and a prompt must not wait for it."""
+    def runs(self) -> Iterator[tuple[str, str]]:
+        """Those of a history in a file, with their status. A server may be slow, and a prompt must not wait for it."""
         url = self._settings.state.url if self._settings else ""
         file = Path(url.removeprefix(_SQLITE))
         if not url.startswith(_SQLITE) or not file.is_file() or self._settings is None:
@@ -56,7 +54,7 @@ class NamesOnDisk:
                 rows = database.execute(_RUNS, (self._settings.project.name, _MOST_RUNS)).fetchall()
         except sqlite3.Error:
             return
-        yield from (Candidate(str(run_id), str(status)) for run_id, status in rows)
+        yield from ((str(run_id), str(status)) for run_id, status in rows)
 
     def diagnostics(self) -> Iterable[str]:
         """The codes that `compile --explain` takes, from the file of the registry: to import it takes longer."""

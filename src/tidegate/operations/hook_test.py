@@ -1,19 +1,71 @@
-"""One plausible event of each name, for trying hooks out."""
+"""Trying hooks out with one plausible event of each name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from tidegate.config import HookSettings, Settings
 from tidegate.config.hooks import ABOUT_MODELS
+from tidegate.hooks.answer import Answer
+from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Event
 from tidegate.runs.result import CheckResult, Materialization
 
-__all__ = ["sample_event"]
+__all__ = ["HookTest", "sample_event", "try_hooks"]
 
 _MODEL = "silver.orders"
 _ERROR = "this is a test; nothing is wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class HookTest:
+    """`answers`: of each hook that listens to the event, by its name."""
+
+    event: str
+    answers: tuple[tuple[str, Answer], ...]
+
+    @property
+    def failed(self) -> int:
+        return sum(not answer.ok for _hook, answer in self.answers)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
+
+    def document(self) -> dict[str, Any]:
+        answers = [
+            {
+                "hook": hook,
+                "status": "passed" if answer.ok else "failed",
+                "answer": answer.told,
+                "failure_kind": str(answer.kind) if answer.kind else None,
+                "tries": answer.tries,
+                "duration_ms": answer.duration_ms,
+            }
+            for hook, answer in self.answers
+        ]
+        return {"status": "failed" if self.failed else "success", "event": self.event, "answers": answers}
+
+
+def try_hooks(settings: Settings, event: str) -> HookTest:
+    """Send a sample to each hook that listens, whichever models and statuses it wants, and wait for its answer."""
+    listening = [hook for hook in settings.hooks if _listens(hook, event)]
+    caller = Hooks(listening, settings.root, settings.project.name, "hooks test", lambda message: None)
+    answers = []
+    try:
+        for hook in listening:
+            status = min(hook.statuses) if hook.statuses else None
+            answers.append((hook.name, caller.try_out(hook, sample_event(event, datetime.now(UTC), status), event)))
+    finally:
+        caller.close()
+    return HookTest(event, tuple(answers))
+
+
+def _listens(hook: HookSettings, event: str) -> bool:
+    return event in hook.events or (event == "check_failed" and "check_result" in hook.events)
 
 
 def sample_event(name: str, at: datetime, status: str | None = None) -> Event:

@@ -9,7 +9,7 @@ from tidegate.errors import TidegateError
 
 __all__ = ["deliver", "write_demo"]
 
-_PROJECT = Path(__file__).parent / "demo_project"
+_PROJECT = Path(__file__).parent / "project"
 _LAKE = ".tidegate"
 
 

@@ -37,7 +37,7 @@ class Diff:
     of: str
     tables: tuple[TableDiff, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         return {"name": self.name, "of": self.of, "tables": [asdict(table) for table in self.tables]}
 
 

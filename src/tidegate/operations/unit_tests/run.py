@@ -18,7 +18,7 @@ from tidegate.errors import ProjectError, QueryError, TidegateError
 from tidegate.lake import is_begun, open_catalog
 from tidegate.names import TableName, quote
 from tidegate.operations.unit_tests.cells import rows_sql, type_sql
-from tidegate.operations.unit_tests.result import UnitTestResult, differences
+from tidegate.operations.unit_tests.result import UnitTestReport, UnitTestResult, differences
 from tidegate.operations.unit_tests.rows import compare_rows
 from tidegate.operations.unit_tests.sources import untyped_models
 from tidegate.operations.unit_tests.views import Input, InputViews, input_of, meant
@@ -54,11 +54,13 @@ def run_unit_tests(
     root: SparkSession | None = None,
     clock: Clock | None = None,
     exclude: Sequence[str] = (),
-) -> tuple[UnitTestResult, ...]:
+) -> UnitTestReport:
     """All tests of the selected models, each reported as it ends. Raises ProjectError where the project has errors.
 
     Without any test Spark is not started. `say`: what its start has to say.
     """
+    clock = clock or SystemClock()
+    started = clock.monotonic()
     heads = open_catalog(settings).head() if is_begun(settings) else {}
     project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
     if compiled.project_errors:
@@ -70,7 +72,7 @@ def run_unit_tests(
     untyped = untyped_models(compiled, outside)
     if any(test.table not in untyped for test in tests):
         root = root or _started(settings, say)
-    bench = _Bench(settings, project, compiled, outside, variables or {}, clock or SystemClock())
+    bench = _Bench(settings, project, compiled, outside, variables or {}, clock)
     results = []
     for table, group in groupby(tests, key=lambda test: test.table):
         session = _session(root) if root is not None and table not in untyped else None
@@ -81,7 +83,7 @@ def run_unit_tests(
                 result = bench.run(session, compiled.models[table], test)
             tell(result)
             results.append(result)
-    return tuple(results)
+    return UnitTestReport(tuple(results), clock.monotonic() - started)
 
 
 def _started(settings: Settings, say: Callable[[str], None]) -> SparkSession:
