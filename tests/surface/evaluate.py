@@ -17,7 +17,7 @@ from tests.surface.source import Function
 _TRANSPARENT = frozenset(("MappingProxyType", "copy", "deepcopy", "redacted", "replace"))
 """Functions that give what they are given, or a changed copy of it with the same keys."""
 
-_SAME_KEYS = frozenset({"Hiding"})
+_SAME_KEYS = frozenset({"HiddenColumnRedactor"})
 """Classes whose methods replace values of the dictionary that they are given, and none of its keys."""
 
 _DEEPEST = 40
