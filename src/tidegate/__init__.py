@@ -1,4 +1,24 @@
-"""Tidegate: build a lakehouse on a branch, check it, publish every table in one step."""
+"""Tidegate: build a lakehouse on a branch, check it, publish every table in one step.
+
+For scripts and notebooks: `Project(path)` compiles, plans, runs and queries a project; `read(name)` gives the rows of
+one published table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidegate.api import Project, read
 
 __version__ = "0.1.0"
-__all__ = ["__version__"]
+__all__ = ["Project", "__version__", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    """Only when it is asked for: the program itself starts with far less."""
+    if name not in ("Project", "read"):
+        raise AttributeError(f"module 'tidegate' has no attribute '{name}'")
+    from tidegate import api
+
+    return getattr(api, name)

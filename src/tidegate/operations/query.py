@@ -32,9 +32,10 @@ from tidegate.spark.opening import open_spark
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    import pyarrow
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "preview", "query"]
+__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "preview", "query", "query_arrow"]
 
 NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
 """Iceberg answers counts from files' statistics, which say nothing of the hidden columns, and fails."""
@@ -72,6 +73,28 @@ def query(
     say: Callable[[str], None] = lambda line: None,
 ) -> QueryResult:
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
+    with _pinned_frame(settings, sql, root, say) as frame:
+        names = _distinct(frame.columns)
+        types = [field.dataType.simpleString() for field in frame.schema.fields]
+        rows = (frame if limit is None else frame.limit(limit + 1)).collect()
+    more = limit is not None and len(rows) > limit
+    shown = rows[:limit] if more else rows
+    found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
+    return QueryResult(tuple(zip(names, types, strict=True)), found, more)
+
+
+def query_arrow(
+    settings: Settings, sql: str, root: SparkSession | None = None, say: Callable[[str], None] = lambda line: None
+) -> pyarrow.Table:
+    """All rows of one SELECT on main as it is now, as an Arrow table with Spark's types."""
+    with _pinned_frame(settings, sql, root, say) as frame:
+        return frame.toDF(*_distinct(frame.columns)).toArrow()
+
+
+@contextlib.contextmanager
+def _pinned_frame(
+    settings: Settings, sql: str, root: SparkSession | None, say: Callable[[str], None]
+) -> Iterator[DataFrame]:
     catalog = open_catalog(settings)
     heads = catalog.head()
     typed = bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
@@ -81,11 +104,7 @@ def query(
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)
         lake = BranchView(catalog, branch)
         try:
-            bound = bind_adhoc(sql, settings, lake.heads(), settled_state(lake, child))
-            frame = child.sql(bound.sql)
-            names = _distinct([field.name for field in frame.schema.fields])
-            types = [field.dataType.simpleString() for field in frame.schema.fields]
-            rows = (frame if limit is None else frame.limit(limit + 1)).collect()
+            yield child.sql(bind_adhoc(sql, settings, lake.heads(), settled_state(lake, child)).sql)
         except TidegateError:
             raise
         except Exception as error:
@@ -94,10 +113,6 @@ def query(
                 read = [read.table for read in typed.reads if read.table is not None]
                 raise missing_file_behind(heads, read, settings.project.namespace) or explained from error
             raise explained from error
-    more = limit is not None and len(rows) > limit
-    shown = rows[:limit] if more else rows
-    found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
-    return QueryResult(tuple(zip(names, types, strict=True)), found, more)
 
 
 def preview(workspace: Workspace, name: str, limit: int, say: Callable[[str], None]) -> QueryResult:
