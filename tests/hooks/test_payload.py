@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from tidegate.hooks.payload import payload_of, status_of
 from tidegate.jsontext import json_text
 from tidegate.operations.hook_test import sample_event
 from tidegate.redaction import register
+
+RECORDED_EVENTS = (Path(__file__).parents[1] / "cases" / "surface" / "events.txt").read_text("utf-8").splitlines()
 
 
 def test_hooks_may_listen_to_the_eighteen_events_of_a_run() -> None:
@@ -50,6 +53,9 @@ def test_every_event_has_a_sample_that_is_like_the_real_one(name: str) -> None:
     assert (payload["model"] is not None) == (name in ABOUT_MODELS)
     assert (status_of(sample) is not None) == (name in WITH_STATUS or name == "state_synced")
     assert payload["data"]["test"] is True
+    real = {key.split(": ")[1].split(".")[0] for key in RECORDED_EVENTS if key.startswith(f"{name}: ")}
+    assert payload["data"].keys() - {"test"} >= real - {"resumes", "kept"}
+    assert real >= payload["data"].keys() - {"test", "result"} or not real
 
 
 def test_half_a_character_is_no_obstacle() -> None:

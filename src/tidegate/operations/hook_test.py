@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.config import HookSettings, Settings
 from tidegate.config.hooks import ABOUT_MODELS
 from tidegate.hooks.answer import Answer
+from tidegate.hooks.budget import Breach
 from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Event
+from tidegate.quality.anomalies import Anomaly
 from tidegate.runs.result import CheckResult, Materialization
 
 __all__ = ["HookTest", "sample_event", "try_hooks"]
@@ -83,21 +85,37 @@ def _data(name: str, status: str | None) -> Mapping[str, Any]:
     if name == "after_model_run":
         return {"result": _built(status or "completed")}
     failure = {"error": _ERROR, "failure_kind": "Unknown"}
+    breach = Breach("max_rows", 10, 20, "warn")
     samples: Mapping[str, Mapping[str, Any]] = {
         "pipeline_start": {"models": [_MODEL], "publish": "run"},
         "discover_complete": {"sources": 1, "tables": 12},
         "compile_complete": {"errors": 0, "models": 1},
-        "pipeline_complete": {"status": status or "success", "error": None, "duration_ms": 2100, "rows_written": 20},
+        "pipeline_complete": {
+            "status": status or "success",
+            "error": None,
+            "failure_kind": None,
+            "duration_ms": 2100,
+            "rows_written": 20,
+        },
         "pipeline_error": {"status": status or "failed", "duration_ms": 2100, "rows_written": 0, **failure},
         "before_materialize": {"phase": "iceberg_write"},
         "after_materialize": {"rows_written": 20},
         "materialize_error": failure,
         "model_error": failure,
         "before_checks": {"checks": 1, "phase": "quality_tests"},
-        "drift_detected": {"model": _MODEL, "column": "amount", "change": "added"},
-        "anomaly_detected": {"model": _MODEL, "kind": "row_count", "value": 20, "expected": 200},
+        "drift_detected": {
+            "model": _MODEL,
+            "column": "amount",
+            "action": "widened",
+            "before": "int",
+            "after": "bigint",
+            "reason": "the query gives bigint",
+        },
+        "anomaly_detected": asdict(
+            Anomaly(_MODEL, "row_count", None, 20, 200, 0.9, "20 rows were written, where 200 are usual")
+        ),
         "state_synced": {"status": "success"},
-        "budget_breach": {"budget": "max_rows", "limit": 10, "value": 20, "on_breach": "warn"},
+        "budget_breach": {**asdict(breach), "message": breach.message},
     }
     return samples.get(name, {})
 
