@@ -24,7 +24,12 @@ from tidegate.operations.run import run_project
 from tidegate.runs import RunOptions, RunResult
 from tidegate.runs.run import run_project as run_with
 
-PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
+SERVERS = pytest.mark.skipif(
+    not os.environ.get("TIDEGATE_PROVE"), reason="tests/lake tries every catalog: only with TIDEGATE_PROVE"
+)
+CATALOGS = pytest.mark.parametrize(
+    "place", ["embedded", *(pytest.param(kind, marks=SERVERS) for kind in ("jdbc", "nessie", "rest"))], indirect=True
+)
 
 
 def another_run(
@@ -121,12 +126,11 @@ def compact(shop: ProjectFolder, table: str) -> None:
 
 
 @pytest.mark.spark
+@CATALOGS
 def test_compaction_of_what_a_run_reads_and_writes_is_no_conflict_and_loses_nothing(
     shop: ProjectFolder, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Serializable, so that reading counts too; and what was taken from changes before is not taken again after."""
-    if place.kind != "embedded" and not PROVE:
-        pytest.skip("tests/lake tries the same on every catalog without rows: only with TIDEGATE_PROVE")
     configure(shop, place, monkeypatch)
     isolate(shop)
     shop.model("a.log", "SELECT * FROM {{ landing_zone('log') }}", merge_strategy="append_only")
