@@ -60,6 +60,9 @@ class PointerBuilder:
     unchanged: set[str] = field(default_factory=set)
     """Models whose result differs in no row from what their table has: no snapshot is written."""
 
+    rows: dict[str, int] = field(default_factory=dict)
+    """How many rows a model writes: one, unless it is named here. Each takes 100 bytes."""
+
     quarantined: dict[str, int] = field(default_factory=dict)
     """How many rows a model refuses."""
 
@@ -186,8 +189,9 @@ class PointerTableWork:
             place = self._place()
             run.lake.restore(self._table, written(None, place, PointerKind.VIEW, sql=sql, properties=progress))
             return WriteOutcome(0, 0, changed=True)
+        rows = self._builder.rows.get(self._name, 1)
         if changed:
-            self._commit(self._table, 1, {})
+            self._commit(self._table, rows, {})
         root, files = run.settings.landing.root, {z: state.fresh.all for z, state in facts.inputs.zones.items()}
         require_unchanged(files, root)
         metadata = run.lake.table(self._table)
@@ -196,7 +200,7 @@ class PointerTableWork:
         fault("before_progress", self._table)
         self.set_progress(self._progress(facts, zones))
         fault("after_progress", self._table)
-        return WriteOutcome(1 if changed else 0, 0, changed=changed, rows_quarantined=refused)
+        return WriteOutcome(rows if changed else 0, 0, changed=changed, rows_quarantined=refused)
 
     def _commit(self, table: TableName, rows: int, properties: Mapping[str, str]) -> None:
         run = self._run
@@ -301,7 +305,13 @@ def _with_snapshot(
         "schema-id": 0,
         "first-row-id": data["next-row-id"],
         "added-rows": rows,
-        "summary": {"operation": "append", "added-records": str(rows), "total-records": str(total), **summary},
+        "summary": {
+            "operation": "append",
+            "added-records": str(rows),
+            "total-records": str(total),
+            "added-files-size": str(100 * rows),
+            **summary,
+        },
     }
     return {
         **data,

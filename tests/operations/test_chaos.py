@@ -18,6 +18,7 @@ from tests.conftest import QUICK_JVM
 from tests.lake.places import Place
 from tests.operations.test_chaos_copies import may_create_schemas
 from tests.projects import ProjectFolder
+from tests.recorded import files_taken, runs_in
 from tests.runs.test_killed import start, write_shop
 from tidegate.errors import BranchMissingError
 from tidegate.lake.sweep import sweep
@@ -32,8 +33,6 @@ from tidegate.operations.reap import reap
 from tidegate.operations.run import run_project
 from tidegate.runs import RunOptions
 from tidegate.runs.clock import FixedClock
-
-pytestmark = pytest.mark.spark
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 ONE = {
@@ -63,11 +62,9 @@ memory = "768m"
 publish = "{publish}"
 """
 
-_PROVE_ONLY = pytest.mark.skipif(
-    not PROVE, reason="the code of embedded on another database, which tests/lake tries: only with TIDEGATE_PROVE"
-)
+_PROVE_ONLY = pytest.mark.skipif(not PROVE, reason="tests/lake tries every catalog: only with TIDEGATE_PROVE")
 CATALOGS = pytest.mark.parametrize(
-    "place", ["embedded", pytest.param("jdbc", marks=_PROVE_ONLY), "nessie"], indirect=True
+    "place", ["embedded", *(pytest.param(kind, marks=_PROVE_ONLY) for kind in ("jdbc", "nessie"))], indirect=True
 )
 
 Listing = dict[str, tuple[int, bytes]]
@@ -118,14 +115,29 @@ def write_rest(shop: ProjectFolder) -> None:
     shop.model("gold.later", "SELECT at FROM gold.now")
 
 
+def write_least(shop: ProjectFolder) -> None:
+    """Landing files that are moved away, and a table that changes in two commits."""
+    shop.model(
+        "bronze.events",
+        "SELECT * FROM {{ landing_zone('events') }}",
+        merge_strategy="append_only",
+        archive_landing_zones="true",
+    )
+    shop.model("gold.parts", "SELECT id % 3 AS part, sum(n) AS n FROM bronze.events GROUP BY id % 3", deltas="always")
+    shop.file("landing/events/a.csv", "id,n\n1,1\n2,2\n")
+
+
+@pytest.mark.spark
 @CATALOGS
 def test_killed_anywhere_a_run_loses_nothing(
     shop: ProjectFolder, place: Place, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     configure(shop, place, monkeypatch, request)
-    write_shop(shop)
     if PROVE:
+        write_shop(shop)
         write_rest(shop)
+    else:
+        write_least(shop)
     assert shop.run().exit_code == 0
     shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
     heads, branches = shop.catalog.head(), shop.branches()
@@ -142,6 +154,7 @@ def test_killed_anywhere_a_run_loses_nothing(
     assert listing(shop.root / "landing") == landing
 
 
+@pytest.mark.spark
 @pytest.mark.skipif(not PROVE, reason="takes minutes: set TIDEGATE_PROVE")
 @CATALOGS
 def test_the_demo_loses_nothing_on_its_second_day_wherever_it_is_killed(
@@ -167,6 +180,7 @@ def test_the_demo_loses_nothing_on_its_second_day_wherever_it_is_killed(
     assert (demo.catalog.head(), listing(place.folder / "warehouse")) == (heads, files)
 
 
+@pytest.mark.spark
 @pytest.mark.skipif(not PROVE, reason="takes minutes: set TIDEGATE_PROVE")
 @pytest.mark.parametrize("publish", ["wave", "model", "all"])
 @pytest.mark.parametrize("place", ["embedded"], indirect=True)
@@ -192,7 +206,8 @@ def call(shop: ProjectFolder, command: str, point: str) -> int:
     return subprocess.run(words, env=environment, capture_output=True, timeout=180, check=False).returncode
 
 
-def test_publishing_a_kept_branch_can_be_killed_and_done_again(shop: ProjectFolder) -> None:
+def test_publishing_a_kept_branch_can_be_killed_and_done_again(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
     shop.model(
         "bronze.events",
         "SELECT * FROM {{ landing_zone('events') }}",
@@ -203,20 +218,23 @@ def test_publishing_a_kept_branch_can_be_killed_and_done_again(shop: ProjectFold
     gone = ("after_cleanup", "before_archive", "inside_archive", "after_archive")
     for number, point in enumerate((*still_there, *gone) if PROVE else ("after_publish", "after_cleanup"), 1):
         shop.file(f"landing/events/{number}.csv", f"n\n{number}\n")
-        kept = shop.run(no_publish=True)
+        kept, delivered = shop.run(no_publish=True), [f"{n}.csv" for n in range(1, number + 1)]
         assert call(shop, f"publish {kept.run_id}", point) == -signal.SIGKILL, point
-        assert len(shop.rows("bronze.events")) == (number - 1 if point == "before_publish" else number), point
+        published = delivered[:-1] if point == "before_publish" else delivered
+        assert files_taken(shop, "bronze.events", "events") == published, point
         if point in still_there:
             assert publish_run(shop.settings, kept.run_id).exit_code == 0
         else:
             with pytest.raises(BranchMissingError):
                 publish_run(shop.settings, kept.run_id)
             assert shop.run().status == "skipped"
-        assert shop.rows("bronze.events") == [(n,) for n in range(1, number + 1)], point
+        assert files_taken(shop, "bronze.events", "events") == delivered, point
+        assert len(runs_in(shop, "bronze.events")) == number, point
         assert [path.name for path in (shop.root / "landing" / "events").iterdir()] == ["_processed"], point
         assert shop.branches() == []
 
 
+@pytest.mark.spark
 @pytest.mark.skipif(not PROVE, reason="another process runs beside: set TIDEGATE_PROVE")
 @pytest.mark.parametrize("point", ["before_refresh", "after_refresh", "before_publish@2", "after_write@4"])
 def test_a_run_that_is_killed_while_it_builds_again_after_a_conflict_loses_nothing(
@@ -248,9 +266,10 @@ def test_a_run_that_is_killed_while_it_builds_again_after_a_conflict_loses_nothi
     assert shop.rows("gold.total") == [(111,)]
 
 
+@pytest.mark.spark
 def test_maintenance_that_is_killed_leaves_main_as_it_was_and_can_be_done_again(shop: ProjectFolder) -> None:
     shop.model("gold.total", "SELECT {{ var('n', 0) }} AS n")
-    for n in range(3):
+    for n in range(2):
         assert shop.run(vars={"n": str(n)}).exit_code == 0
     keep = "\n[maintenance]\nkeep_snapshots = 1\nkeep_days = 0\ncompact = false\n"
     shop.file("tidegate.toml", (shop.root / "tidegate.toml").read_text() + keep)
@@ -262,12 +281,14 @@ def test_maintenance_that_is_killed_leaves_main_as_it_was_and_can_be_done_again(
     later = FixedClock(datetime.now(UTC) + timedelta(hours=7))
     assert [branch.name for branch in reap(shop.settings, later).dropped_branches] == branches
     assert shop.branches() == []
-    assert maintain(shop.settings, shop.catalog, None).expired == {"shop.gold.total": 2}
-    assert shop.rows("gold.total") == [(2,)]
+    assert maintain(shop.settings, shop.catalog, None).expired == {"shop.gold.total": 1}
+    assert shop.rows("gold.total") == [(1,)]
 
 
+@pytest.mark.spark
 def test_the_sweep_of_a_copy_deletes_nothing_of_the_lake(shop: ProjectFolder, tmp_path: Path) -> None:
-    write_shop(shop)
+    shop.model("bronze.events", "SELECT * FROM {{ landing_zone('events') }}", merge_strategy="append_only")
+    shop.file("landing/events/a.csv", "id,n\n1,1\n2,2\n")
     assert shop.run().exit_code == 0
     shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
     files = listing(shop.settings.lake.warehouse)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.projects import ProjectFolder, statuses
+from tests.projects import FAILS, ProjectFolder, statuses
 from tests.services.door import door_to
 from tests.sources.postgres import running_postgres
+from tidegate.compiler.values import CompiledModel
 from tidegate.hooks.events import Event
 from tidegate.runs.clock import SystemClock
+from tidegate.runs.context import RunContext
 
-pytestmark = pytest.mark.spark
 
-
+@pytest.mark.spark
 def test_what_may_pass_is_tried_again_and_what_may_not_is_tried_once(shop: ProjectFolder) -> None:
     with running_postgres() as server, door_to(server.port) as door:
         server.execute("create table public.orders (id bigint)", "insert into public.orders values (1), (2)")
@@ -38,6 +39,7 @@ def test_what_may_pass_is_tried_again_and_what_may_not_is_tried_once(shop: Proje
     assert len([warning for warning in result.warnings if "trying again" in warning]) == 2
 
 
+@pytest.mark.spark
 def test_a_model_that_takes_too_long_is_ended_and_its_siblings_go_on(shop: ProjectFolder) -> None:
     shop.clock = SystemClock()  # type: ignore[assignment]
     shop.model("silver.slow", "SELECT count(*) AS n FROM range(100000000000) WHERE id % 7 = 3", timeout="1s")
@@ -50,11 +52,13 @@ def test_a_model_that_takes_too_long_is_ended_and_its_siblings_go_on(shop: Proje
     assert shop.rows("silver.quick") == [(1,)]
 
 
-def test_a_run_that_takes_too_long_publishes_nothing(shop: ProjectFolder) -> None:
+def test_a_run_that_takes_too_long_publishes_nothing(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
     shop.clock = SystemClock()  # type: ignore[assignment]
     shop.file("tidegate.toml", '[project]\nname = "shop"\n[run]\ntimeout = "1s"\n')
     shop.model("silver.quick", "SELECT 1 AS id")
-    shop.model("gold.slow", "SELECT count(*) AS n FROM silver.quick, range(100000000000) AS r WHERE r.id % 7 = 3")
+    shop.model("gold.slow", "SELECT id FROM silver.quick")
+    shop.builder.while_building["gold.slow"] = until_cancelled
     result = shop.run()
     told = [m.error for m in result.materializations]
     assert (result.status, result.exit_code, result.failure_kind) == ("failed", 1, "Timeout"), told
@@ -62,12 +66,17 @@ def test_a_run_that_takes_too_long_publishes_nothing(shop: ProjectFolder) -> Non
     assert (shop.main.heads(), shop.branches()) == ({}, [])
 
 
-def test_the_rest_is_not_tried_where_most_models_fail(shop: ProjectFolder) -> None:
+def until_cancelled(run: RunContext, model: CompiledModel) -> None:
+    assert run.cancellation.wait(60)
+    run.cancellation.check()
+
+
+def test_the_rest_is_not_tried_where_most_models_fail(pointer_shop: ProjectFolder) -> None:
     config = '[project]\nname = "shop"\n[run]\nconcurrency = 1\nerror_rate_abort = 0.5\nerror_rate_models = 2\n'
-    shop.file("tidegate.toml", config)
+    pointer_shop.file("tidegate.toml", config)
     for name in ("a", "b", "c", "d"):
-        shop.model(f"silver.{name}", "SELECT 1 DIV (id - id) AS x FROM range(3)")
-    result = shop.run()
+        pointer_shop.model(f"silver.{name}", FAILS)
+    result = pointer_shop.run()
     assert sorted(statuses(result).values()) == ["blocked", "blocked", "failed", "failed"]
     blocked = next(m for m in result.materializations if m.status == "blocked")
     assert "2 of 2 models failed" in blocked.reason

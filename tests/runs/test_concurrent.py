@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
+SERVERS = pytest.mark.skipif(not PROVE, reason="tests/lake tries every catalog: only with TIDEGATE_PROVE")
+CATALOGS = pytest.mark.parametrize(
+    "place", ["embedded", *(pytest.param(kind, marks=SERVERS) for kind in ("jdbc", "nessie"))], indirect=True
+)
+"""Not REST: runs that each publish several tables meet in the middle of it, see docs/catalogs.md."""
+
 SECONDS = 300.0
 """Longer than any round takes: who waits for so long hangs."""
 
@@ -139,13 +145,6 @@ def work(root: Path, team: str, rounds: tuple[int, ...], together: Any, ended: A
     except BaseException:
         together.abort()
         raise
-
-
-@pytest.fixture
-def place(place: Place) -> Place:
-    if not place.open().capabilities.atomic_publish:
-        pytest.skip("runs that each publish several tables meet in the middle of it: see docs/catalogs.md")
-    return place
 
 
 class Lake:
@@ -316,17 +315,17 @@ def expect_rounds(
     return everything
 
 
+@CATALOGS
 def test_two_runs_at_once_end_as_if_one_had_come_after_the_other(
     place: Place, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAKE", place.address)
-    if place.kind == "jdbc" and not PROVE:
-        pytest.skip("the code of embedded on another database, which tests/lake tries: only with TIDEGATE_PROVE")
     lake = Lake(tmp_path / "teams", place, "serializable", spark)
     found = expect_rounds(lake, "serializable", ("left", "right"), (1,), processes=False)
     assert sum(one.conflicts for one in found) > 0
 
 
+@CATALOGS
 @pytest.mark.skipif(not PROVE, reason="minutes of four Sparks: only with TIDEGATE_PROVE")
 @pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
 def test_four_processes_at_once_lose_nothing(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.projects import ProjectFolder, statuses
-
-pytestmark = pytest.mark.spark
+from tests.projects import FAILS, ProjectFolder, statuses
+from tests.recorded import is_current
 
 
 def two_lines(shop: ProjectFolder, amount: int) -> None:
@@ -22,6 +21,7 @@ def two_lines(shop: ProjectFolder, amount: int) -> None:
     shop.model("bronze.stock", f"SELECT {amount} AS stock")
 
 
+@pytest.mark.spark
 def test_a_failed_check_leaves_main_untouched_below_it_and_publishes_the_rest(shop: ProjectFolder) -> None:
     two_lines(shop, 5)
     assert shop.run().exit_code == 0
@@ -48,29 +48,45 @@ def test_a_failed_check_leaves_main_untouched_below_it_and_publishes_the_rest(sh
     assert (check.status, check.value, check.samples) == ("failed", 1, ({"id": 1, "amount": -5},))
     assert shop.branches() == []
 
-    two_lines(shop, 7)
-    assert shop.run().exit_code == 0
-    assert shop.rows("gold.paid") == [(7,)]
+
+def test_what_a_failed_check_held_back_is_built_once_the_check_passes(pointer_shop: ProjectFolder) -> None:
+    two_lines(pointer_shop, 5)
+    first = pointer_shop.run()
+    two_lines(pointer_shop, -5)
+    pointer_shop.builder.failing_checks = {"positive": 1}
+    second = pointer_shop.run()
+    assert (second.exit_code, second.status) == (2, "partial")
+    assert statuses(second)["gold.paid"] == "blocked"
+    assert set(second.publish.tables) == {"bronze.payments", "bronze.stock"}
+    held, moved = ("silver.payments", "gold.paid"), ("bronze.payments", "bronze.stock")
+    assert pointer_shop.built_by() == dict.fromkeys(held, first.run_id) | dict.fromkeys(moved, second.run_id)
+    assert pointer_shop.branches() == []
+
+    two_lines(pointer_shop, 7)
+    pointer_shop.builder.failing_checks.clear()
+    third = pointer_shop.run()
+    assert third.exit_code == 0
+    assert pointer_shop.built_by()["gold.paid"] == third.run_id
+    assert is_current(pointer_shop, "gold.paid")
 
 
-def test_a_warning_publishes_and_a_check_that_cannot_run_blocks(shop: ProjectFolder) -> None:
-    shop.model("silver.a", "SELECT 0 AS x")
-    shop.file("models/silver/a/tests/quality/warns.sql", "-- @severity: warn\nSELECT * FROM {{ this }} WHERE x = 0")
-    shop.model("silver.b", "SELECT 0 AS x")
-    shop.file("models/silver/b/tests/quality/broken.sql", "SELECT raise_error('broken') AS x FROM {{ this }}")
-    shop.model("silver.c", "SELECT id FROM range(200000)")
-    shop.file(
-        "models/silver/c/tests/quality/slow.sql",
-        "-- @timeout: 1s\nSELECT count(*) FROM {{ this }} a JOIN {{ this }} b\n"
-        "ON hash(a.id) % 7 >= hash(b.id) % 5 HAVING count(*) < 0",
-    )
+def test_a_warning_publishes_and_a_check_that_cannot_run_blocks(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
+    for model, check in {"a": "warns", "b": "broken"}.items():
+        shop.model(f"silver.{model}", "SELECT 0 AS x")
+        severity = "-- @severity: warn\n" if check == "warns" else ""
+        shop.file(f"models/silver/{model}/tests/quality/{check}.sql", f"{severity}SELECT * FROM {{{{ this }}}}")
+    shop.builder.failing_checks = {"warns": 1}
+    shop.builder.unanswered_checks = {"broken": "not done after 1s"}
     result = shop.run()
     found = {check.name: check.status for check in result.check_results}
-    assert found == {"warns": "warned", "broken": "error", "slow": "error"}
+    assert found == {"warns": "warned", "broken": "error"}
     assert result.publish.tables == ("silver.a",)
-    assert "not done after 1s" in next(m.error or "" for m in result.materializations if m.model == "silver.c")
+    failed = next(m.error for m in result.materializations if m.model == "silver.b")
+    assert failed == "test broken could not run: not done after 1s"
 
 
+@pytest.mark.spark
 def test_a_model_that_fails_in_spark_says_where_and_blocks_only_its_readers(shop: ProjectFolder) -> None:
     shop.model("silver.good", "SELECT 1 AS a")
     shop.file("landing/rows/a.csv", "a\n1\n")
@@ -93,6 +109,7 @@ def test_a_model_that_fails_in_spark_says_where_and_blocks_only_its_readers(shop
     assert blocked.reason == "blocked: upstream failed (silver.bad)"
 
 
+@pytest.mark.spark
 def test_a_row_that_breaks_the_query_is_told_with_its_line_and_where_to_look(shop: ProjectFolder) -> None:
     shop.model("bronze.pay", "SELECT 1 AS id, 'x' AS amount")
     header = "-- @constraint: not_null(id)\n-- @constraint: unique(id)\n-- @audit: row_count(>, 0)\n"
@@ -104,16 +121,18 @@ def test_a_row_that_breaks_the_query_is_told_with_its_line_and_where_to_look(sho
     assert (failed.remedy or "").endswith("Look at the rows that it reads with `tidegate preview bronze.pay`.")
 
 
-def test_when_every_model_fails_nothing_is_published(shop: ProjectFolder) -> None:
-    shop.model("silver.bad", "SELECT 1 / 0 AS x")
+def test_when_every_model_fails_nothing_is_published(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
+    shop.model("silver.bad", FAILS)
     result = shop.run()
     assert (result.status, result.exit_code, result.publish.tables) == ("failed", 1, ())
     assert shop.catalog.head() == {}
     assert shop.branches() == []
 
 
-def test_fail_fast_starts_no_further_wave(shop: ProjectFolder) -> None:
-    shop.model("a.bad", "SELECT 1 / 0 AS x")
+def test_fail_fast_starts_no_further_wave(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
+    shop.model("a.bad", FAILS)
     shop.model("a.good", "SELECT 1 AS x")
     shop.model("b.next", "SELECT * FROM a.good")
     result = shop.run(fail_fast=True)
@@ -121,6 +140,7 @@ def test_fail_fast_starts_no_further_wave(shop: ProjectFolder) -> None:
     assert result.publish.tables == ("a.good",)
 
 
+@pytest.mark.spark
 def test_a_changed_constraint_is_asked_of_all_rows_also_where_none_is_written(shop: ProjectFolder) -> None:
     shop.model("silver.source", "SELECT * FROM VALUES (1, 1) AS t(x, y)")
     shop.model("silver.kept", "SELECT x FROM silver.source WHERE y > 0")

@@ -12,8 +12,6 @@ from tests.projects import ProjectFolder, statuses
 from tidegate.errors import HookError
 from tidegate.operations.publish import publish_run
 
-pytestmark = pytest.mark.spark
-
 
 def configure(shop: ProjectFolder, text: str) -> None:
     base = shop.root / "base.toml"
@@ -33,7 +31,32 @@ def told(shop: ProjectFolder) -> list[dict[str, Any]]:
 LISTEN = '[[hooks]]\nname = "all"\nevents = "*"\ncommand = "cat >> told; echo >> told"\n'
 
 
-def test_hooks_hear_every_run_and_an_abort_before_publish_leaves_main_as_it_was(shop: ProjectFolder) -> None:
+BUILT = ("before_model_run", "before_materialize", "after_materialize")
+CHECKED = ("before_checks", "check_result", "after_checks")
+IN_ORDER = [
+    ("compile_complete", None),
+    ("pipeline_start", None),
+    *((name, "bronze.a") for name in (*BUILT, *CHECKED, "after_model_run")),
+    *((name, "silver.b") for name in (*BUILT, "after_model_run")),
+    ("pipeline_complete", None),
+    ("state_synced", None),
+]
+"""What a hook on every event receives of two models, of which the first has a check."""
+
+
+@pytest.mark.spark
+def test_a_run_on_spark_tells_its_hooks_in_order_and_counts_its_rows(shop: ProjectFolder) -> None:
+    shop.model("bronze.a", "SELECT id FROM range(100)", audit="row_count(>, 0)")
+    shop.model("silver.b", "SELECT id FROM bronze.a")
+    configure(shop, f"{LISTEN}[run.budget]\nmax_rows = 150\n")
+    result = shop.run(concurrency=1)
+    told_of = [(document["event"], document["model"]) for document in told(shop)]
+    assert [each for each in told_of if each not in (("budget_breach", None), ("warning", None))] == IN_ORDER
+    assert result.warnings == ("the run has written 200 rows: max_rows = 150 of [run.budget]",)
+
+
+def test_hooks_hear_every_run_and_an_abort_before_publish_leaves_main_as_it_was(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
     shop.model("bronze.a", "SELECT 1 AS x", audit="row_count(>, 0)")
     shop.model("silver.b", "SELECT x FROM bronze.a")
     with receiving() as receiver:
@@ -41,16 +64,7 @@ def test_hooks_hear_every_run_and_an_abort_before_publish_leaves_main_as_it_was(
         first = shop.run(concurrency=1)
     assert first.status == "success"
     heard = [(document["event"], document["model"]) for document in told(shop)]
-    built = ["before_model_run", "before_materialize", "after_materialize"]
-    checked = ["before_checks", "check_result", "after_checks"]
-    assert heard == [
-        ("compile_complete", None),
-        ("pipeline_start", None),
-        *((name, "bronze.a") for name in (*built, *checked, "after_model_run")),
-        *((name, "silver.b") for name in (*built, "after_model_run")),
-        ("pipeline_complete", None),
-        ("state_synced", None),
-    ]
+    assert heard == IN_ORDER
     (callback,) = receiver.posts
     assert callback.path == f"/runs/{first.run_id}"
     assert (callback.document["status"], callback.document["rows_written"]) == ("success", 2)
@@ -92,10 +106,12 @@ def test_hooks_hear_every_run_and_an_abort_before_publish_leaves_main_as_it_was(
     assert heard == [("pipeline_start", "publish"), ("pipeline_complete", "publish")]
 
 
-def test_a_budget_stops_what_has_not_begun_and_publishes_nothing(shop: ProjectFolder) -> None:
+def test_a_budget_stops_what_has_not_begun_and_publishes_nothing(pointer_shop: ProjectFolder) -> None:
+    shop = pointer_shop
+    shop.builder.rows = {"bronze.a": 100}
     shop.model("bronze.a", "SELECT id FROM range(100)")
     shop.model("silver.b", "SELECT id FROM bronze.a")
-    configure(shop, '[run.budget]\nmax_rows = 50\nmax_bytes = 10\non_breach = "fail"\n')
+    configure(shop, '[run.budget]\nmax_rows = 50\nmax_bytes = 1000\non_breach = "fail"\n')
     result = shop.run()
     assert (result.status, result.exit_code, result.publish.tables) == ("failed", 1, ())
     assert "max_rows = 50 of [run.budget]" in (result.error or "")

@@ -7,16 +7,28 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.pointer_run import run_in_process
 from tests.projects import ProjectFolder, run_types
+from tests.recorded import files_taken, is_current, runs_in
+from tidegate.operations.reap import reap
+from tidegate.runs.clock import FixedClock
+from tidegate.runs.options import LATEST
 from tidegate.state import open_reader
 
-pytestmark = pytest.mark.spark
-
-WORDS = {"before_publish": "incremental", "after_publish": "skip"}
+PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
+LEFT_BEHIND = ("before_branch", "before_write:silver.events", "after_entry:gold.total", "before_publish")
+"""Points before main moves."""
+PUBLISHED = ("after_publish", "before_archive", "inside_archive", "before_cleanup", "before_history")
+"""Points after it."""
+KILLS = [("before_write:silver.events", "resume"), ("after_publish", "rerun")]
+if PROVE:
+    KILLS = list(product((*LEFT_BEHIND, *PUBLISHED), ("rerun", "resume")))
 
 
 def start(root: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
@@ -41,34 +53,71 @@ def write_shop(shop: ProjectFolder) -> None:
     shop.file("landing/events/a.csv", "id,n\n1,1\n2,2\n")
 
 
-@pytest.mark.parametrize("point", WORDS)
-def test_killed_around_the_publish_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder, point: str) -> None:
-    """Every other point is the business of chaos."""
+@pytest.mark.spark
+def test_killed_around_the_publish_main_is_whole_and_the_next_run_succeeds(shop: ProjectFolder) -> None:
+    """Before it, and after it the run that came next. Every other point is the business of chaos."""
     write_shop(shop)
     assert shop.run().exit_code == 0
     before = shop.catalog.head()
     shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
+    tables = (
+        "SELECT 'events' AS name, id, n FROM bronze.events UNION ALL SELECT 'total', 0, total FROM gold.total"
+        " UNION ALL SELECT 'parts', part, n FROM gold.parts"
+    )
+    whole = sorted(
+        [("events", n, n) for n in (1, 2, 3, 4)]
+        + [("total", 0, 10), ("parts", 0, 3), ("parts", 1, 5), ("parts", 2, 2)],
+        key=str,
+    )
 
-    process = start(shop.root, TIDEGATE_FAULT=point)
+    process = start(shop.root, TIDEGATE_FAULT="before_publish")
     output, _ = process.communicate(timeout=180)
     assert process.returncode == -signal.SIGKILL, output
-    if point == "after_publish":
-        assert shop.rows("gold.total") == [(10,)]
-        assert shop.rows("gold.parts") == [(0, 3), (1, 5), (2, 2)]
-    else:
-        assert shop.catalog.head() == before
+    assert shop.catalog.head() == before
+
+    process = start(shop.root, TIDEGATE_FAULT="after_publish")
+    output, _ = process.communicate(timeout=180)
+    assert process.returncode == -signal.SIGKILL, output
+    assert shop.rows(tables) == whole
+    with open_reader(shop.settings.state.url) as reader:
+        (parts,) = [run for run in reader.model_runs(reader.runs(1)[0].run_id) if run.model == "gold.parts"]
+    assert parts.run_type == "incremental"
 
     shop.clock.set("2024-06-02T12:00:00")
     result = shop.run()
-    assert result.exit_code == 0
-    assert run_types(result)["gold.parts"] == WORDS[point]
-    assert shop.rows("gold.parts") == [(0, 3), (1, 5), (2, 2)]
-    assert shop.rows("bronze.events") == [(1, 1), (2, 2), (3, 3), (4, 4)]
-    assert shop.rows("gold.total") == [(10,)]
-    left = [p.name for p in (shop.root / "landing/events").iterdir()]
-    assert left == ["_processed"]
+    assert (result.exit_code, run_types(result)["gold.parts"]) == (0, "skip")
+    assert shop.rows(tables) == whole
+    assert [p.name for p in (shop.root / "landing/events").iterdir()] == ["_processed"]
 
 
+@pytest.mark.parametrize(("point", "way"), KILLS)
+def test_whatever_comes_after_a_kill_ends_as_if_there_had_been_none(
+    pointer_shop: ProjectFolder, point: str, way: str
+) -> None:
+    """Without rows: each file is taken once, each table is of what main has, and nothing is left behind."""
+    shop = pointer_shop
+    write_shop(shop)
+    assert shop.run().exit_code == 0
+    before = shop.catalog.head()
+    shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
+    killed = run_in_process(shop.root, point)
+    assert killed.returncode == -signal.SIGKILL, killed.stdout + killed.stderr
+    if point in LEFT_BEHIND:
+        assert shop.catalog.head() == before
+    else:
+        assert len(set(shop.built_by().values())) == 1
+
+    shop.clock.set("2024-06-02T12:00:00")
+    assert shop.run(**({"resume": LATEST} if way == "resume" else {})).exit_code == 0
+    assert files_taken(shop, "bronze.events", "events") == ["a.csv", "b.csv"]
+    assert len(runs_in(shop, "bronze.events")) == 2
+    assert all(is_current(shop, name) for name in ("silver.events", "gold.total", "gold.parts"))
+    assert [p.name for p in (shop.root / "landing/events").iterdir()] == ["_processed"]
+    assert reap(shop.settings, FixedClock(datetime.now(UTC) + timedelta(hours=25))).errors == ()
+    assert shop.branches() == []
+
+
+@pytest.mark.spark
 @pytest.mark.alone
 def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: ProjectFolder) -> None:
     shop.model("a.quick", "SELECT 1 AS x")
@@ -81,6 +130,7 @@ def test_interrupting_ends_the_jobs_deletes_the_branch_and_exits_130(shop: Proje
     expect_cancelled(shop, process)
 
 
+@pytest.mark.spark
 @pytest.mark.alone
 def test_interrupting_checks_publishes_nothing_whatever_they_are_at(shop: ProjectFolder) -> None:
     """A job, and a person's code that does not listen."""

@@ -6,16 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.pointer_builder import PointerBuilder
+from tests.projects import ProjectFolder, statuses
+from tidegate.compiler.values import CompiledModel
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
+from tidegate.runs.context import RunContext
 from tidegate.state import open_reader
-
-pytestmark = [pytest.mark.spark, pytest.mark.alone]
 
 KILLER = """
 import os, pathlib, signal, sys
@@ -33,6 +36,9 @@ for entry in pathlib.Path("/proc").iterdir():
             file.write("x")
         os.kill(int(entry.name), signal.SIGKILL)
 """
+
+
+MOST_RESTARTS = PointerBuilder().most_restarts
 
 
 def write_project(root: Path, kills: int) -> None:
@@ -63,19 +69,30 @@ def run(root: Path) -> dict[str, Any]:
     return {**document, "code": done.returncode, "said": done.stderr}
 
 
-def test_a_jvm_that_dies_once_is_started_again_and_everything_is_built(tmp_path: Path) -> None:
+def test_what_died_beside_another_model_is_built_again_and_everything_is_published(
+    pointer_shop: ProjectFolder,
+) -> None:
     """Where another model ran beside it; alone it would have failed, as in the next test."""
-    write_project(tmp_path, kills=1)
-    (tmp_path / "models" / "a" / "first.sql").write_text(
-        "SELECT count(*) AS x FROM range(60000000) WHERE sha2(CAST(id AS string), 512) LIKE '0000000000%'"
-    )
-    document = run(tmp_path)
-    by_model = {m["model"]: m["status"] for m in document["materializations"]}
-    assert (document["code"], set(by_model.values())) == (0, {"completed"}), document["said"]
-    assert "Spark's JVM ended (killed by signal 9" in document["said"]
-    assert set(document["publish"]["tables"]) == set(by_model)
+    shop, both = pointer_shop, threading.Barrier(2, timeout=60)
+    shop.model("a.first", "SELECT 1 AS x")
+    shop.model("a.hungry", "SELECT 2 AS n")
+    shop.model("b.below_hungry", "SELECT n FROM a.hungry")
+
+    def die_together(run: RunContext, model: CompiledModel) -> None:
+        if shop.builder.most_restarts == MOST_RESTARTS:
+            both.wait()
+            shop.builder.die(run, model)
+
+    shop.builder.while_building = {"a.first": die_together, "a.hungry": die_together}
+    result = shop.run(concurrency=2)
+    assert (result.exit_code, set(statuses(result).values())) == (0, {"completed"})
+    assert sorted(shop.builder.builds) == ["a.first"] * 2 + ["a.hungry"] * 2 + ["b.below_hungry"]
+    assert shop.builder.most_restarts == MOST_RESTARTS - 1
+    assert set(result.publish.tables) == {"a.first", "a.hungry", "b.below_hungry"}
 
 
+@pytest.mark.spark
+@pytest.mark.alone
 def test_a_model_under_which_the_jvm_dies_alone_fails_and_the_others_go_on(tmp_path: Path) -> None:
     write_project(tmp_path, kills=2)
     document = run(tmp_path)
@@ -88,6 +105,7 @@ def test_a_model_under_which_the_jvm_dies_alone_fails_and_the_others_go_on(tmp_p
         "b.below_second": "completed",
     }, document["said"]
     hungry = by_model["a.hungry"]
+    assert "Spark's JVM ended (killed by signal 9" in document["said"]
     assert "Spark's JVM ended while this model was built" in hungry["error"]
     assert "[spark] memory, now 1g" in hungry["remedy"]
     assert hungry["duration_ms"] >= sum(hungry["phases"].values()) > 0
@@ -101,6 +119,3 @@ def test_a_model_under_which_the_jvm_dies_alone_fails_and_the_others_go_on(tmp_p
     assert open_catalog(settings).list_branches() == ()
     with open_reader(settings.state.url) as state:
         assert state.runs(1)[0].status == "partial"
-    (tmp_path / "tidegate.toml").write_text('[project]\nname = "shop"\n[spark]\nmemory = "1g"\n')
-    again = run(tmp_path)
-    assert (again["code"], sorted(again["publish"]["tables"])) == (0, ["a.hungry", "b.below_hungry"])
