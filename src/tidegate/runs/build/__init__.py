@@ -1,0 +1,1 @@
+"""Building one table with Spark: rows, progress, checks."""

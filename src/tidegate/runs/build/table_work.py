@@ -1,0 +1,125 @@
+"""One model's table on the branch, built and checked in a Spark session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tidegate.checks.values import Check, Stage
+from tidegate.compiler.hidden import sees_hidden
+from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.errors import ModelError
+from tidegate.faults import fault
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
+from tidegate.planner.decide import Decision
+from tidegate.planner.plan import Facts
+from tidegate.project.landing import ZoneFile
+from tidegate.project.model import Materialized
+from tidegate.quality import OwnFunctions
+from tidegate.quality.hiding import without_values
+from tidegate.runs.build.answering import Answering
+from tidegate.runs.build.table_build import TableBuild, set_progress
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.reads import bound_query, checked_inputs, tables_read
+from tidegate.runs.result import CheckResult
+from tidegate.transform import QueryInputs, explain
+from tidegate.write import WriteOutcome, write_view
+from tidegate.write.added import added_rows, newer_snapshots
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["SparkTableWork"]
+
+_WRITTEN = "tidegate_written"
+
+
+class SparkTableWork:
+    def __init__(
+        self, run: RunContext, model: CompiledModel, session: SparkSession, phases: Phases, functions: OwnFunctions
+    ) -> None:
+        self.decision: Decision | None = None
+        self.watermark: str | None = None
+        self.values = RunValues(run.started_at.isoformat(), vars=run.vars)
+        self.constraint_results: tuple[CheckResult, ...] = ()
+        self._run = run
+        self._model = model
+        self._table = model.model.table
+        self._session = session
+        self._phases = phases
+        self._functions = functions
+        self._sql = ""
+        self._files: tuple[ZoneFile, ...] = ()
+
+    def build(self, facts: Facts) -> WriteOutcome:
+        self.decision = facts.decision
+        is_view = self._model.model.settings.materialized is Materialized.VIEW
+        return self._build_view(facts) if is_view else self._build_table(facts)
+
+    def answer(self, checks: Sequence[Check], before: TableMetadata | None) -> tuple[CheckResult, ...]:
+        constrained = any(check.stage is Stage.BEFORE_WRITE for check in checks)
+        written = self._written(before) if before is not None and constrained else None
+        answering = Answering.of(self._run, self._run.lake, self._session, self.values, self._functions)
+        return answering.answer(self._model, checks, written)
+
+    def set_progress(self, progress: Progress) -> None:
+        is_view = self._model.model.settings.materialized is Materialized.VIEW
+        set_progress(self._session, self._table, progress, is_view=is_view)
+
+    def explained(self, error: Exception) -> ModelError:
+        """What an exception of Spark means for the person who wrote the query."""
+        run, model = self._run, self._model.model
+        inputs = QueryInputs(tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._files)
+        explained = explain(error, self._sql, model.source, str(model.path), inputs)
+        if sees_hidden(run.compiled, self._model):
+            explained.message = without_values(explained.message)
+        return explained
+
+    def _build_view(self, facts: Facts) -> WriteOutcome:
+        run, name = self._run, self._run.short(self._table)
+        with self._phases.timed("build_result"):
+            self._sql = bound_query(run, self._model).sql
+        fault("after_build", self._table)
+        progress = Progress(
+            run_id=run.run_id,
+            fingerprint=self._model.fingerprint,
+            run_type=str(facts.decision.run_type),
+            strategy=self._model.model.settings.written_as,
+            tables=facts.inputs.tables,
+            duration_ms=sum(self._phases.ms.values()),
+            checks=self._model.checks_digest,
+            checked=checked_inputs(run, self._model, self.values),
+        )
+        with self._phases.timed("iceberg_write"):
+            run.emit("before_materialize", name, {})
+            fault("before_write", self._table)
+            write_view(self._session, run.lake, self._table, self._sql, {PROGRESS_PROPERTY: progress.to_json()})
+            run.emit("after_materialize", name, {"rows_written": 0})
+        fault("after_write", self._table)
+        return WriteOutcome(0, 0, changed=True)
+
+    def _build_table(self, facts: Facts) -> WriteOutcome:
+        build = TableBuild(self._run, self._model, facts, self._session, self._phases, self._functions)
+        try:
+            outcome = build.go()
+        finally:
+            self.decision, self._sql, self._files = build.decision, build.sql, build.files
+            self.watermark, self.values = build.watermark, build.values()
+        self.constraint_results = build.constraint_results
+        return outcome
+
+    def _written(self, before: TableMetadata) -> str | None:
+        """A view of the rows that were written since `before`; None where those are all, or only Iceberg can tell."""
+        now = self._run.lake.table(self._table)
+        if now is None or now.uuid != before.uuid or before.current is None:
+            return None
+        since = before.current.sequence_number
+        if newer_snapshots(now, since):
+            rows = added_rows(self._session, self._table, now, since)
+        else:
+            rows = self._session.sql(f"SELECT * FROM {self._table.quoted} WHERE false")
+        if rows is None:
+            return None
+        rows.createOrReplaceTempView(_WRITTEN)
+        return _WRITTEN
