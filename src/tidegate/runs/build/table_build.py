@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
-from tidegate.compiler.hidden import hidden_columns
+from tidegate.compiler.hidden import hidden_columns, sees_hidden
 from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
@@ -30,17 +30,16 @@ from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
-from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.damage import is_damaged
+from tidegate.quality.hiding import without_values
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.build.masking import masked_frame
-from tidegate.compiler.hidden import sees_hidden
-from tidegate.quality.hiding import without_values
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
-from tidegate.runs.reads import bound_query, checked_inputs
-from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.runs.build.stamping import BuildStamp
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
+from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.damage import is_damaged
+from tidegate.runs.reads import bound_query, checked_inputs
+from tidegate.runs.result import VERIFIED, CheckResult
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys
