@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -116,6 +117,18 @@ class ProjectFolder:
         result = query(self.settings, text, None, self.spark)
         return sorted((tuple(row.values()) for row in result.rows), key=str)
 
+    def rows_of(self, *queries: str) -> dict[str, list[tuple[Any, ...]]]:
+        """The rows of several queries (or tables, by name) in one job: values as in JSON, so times are texts."""
+        texts = [sql if " " in sql else f"SELECT * FROM {sql}" for sql in queries]
+        parts = [
+            f"SELECT {number} AS number, to_json(struct(*), map('ignoreNullFields', 'false')) AS row FROM ({text})"
+            for number, text in enumerate(texts)
+        ]
+        read: dict[str, list[tuple[Any, ...]]] = {sql: [] for sql in queries}
+        for number, row in self.rows(" UNION ALL ".join(parts)):
+            read[queries[number]].append(tuple(json.loads(row).values()))
+        return {sql: sorted(rows, key=str) for sql, rows in read.items()}
+
     def branches(self) -> list[str]:
         return [branch.name for branch in self.catalog.list_branches()]
 
@@ -126,6 +139,12 @@ def statuses(result: RunResult) -> dict[str, str]:
 
 def run_types(result: RunResult) -> dict[str, str | None]:
     return {m.model: m.run_type for m in result.materializations}
+
+
+@pytest.fixture(scope="module")
+def module_shop(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> ProjectFolder:
+    """One project for all tests of a file, for a fixture that runs it and tests that look at what came of it."""
+    return ProjectFolder(tmp_path_factory.mktemp("project") / "shop", spark)
 
 
 @pytest.fixture

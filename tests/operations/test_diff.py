@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
 from tests.projects import ProjectFolder
 from tidegate.errors import SelectionError, SnapshotMissingError
 from tidegate.operations.diff.compare import Diff, diff
 from tidegate.operations.diff.table_diff import TableDiff
+from tidegate.runs import RunResult
 from tidegate.spark.session import child_session
 from tidegate.state import RunRecord, open_state
 
@@ -45,19 +48,60 @@ ORDERS = "SELECT * FROM VALUES (1, 'open', 5.0D), (2, 'open', 6.0D), (3, 'paid',
 LATER = "SELECT * FROM VALUES (1, 'paid', 5.5D), (2, 'open', 6.0D), (4, 'new', NULL) AS t(id, status, amount)"
 
 
-def keyed(shop: ProjectFolder, sql: str, **more: str) -> None:
-    shop.model("silver.orders", sql, merge_strategy="incremental", unique_key="id", **more)
+ITEMS = "SELECT * FROM VALUES ('a', 1), ('a', 1), ('b', 2) AS t(kind, n)"
+MORE_ITEMS = "SELECT * FROM VALUES ('a', 1), ('a', 1), ('a', 3), ('b', 2) AS t(kind, n)"
+ODD = "SELECT 1 AS id, map('a', {n}) AS m, array({n}, NULL) AS a, named_struct('x', map({n}, 'y')) AS s, X'0{n}' AS b"
+KEYED = {"merge_strategy": "incremental", "unique_key": "id"}
 
 
-def test_a_merge_is_told_by_row_lineage(shop: ProjectFolder) -> None:
-    shop.model("bronze.orders", ORDERS)
-    keyed(shop, "SELECT * FROM bronze.orders")
+@dataclass
+class Story:
+    """Three runs of one project, and a fourth that was not published. Every test has its own tables."""
+
+    shop: ProjectFolder
+    first: RunResult
+    second: RunResult
+    kept: RunResult
+
+    def of(self, run_id: str, name: str, limit: int = 5) -> TableDiff:
+        (table,) = look(self.shop, run_id, name, limit=limit).tables
+        return table
+
+
+@pytest.fixture(scope="module")
+def story(module_shop: ProjectFolder) -> Story:
+    shop = module_shop
+    shop.model("silver.orders", "SELECT * FROM bronze.orders", **KEYED)
+    shop.model("silver.items", "SELECT * FROM bronze.items", merge_strategy="tracked", group_key="kind")
+    shop.model("bronze.kept", ORDERS)
+    shop.model("silver.kept", "SELECT * FROM bronze.kept", **KEYED)
+    shop.model("silver.ids", "SELECT id FROM bronze.kept", materialized="view")
+    shop.model("silver.columns", ORDERS)
+    write_models(shop, ORDERS, f"{ORDERS} UNION ALL {ORDERS}", ITEMS, 1, "5", "6")
     first = shop.run()
-    shop.model("bronze.orders", LATER)
+    write_models(shop, LATER, f"{ORDERS} UNION ALL {LATER}", MORE_ITEMS, 2, "'5'", "'six'")
     second = shop.run()
     shop.model("bronze.orders", ORDERS)
-    shop.run()
-    orders = by_name(look(shop, second.run_id))["silver.orders"]
+    shop.run("bronze.orders", "silver.orders")
+    shop.model("bronze.kept", LATER)
+    shop.model("silver.ids", "SELECT id, status FROM bronze.kept", materialized="view")
+    shop.model("gold.total", "SELECT count(*) AS n FROM silver.kept")
+    kept = shop.run("bronze.kept", "silver.kept", "silver.ids", "gold.total", no_publish=True)
+    return Story(shop, first, second, kept)
+
+
+def write_models(shop: ProjectFolder, orders: str, plain: str, items: str, n: int, five: str, six: str) -> None:
+    shop.model("bronze.orders", orders)
+    shop.model("silver.keyed", orders, unique_key="id")
+    shop.model("silver.plain", plain)
+    shop.model("bronze.items", items)
+    shop.model("silver.odd", ODD.format(n=n), unique_key="id")
+    shop.model("silver.n", f"SELECT 1 AS id, {five} AS n UNION ALL SELECT 2, {six}", unique_key="id")
+    shop.model("silver.many", f"SELECT id, {n} AS n FROM range(50)", unique_key="id")
+
+
+def test_a_merge_is_told_by_row_lineage(story: Story) -> None:
+    orders = story.of(story.second.run_id, "silver.orders")
     assert (orders.change, orders.matched_by, counts(orders)) == ("changed", "lineage", (1, 1, 1))
     assert orders.columns == {"status": 1, "amount": 1}
     updated, inserted, deleted = orders.samples
@@ -68,18 +112,12 @@ def test_a_merge_is_told_by_row_lineage(shop: ProjectFolder) -> None:
     )
     assert (inserted.before, inserted.after) == (None, {"id": 4, "status": "new", "amount": None})
     assert (deleted.before, deleted.after) == ({"id": 3, "status": "paid", "amount": 7.0}, None)
-    new = by_name(look(shop, first.run_id))["silver.orders"]
+    new = story.of(story.first.run_id, "silver.orders")
     assert (new.change, counts(new), len(new.samples)) == ("new", (3, 0, 0), 3)
 
 
-def test_a_rewritten_table_is_matched_by_its_key_or_else_by_whole_rows(shop: ProjectFolder) -> None:
-    shop.model("silver.keyed", ORDERS, unique_key="id")
-    shop.model("silver.plain", f"{ORDERS} UNION ALL {ORDERS}")
-    shop.run()
-    shop.model("silver.keyed", LATER, unique_key="id")
-    shop.model("silver.plain", f"{ORDERS} UNION ALL {LATER}")
-    run = shop.run()
-    found = by_name(look(shop, run.run_id))
+def test_a_rewritten_table_is_matched_by_its_key_or_else_by_whole_rows(story: Story) -> None:
+    found = by_name(look(story.shop, story.second.run_id, "silver.keyed", "silver.plain"))
     assert (found["silver.keyed"].matched_by, counts(found["silver.keyed"])) == ("key", (1, 1, 1))
     assert found["silver.keyed"].columns == {"status": 1, "amount": 1}
     plain = found["silver.plain"]
@@ -87,97 +125,70 @@ def test_a_rewritten_table_is_matched_by_its_key_or_else_by_whole_rows(shop: Pro
     assert [sample.kind for sample in plain.samples] == ["inserted", "inserted", "deleted", "deleted"]
 
 
-def test_rows_deleted_and_written_again_are_no_change(shop: ProjectFolder) -> None:
-    shop.model("bronze.items", "SELECT * FROM VALUES ('a', 1), ('a', 1), ('b', 2) AS t(kind, n)")
-    shop.model("silver.items", "SELECT * FROM bronze.items", merge_strategy="tracked", group_key="kind")
-    shop.run()
-    shop.model("bronze.items", "SELECT * FROM VALUES ('a', 1), ('a', 1), ('a', 3), ('b', 2) AS t(kind, n)")
-    run = shop.run()
-    items = by_name(look(shop, run.run_id, "silver.items"))["silver.items"]
+def test_rows_deleted_and_written_again_are_no_change(story: Story) -> None:
+    items = story.of(story.second.run_id, "silver.items")
     assert (items.matched_by, counts(items)) == ("lineage", (1, 0, 0))
 
 
-def test_a_kept_branch_is_compared_with_what_it_started_from(shop: ProjectFolder) -> None:
-    shop.model("bronze.orders", ORDERS)
-    keyed(shop, "SELECT * FROM bronze.orders")
-    shop.model("silver.ids", "SELECT id FROM bronze.orders", materialized="view")
-    shop.run()
-    shop.model("bronze.orders", LATER)
-    shop.model("silver.ids", "SELECT id, status FROM bronze.orders", materialized="view")
-    shop.model("gold.total", "SELECT count(*) AS n FROM silver.orders")
-    run = shop.run(no_publish=True)
-    found = look(shop, run.run_id)
+def test_a_kept_branch_is_compared_with_what_it_started_from(story: Story) -> None:
+    found = look(story.shop, story.kept.run_id)
     tables = by_name(found)
     assert found.of == "branch"
-    assert counts(tables["silver.orders"]) == (1, 1, 1)
+    assert counts(tables["silver.kept"]) == (1, 1, 1)
     assert (tables["gold.total"].change, counts(tables["gold.total"])) == ("new", (1, 0, 0))
     assert (tables["silver.ids"].change, tables["silver.ids"].note) == ("view", "view redefined")
 
 
-def test_columns_that_came_went_or_were_renamed_are_told(shop: ProjectFolder) -> None:
-    shop.model("silver.orders", ORDERS)
-    shop.run()
+def test_columns_that_came_went_or_were_renamed_are_told(story: Story) -> None:
+    shop = story.shop
     on_main(
         shop,
         "run-by-hand",
-        "ALTER TABLE shop.silver.orders ADD COLUMN note string",
-        "ALTER TABLE shop.silver.orders RENAME COLUMN status TO state",
-        "ALTER TABLE shop.silver.orders DROP COLUMN amount",
-        "UPDATE shop.silver.orders SET note = 'x', state = 'late' WHERE id = 1",
+        "ALTER TABLE shop.silver.columns ADD COLUMN note string",
+        "ALTER TABLE shop.silver.columns RENAME COLUMN status TO state",
+        "ALTER TABLE shop.silver.columns DROP COLUMN amount",
+        "UPDATE shop.silver.columns SET note = 'x', state = 'late' WHERE id = 1",
     )
     with_state(shop, "run-by-hand")
-    orders = by_name(look(shop, "run-by-hand"))["silver.orders"]
-    assert (counts(orders), orders.columns) == ((0, 1, 0), {"state": 1, "note": 1})
-    assert (orders.columns_added, orders.columns_dropped) == (("note",), ("amount",))
-    assert orders.columns_renamed == {"status": "state"}
+    (columns,) = look(shop, "run-by-hand").tables
+    assert columns.table == "silver.columns"
+    assert (counts(columns), columns.columns) == ((0, 1, 0), {"state": 1, "note": 1})
+    assert (columns.columns_added, columns.columns_dropped) == (("note",), ("amount",))
+    assert columns.columns_renamed == {"status": "state"}
 
 
-def test_tables_without_row_lineage_are_compared_by_key(shop: ProjectFolder) -> None:
-    keyed(shop, ORDERS)
+def test_tables_without_row_lineage_are_compared_by_key(story: Story) -> None:
+    shop = story.shop
+    shop.model("silver.older", ORDERS, **KEYED)
     on_main(
         shop,
         "run-one",
         "CREATE NAMESPACE IF NOT EXISTS shop.silver",
-        f"CREATE TABLE shop.silver.orders USING iceberg TBLPROPERTIES ('format-version' = '2') AS {ORDERS}",
+        f"CREATE TABLE shop.silver.older USING iceberg TBLPROPERTIES ('format-version' = '2') AS {ORDERS}",
     )
-    on_main(shop, "run-two", "UPDATE shop.silver.orders SET status = 'gone' WHERE id = 2")
+    on_main(shop, "run-two", "UPDATE shop.silver.older SET status = 'gone' WHERE id = 2")
     with_state(shop, "run-two")
-    orders = by_name(look(shop, "run-two"))["silver.orders"]
-    assert (orders.matched_by, counts(orders), orders.columns) == ("key", (0, 1, 0), {"status": 1})
+    (older,) = look(shop, "run-two").tables
+    assert (older.matched_by, counts(older), older.columns) == ("key", (0, 1, 0), {"status": 1})
 
 
-def test_values_of_every_kind_can_be_told_apart(shop: ProjectFolder) -> None:
-    row = (
-        "SELECT 1 AS id, map('a', {n}) AS m, array({n}, NULL) AS a, named_struct('x', map({n}, 'y')) AS s, X'0{n}' AS b"
-    )
-    shop.model("silver.odd", row.format(n=1), unique_key="id")
-    shop.run()
-    shop.model("silver.odd", row.format(n=2), unique_key="id")
-    run = shop.run()
-    odd = by_name(look(shop, run.run_id))["silver.odd"]
+def test_values_of_every_kind_can_be_told_apart(story: Story) -> None:
+    odd = story.of(story.second.run_id, "silver.odd")
     assert (counts(odd), odd.columns) == ((0, 1, 0), {"m": 1, "a": 1, "s": 1, "b": 1})
     assert odd.samples[0].after == {"id": 1, "m": {"a": 2}, "a": [2, None], "s": {"x": {"2": "y"}}, "b": "02"}
 
 
-def test_a_type_that_changed_is_compared_in_the_wider_one(shop: ProjectFolder) -> None:
-    shop.model("silver.n", "SELECT 1 AS id, 5 AS n UNION ALL SELECT 2, 6", unique_key="id")
-    shop.run()
-    shop.model("silver.n", "SELECT 1 AS id, '5' AS n UNION ALL SELECT 2, 'six'", unique_key="id")
-    run = shop.run()
-    assert counts(by_name(look(shop, run.run_id))["silver.n"]) == (0, 1, 0)
+def test_a_type_that_changed_is_compared_in_the_wider_one(story: Story) -> None:
+    assert counts(story.of(story.second.run_id, "silver.n")) == (0, 1, 0)
 
 
-def test_samples_are_limited_and_counts_are_not(shop: ProjectFolder) -> None:
-    shop.model("silver.many", "SELECT id, 0 AS n FROM range(50)", unique_key="id")
-    shop.run()
-    shop.model("silver.many", "SELECT id, 1 AS n FROM range(50)", unique_key="id")
-    run = shop.run()
-    many = by_name(look(shop, run.run_id, limit=2))["silver.many"]
+def test_samples_are_limited_and_counts_are_not(story: Story) -> None:
+    many = story.of(story.second.run_id, "silver.many", limit=2)
     assert (counts(many), [sample.after for sample in many.samples]) == (
         (0, 50, 0),
-        [{"id": 0, "n": 1}, {"id": 1, "n": 1}],
+        [{"id": 0, "n": 2}, {"id": 1, "n": 2}],
     )
-    assert by_name(look(shop, run.run_id, limit=0))["silver.many"].samples == ()
+    assert story.of(story.second.run_id, "silver.many", limit=0).samples == ()
 
 
 def test_what_cannot_be_told_is_said_clearly(shop: ProjectFolder) -> None:

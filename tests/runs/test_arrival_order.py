@@ -10,7 +10,7 @@ import pytest
 from tests.projects import ProjectFolder
 from tidegate.lake.arrival import arrival_order
 from tidegate.names import TableName
-from tidegate.runs import context
+from tidegate.runs.build import spark_builder
 from tidegate.spark.session import child_session
 from tidegate.transform.landing import file_order
 
@@ -27,25 +27,33 @@ def lines(file: str, count: int, more: str = "") -> str:
     return "".join([f"{header}\n", *(f"{file},{number}{more}\n" for number in range(count))])
 
 
-@pytest.fixture
-def shop_of_pieces(shop: ProjectFolder, monkeypatch: pytest.MonkeyPatch) -> ProjectFolder:
+@pytest.fixture(scope="module")
+def shop_of_pieces(module_shop: ProjectFolder) -> ProjectFolder:
     """Spark reads files in pieces of 4 KiB; more than 8 KiB are written by several tasks."""
+    shop = module_shop
     pieces = {"spark.sql.files.maxPartitionBytes": "4096", "spark.sql.files.openCostInBytes": "4096"}
 
     def child(root: SparkSession, conf: Mapping[str, str], catalog: str) -> SparkSession:
         return child_session(root, {**conf, **pieces}, catalog)
 
-    monkeypatch.setattr(context, "child_session", child)
-    monkeypatch.setattr(file_order, "BYTES_OF_A_TASK", 8192)
-    shop.model("bronze.log", "SELECT * FROM {{ landing_zone('log') }}", merge_strategy="append_only")
+    for name, more in (("log", {}), ("single", {}), ("parts", {"partitioned_by": "file"})):
+        shop.model(f"bronze.{name}", f"SELECT * FROM {{{{ landing_zone('{name}') }}}}", kind="append", **more)
+    for file, count in (("a", 3), ("b", 5000), ("c d%ä", 700)):
+        shop.file(f"landing/log/{file}.csv", lines(file, count))
+    shop.file("landing/single/a.csv", lines("a", 5000))
+    shop.file("landing/parts/a.csv", lines("a", 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark_builder, "child_session", child)
+        patch.setattr(file_order, "BYTES_OF_A_TASK", 8192)
+        assert shop.run().exit_code == 0
     return shop
 
 
-def arrived(shop: ProjectFolder) -> list[tuple[str, int]]:
-    metadata = shop.main.table(LOG)
+def arrived(shop: ProjectFolder, name: str = "log") -> list[tuple[str, int]]:
+    metadata = shop.main.table(TableName("shop", "bronze", name))
     assert metadata is not None
     order = arrival_order(metadata)
-    rows = shop.rows(f"SELECT struct({order} AS at, file, line) AS row FROM bronze.log")
+    rows = shop.rows(f"SELECT struct({order} AS at, file, line) AS row FROM bronze.{name}")
     return [(row["file"], row["line"]) for (row,) in sorted(rows, key=lambda found: found[0]["at"])]
 
 
@@ -54,22 +62,21 @@ def expected(*files: tuple[str, int]) -> list[tuple[str, int]]:
 
 
 def test_rows_are_numbered_by_file_and_line_whatever_the_sizes_of_the_files(shop_of_pieces: ProjectFolder) -> None:
-    shop = shop_of_pieces
-    for name, count in (("a", 3), ("b", 5000), ("c d%ä", 700)):
-        shop.file(f"landing/log/{name}.csv", lines(name, count))
-    assert shop.run().exit_code == 0
-    metadata = shop.main.table(LOG)
+    metadata = shop_of_pieces.main.table(LOG)
     assert metadata is not None
     assert metadata.current is not None
     assert metadata.current.count("added-data-files") > 2
-    assert arrived(shop) == expected(("a", 3), ("b", 5000), ("c d%ä", 700))
+    assert arrived(shop_of_pieces) == expected(("a", 3), ("b", 5000), ("c d%ä", 700))
 
 
 def test_one_file_that_is_split_over_tasks_keeps_its_lines_in_order(shop_of_pieces: ProjectFolder) -> None:
-    shop = shop_of_pieces
-    shop.file("landing/log/a.csv", lines("a", 5000))
-    assert shop.run().exit_code == 0
-    assert arrived(shop) == expected(("a", 5000))
+    assert arrived(shop_of_pieces, "single") == expected(("a", 5000))
+
+
+def test_no_order_is_claimed_for_a_table_that_is_written_by_its_values(shop_of_pieces: ProjectFolder) -> None:
+    metadata = shop_of_pieces.main.table(TableName("shop", "bronze", "parts"))
+    assert metadata is not None
+    assert arrival_order(metadata) is None
 
 
 def test_a_full_refresh_numbers_rows_as_their_files_were_consumed(shop: ProjectFolder) -> None:
@@ -87,17 +94,3 @@ def test_a_full_refresh_numbers_rows_as_their_files_were_consumed(shop: ProjectF
     assert arrived(shop) == [*order, ("0", 0)]
     assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
     assert arrived(shop) == [*order, ("0", 0)]
-
-
-def test_no_order_is_claimed_for_a_table_that_is_written_by_its_values(shop: ProjectFolder) -> None:
-    shop.model(
-        "bronze.log",
-        "SELECT * FROM {{ landing_zone('log') }}",
-        merge_strategy="append_only",
-        partitioned_by="file",
-    )
-    shop.file("landing/log/a.csv", lines("a", 2))
-    assert shop.run().exit_code == 0
-    metadata = shop.main.table(LOG)
-    assert metadata is not None
-    assert arrival_order(metadata) is None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.projects import ProjectFolder, run_types
+from tidegate.runs import RunResult
+from tidegate.runs.result import Materialization
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
@@ -15,55 +18,104 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-Sql = Callable[[str], object]
+TABLES = {
+    "shares": "SELECT * FROM VALUES (1, 2), (9, 0) AS t(k, v)",
+    "shared": "SELECT 1 AS k",
+    "lost": "SELECT id, id % 3 AS k FROM range(30)",
+    "versions": "SELECT id, 'new' AS status FROM range(5)",
+    "same": "SELECT id, id % 3 AS k FROM range(30)",
+    "verified": "SELECT id, id % 3 AS k FROM range(30)",
+    "seen": "SELECT id FROM range(3)",
+    "touched": "SELECT id, id AS v FROM range(3)",
+    "orders": "SELECT id, IF(id < 11000, 1, 2) AS customer FROM range(15000)",
+    "customers": "SELECT id, 'old' AS name FROM range(3)",
+}
+CHANGES = (
+    "UPDATE shop.src.shares SET k = 8 WHERE k = 9",
+    "UPDATE shop.src.shares SET v = 5 WHERE k = 1",
+    "DELETE FROM shop.src.lost WHERE id < 3",
+    "UPDATE shop.src.versions SET status = 'paid' WHERE id = 1",
+    "DELETE FROM shop.src.versions WHERE id = 2",
+    "UPDATE shop.src.same SET k = k WHERE id < 3",
+    "DELETE FROM shop.src.seen WHERE id = 1",
+    "INSERT INTO shop.silver.touched VALUES (1, 7)",
+    "UPDATE shop.src.customers SET name = 'new' WHERE id = 1",
+)
 
 
-@pytest.fixture
-def others(shop: ProjectFolder, spark: SparkSession) -> Sql:
-    """Somebody else's program that writes straight to main."""
+@dataclass
+class Story:
+    """A first run; one after every source was changed; and others for which one source alone was."""
+
+    shop: ProjectFolder
+    results: list[RunResult] = field(default_factory=list)
+
+    def of(self, name: str, number: int = 1) -> Materialization:
+        return next(m for m in self.results[number].materializations if m.model == name)
+
+
+@pytest.fixture(scope="module")
+def story(module_shop: ProjectFolder, spark: SparkSession) -> Iterator[Story]:
+    """Another program writes the sources straight to main."""
+    shop, story = module_shop, Story(module_shop)
+    config = shop.root / "tidegate.toml"
+    config.write_text(config.read_text() + "\n[run]\nverify_every = 2\n")
     catalog = shop.catalog
     session = child_session(spark, catalog.spark_conf("main"), catalog.spark_catalog("main"))
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.sql("CREATE NAMESPACE shop.src")
-    return session.sql
+    for name, rows in TABLES.items():
+        session.sql(f"CREATE TABLE shop.src.{name} AS {rows}")
+    session.sql("CREATE VIEW shop.src.view AS SELECT id FROM shop.src.seen")
+    write_models(shop)
+    with pytest.MonkeyPatch.context() as patch:
+        # Whatever the sizes, changes are thought to be cheaper, until it is seen how many rows they touch.
+        patch.setattr("tidegate.planner.estimate._DELTA", 0.0)
+        patch.setattr("tidegate.planner.estimate._LOOKED_UP", 0.0)
+        story.results.append(shop.run())
+        for statement in CHANGES:
+            session.sql(statement)
+        for number in range(3):
+            session.sql(f"INSERT INTO shop.src.verified VALUES ({100 + number}, 1)")
+            story.results.append(shop.run())
+        yield story
 
 
-def test_a_query_that_stumbles_over_changed_rows_is_answered_from_all_rows(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT * FROM VALUES (1, 2), (9, 0) AS t(k, v)")
-    others("CREATE TABLE shop.src.b AS SELECT 1 AS k")
-    sql = "SELECT 10 / v AS share, count(*) AS n FROM src.a JOIN src.b ON a.k = b.k GROUP BY 10 / v"
-    shop.model("gold.shares", sql, deltas="always")
-    assert shop.run().exit_code == 0
-    others("UPDATE shop.src.a SET k = 8 WHERE k = 9")
-    others("UPDATE shop.src.a SET v = 5 WHERE k = 1")
-    result = shop.run()
-    assert run_types(result) == {"gold.shares": "full"}
-    assert result.materializations[0].reason.endswith("its changes could not be read")
-    assert "zero" in " ".join(result.warnings).lower()
-    assert shop.rows("gold.shares") == [(2.0, 1)]
+def write_models(shop: ProjectFolder) -> None:
+    keyed, always = {"merge_strategy": "incremental", "unique_key": "id"}, {"deltas": "always"}
+    shares = "SELECT 10 / v AS share, count(*) AS n FROM src.shares a JOIN src.shared b ON a.k = b.k GROUP BY 10 / v"
+    shop.model("gold.shares", shares, **always)
+    for name in ("lost", "same"):
+        shop.model(f"silver.{name}", f"SELECT id, k FROM src.{name}", **keyed, **always)
+        shop.model(f"gold.{name}", f"SELECT k, count(*) AS n FROM silver.{name} GROUP BY k", **always)
+    history = {"merge_strategy": "scd2", "unique_key": "id"}
+    shop.model("silver.versions", "SELECT id, status FROM src.versions", **history, **always)
+    shop.model("gold.verified", "SELECT k, count(*) AS n FROM src.verified GROUP BY k", **always)
+    shop.model("gold.view", "SELECT id FROM src.view")
+    shop.model("silver.touched", "SELECT id, v FROM src.touched", **keyed)
+    shop.model("silver.orders", "SELECT id, customer FROM src.orders", **keyed)
+    named = "SELECT o.id, c.name FROM silver.orders o JOIN src.customers c ON o.customer = c.id"
+    shop.model("gold.named", named, **keyed)
 
 
-def test_what_a_key_lost_upstream_is_gone_below(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT id, id % 3 AS k FROM range(30)")
-    shop.model("silver.a", "SELECT id, k FROM src.a", merge_strategy="incremental", unique_key="id", deltas="always")
-    shop.model("gold.a", "SELECT k, count(*) AS n FROM silver.a GROUP BY k", deltas="always")
-    shop.run()
-    others("DELETE FROM shop.src.a WHERE id < 3")
-    result = shop.run()
-    assert run_types(result) == {"silver.a": "incremental", "gold.a": "incremental"}
-    assert [m.rows_deleted for m in sorted(result.materializations, key=lambda m: m.model)] == [0, 3]
-    assert shop.rows("gold.a") == [(0, 9), (1, 9), (2, 9)]
+def test_a_query_that_stumbles_over_changed_rows_is_answered_from_all_rows(story: Story) -> None:
+    made = story.of("gold.shares")
+    assert made.run_type == "full"
+    assert made.reason.endswith("its changes could not be read")
+    assert any("gold.shares" in text and "zero" in text.lower() for text in story.results[1].warnings)
+    assert story.shop.rows("gold.shares") == [(2.0, 1)]
 
 
-def test_history_is_kept_from_changes_alone(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT id, 'new' AS status FROM range(5)")
-    shop.model("silver.a", "SELECT id, status FROM src.a", merge_strategy="scd2", unique_key="id", deltas="always")
-    shop.run()
-    others("UPDATE shop.src.a SET status = 'paid' WHERE id = 1")
-    others("DELETE FROM shop.src.a WHERE id = 2")
-    result = shop.run()
-    assert run_types(result) == {"silver.a": "incremental"}
-    versions = shop.rows("SELECT id, status, is_current FROM silver.a")
+def test_what_a_key_lost_upstream_is_gone_below(story: Story) -> None:
+    silver, gold = story.of("silver.lost"), story.of("gold.lost")
+    assert (silver.run_type, gold.run_type) == ("incremental", "incremental")
+    assert (silver.rows_deleted, gold.rows_deleted) == (3, 0)
+    assert story.shop.rows("gold.lost") == [(0, 9), (1, 9), (2, 9)]
+
+
+def test_history_is_kept_from_changes_alone(story: Story) -> None:
+    assert story.of("silver.versions").run_type == "incremental"
+    versions = story.shop.rows("SELECT id, status, is_current FROM silver.versions")
     assert versions == [
         (0, "new", True),
         (1, "new", False),
@@ -72,79 +124,41 @@ def test_history_is_kept_from_changes_alone(shop: ProjectFolder, others: Sql) ->
         (3, "new", True),
         (4, "new", True),
     ]
-    assert run_types(shop.run()) == {"silver.a": "skip"}
+    assert story.of("silver.versions", 2).run_type == "skip"
 
 
-def test_rows_rewritten_as_they_were_wake_nobody_further_down(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT id, id % 3 AS k FROM range(30)")
-    shop.model("silver.a", "SELECT id, k FROM src.a", merge_strategy="incremental", unique_key="id", deltas="always")
-    shop.model("gold.a", "SELECT k, count(*) AS n FROM silver.a GROUP BY k", deltas="always")
-    shop.run()
-    others("UPDATE shop.src.a SET k = k WHERE id < 3")
-    result = shop.run()
-    assert run_types(result) == {"silver.a": "incremental", "gold.a": "skip"}
-    assert result.rows_written == 0
+def test_rows_rewritten_as_they_were_wake_nobody_further_down(story: Story) -> None:
+    assert (story.of("silver.same").run_type, story.of("gold.same").run_type) == ("incremental", "skip")
+    assert story.of("silver.same").rows_written == 0
 
 
-def test_every_second_update_from_changes_is_verified(shop: ProjectFolder, others: Sql) -> None:
-    config = shop.root / "tidegate.toml"
-    config.write_text(config.read_text() + "\n[run]\nverify_every = 2\n")
-    others("CREATE TABLE shop.src.a AS SELECT id, id % 3 AS k FROM range(30)")
-    shop.model("gold.a", "SELECT k, count(*) AS n FROM src.a GROUP BY k", deltas="always")
-    shop.run()
-    verified = []
-    for number in range(4):
-        others(f"INSERT INTO shop.src.a VALUES ({100 + number}, 1)")
-        (made,) = shop.run().materializations
-        verified.append((made.run_type, made.reason.endswith("; verified")))
-    assert verified == [("incremental", False), ("incremental", True)] * 2
+def test_every_second_update_from_changes_is_verified(story: Story) -> None:
+    made = [story.of("gold.verified", number) for number in (1, 2, 3)]
+    verified = [(m.run_type, m.reason.endswith("; verified")) for m in made]
+    assert verified == [("incremental", False), ("incremental", True), ("incremental", False)]
 
 
-def test_a_view_that_no_model_made_does_not_say_whether_it_changed(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT id FROM range(3)")
-    others("CREATE VIEW shop.src.v AS SELECT id FROM shop.src.a")
-    shop.model("gold.v", "SELECT id FROM src.v")
-    shop.run()
-    others("DELETE FROM shop.src.a WHERE id = 1")
-    (made,) = shop.run().materializations
-    assert (made.run_type, made.reason) == ("full", "src.v does not say whether it changed")
-    assert shop.rows("gold.v") == [(0,), (2,)]
+def test_a_view_that_no_model_made_does_not_say_whether_it_changed(story: Story) -> None:
+    made = story.of("gold.view")
+    assert (made.run_type, made.reason) == ("full", "src.view does not say whether it changed")
+    assert story.shop.rows("gold.view") == [(0,), (2,)]
 
 
-def test_a_table_that_somebody_else_wrote_to_is_made_anew(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT id, id AS v FROM range(3)")
-    shop.model("silver.a", "SELECT id, v FROM src.a", merge_strategy="incremental", unique_key="id")
-    shop.run()
-    others("INSERT INTO shop.silver.a VALUES (1, 7)")
-    (made,) = shop.run().materializations
+def test_a_table_that_somebody_else_wrote_to_is_made_anew(story: Story) -> None:
+    made = story.of("silver.touched")
     assert (made.run_type, made.reason) == ("full", "its own rows were changed by something else")
-    assert shop.rows("silver.a") == [(0, 0), (1, 1), (2, 2)]
-    assert run_types(shop.run()) == {"silver.a": "skip"}
+    assert story.shop.rows("silver.touched") == [(0, 0), (1, 1), (2, 2)]
+    assert story.of("silver.touched", 2).run_type == "skip"
 
 
-def test_a_change_that_touches_most_of_a_table_is_answered_from_all_rows(
-    shop: ProjectFolder, others: Sql, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_that_touches_most_of_a_table_is_answered_from_all_rows(story: Story) -> None:
     """One customer of three has most of the orders, which nobody could know before."""
-    monkeypatch.setattr("tidegate.planner.estimate._DELTA", 0.0)
-    monkeypatch.setattr("tidegate.planner.estimate._LOOKED_UP", 0.0)
-    others("CREATE TABLE shop.src.orders AS SELECT id, IF(id < 11000, 1, 2) AS customer FROM range(15000)")
-    others("CREATE TABLE shop.src.customers AS SELECT id, 'old' AS name FROM range(3)")
-    shop.model("silver.orders", "SELECT id, customer FROM src.orders", merge_strategy="incremental", unique_key="id")
-    shop.model(
-        "gold.named",
-        "SELECT o.id, c.name FROM silver.orders o JOIN src.customers c ON o.customer = c.id",
-        merge_strategy="incremental",
-        unique_key="id",
-    )
-    shop.run()
-    others("UPDATE shop.src.customers SET name = 'new' WHERE id = 1")
-    result = shop.run("gold.named")
-    assert run_types(result) == {"gold.named": "full"}
-    assert result.materializations[0].reason.endswith("most of it is touched")
-    assert shop.rows("SELECT name, count(*) FROM gold.named GROUP BY name") == [("new", 11000), ("old", 4000)]
+    made = story.of("gold.named")
+    assert (run_types(story.results[1])["silver.orders"], made.run_type) == ("skip", "full")
+    assert made.reason.endswith("most of it is touched")
+    rows = story.shop.rows("SELECT name, count(*) FROM gold.named GROUP BY name")
+    assert rows == [("new", 11000), ("old", 4000)]
 
 
-def test_hidden_columns_can_be_counted(shop: ProjectFolder, others: Sql) -> None:
-    others("CREATE TABLE shop.src.a AS SELECT id FROM range(3)")
-    assert shop.rows("SELECT count(_row_id), max(_row_id) FROM src.a") == [(3, 2)]
+def test_hidden_columns_can_be_counted(story: Story) -> None:
+    assert story.shop.rows("SELECT count(_row_id), max(_row_id) FROM src.touched") == [(3, 2)]

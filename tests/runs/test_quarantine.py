@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,32 +30,37 @@ REFUSED = "SELECT id, _columns, _run_id FROM silver.people__quarantine"
 
 @pytest.fixture
 def others(shop: ProjectFolder, spark: SparkSession) -> Sql:
+    return source(shop, spark, "people")
+
+
+def source(shop: ProjectFolder, spark: SparkSession, *tables: str) -> Sql:
     """Somebody else's program that writes straight to main."""
     catalog = shop.catalog
     session = child_session(spark, catalog.spark_conf("main"), catalog.spark_catalog("main"))
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.sql("CREATE NAMESPACE shop.src")
-    session.sql(
-        "CREATE TABLE shop.src.people AS SELECT * FROM VALUES"
-        " (1, 'anna@clear.example', 5), (2, NULL, -1) AS t(id, email, n)"
-    )
+    for table in tables:
+        session.sql(
+            f"CREATE TABLE shop.src.{table} AS SELECT * FROM VALUES"
+            " (1, 'anna@clear.example', 5), (2, NULL, -1) AS t(id, email, n)"
+        )
     sql: Sql = session.sql
     return sql
 
 
-def people(shop: ProjectFolder, *more: str, **settings: str) -> None:
+def people(shop: ProjectFolder, *more: str, name: str = "people", **settings: str) -> None:
     checks = ("constraint: not_null(email)", "constraint: compare(n, >, 0)", "constraint: unique(id)", *more)
     header = "".join(f"-- @{check}\n" for check in ("quarantine: true", "column: email: [mask_email]", *checks))
     header += "".join(f"-- @{key}: {value}\n" for key, value in settings.items())
-    shop.file("models/silver/people.sql", f"{header}SELECT id, email, n FROM src.people\n")
+    shop.file(f"models/silver/{name}.sql", f"{header}SELECT id, email, n FROM src.{name}\n")
 
 
 def of(result: RunResult, name: str = "silver.people") -> Materialization:
     return next(m for m in result.materializations if m.model == name)
 
 
-def found(result: RunResult) -> dict[str, tuple[str, Any]]:
-    return {check.name: (check.status, check.value) for check in result.check_results}
+def found(result: RunResult, model: str = "silver.people") -> dict[str, tuple[str, Any]]:
+    return {check.name: (check.status, check.value) for check in result.check_results if check.model == model}
 
 
 def test_both_tables_move_together_and_go_back_together(
@@ -113,43 +120,72 @@ def test_both_tables_move_together_and_go_back_together(
     assert not any("clear" in str(check.samples) for check in kept.check_results)
 
 
-def test_a_constraint_that_changes_makes_the_table_anew_and_switching_off_leaves_the_quarantine(
-    shop: ProjectFolder, others: Sql
-) -> None:
-    people(shop, merge_strategy="incremental", unique_key="id")
-    shop.run()
-    people(shop, "constraint: compare(n, >, 9)", merge_strategy="incremental", unique_key="id")
-    result = shop.run()
-    assert (of(result).reason, of(result).rows_quarantined) == ("definition changed", 2)
-    assert shop.rows("silver.people") == []
-    before = shop.rows(REFUSED)
-    shop.model("silver.people", "SELECT id, email, n FROM src.people", merge_strategy="incremental", unique_key="id")
-    assert of(shop.run()).rows_written == 2
-    assert shop.rows(REFUSED) == before
+@dataclass
+class Story:
+    """Three runs of one project, each model with a source of its own."""
+
+    shop: ProjectFolder
+    results: list[RunResult] = field(default_factory=list)
+    refused: list[list[tuple[Any, ...]]] = field(default_factory=list)
+    """The quarantine of silver.changing after each run."""
+
+    empty: list[tuple[Any, ...]] = field(default_factory=list)
+    """The rows of silver.changing after the run in which a constraint refused all of them."""
 
 
-def test_a_constraint_that_fails_on_some_row_is_an_error_and_blocks(shop: ProjectFolder, others: Sql) -> None:
-    others("INSERT INTO shop.src.people VALUES (3, 'c@clear.example', 0)")
-    people(shop, "constraint: check('ratio', '1 / n < 9')")
-    blocked = shop.run()
-    assert (blocked.exit_code, of(blocked).failure_kind) == (1, "QualityFailed")
-    assert "constraint ratio could not run: Division by zero." in (of(blocked).error or "")
-    assert (found(blocked)["ratio"], found(blocked)["compare(n, >, 0)"]) == (("error", None), ("warned", 2))
-    assert {table.name for table in shop.catalog.head()} == {"people"}
-    assert blocked.publish.tables == ()
+@pytest.fixture(scope="module")
+def story(module_shop: ProjectFolder, spark: SparkSession) -> Story:
+    shop, story, sql = module_shop, Story(module_shop), source(module_shop, spark, "changing", "ratio", "added")
+    sql("INSERT INTO shop.src.ratio VALUES (3, 'c@clear.example', 0)")
+    keyed = {"merge_strategy": "incremental", "unique_key": "id"}
+
+    def run() -> None:
+        story.results.append(shop.run())
+        story.refused.append(shop.rows("SELECT id, _columns, _run_id FROM silver.changing__quarantine"))
+
+    people(shop, name="changing", **keyed)
+    people(shop, "constraint: check('ratio', '1 / n < 9')", name="ratio")
+    people(shop, name="added", **keyed, watermark_column="n", deltas="always")
+    run()
+    people(shop, "constraint: compare(n, >, 9)", name="changing", **keyed)
+    sql("INSERT INTO shop.src.added VALUES (3, NULL, 7), (4, 'd@clear.example', 8)")
+    run()
+    story.empty = shop.rows("silver.changing")
+    shop.model("silver.changing", "SELECT id, email, n FROM src.changing", **keyed)
+    run()
+    return story
 
 
-def test_an_upsert_from_changes_adds_what_it_refuses(shop: ProjectFolder, others: Sql) -> None:
-    people(shop, merge_strategy="incremental", unique_key="id", watermark_column="n", deltas="always")
-    first = shop.run()
-    others("INSERT INTO shop.src.people VALUES (3, NULL, 7), (4, 'd@clear.example', 8)")
-    second = shop.run()
-    assert run_types(second) == {"silver.people": "incremental"}
-    assert (of(second).rows_written, of(second).rows_quarantined) == (1, 1)
-    assert [row[0] for row in shop.rows("silver.people")] == [1, 4]
-    assert shop.rows(REFUSED) == [(2, ["email", "n"], first.run_id), (3, ["email"], second.run_id)]
+def test_a_constraint_that_changes_makes_the_table_anew_and_switching_off_leaves_the_quarantine(story: Story) -> None:
+    changed, without = (of(result, "silver.changing") for result in story.results[1:])
+    assert (changed.reason, changed.rows_quarantined) == ("definition changed", 2)
+    assert story.empty == []
+    assert without.rows_written == 2
+    assert story.refused[1] == story.refused[2]
+    assert len(story.refused[1]) == 2
 
 
+def test_a_constraint_that_fails_on_some_row_is_an_error_and_blocks(story: Story) -> None:
+    result = story.results[0]
+    assert of(result, "silver.ratio").failure_kind == "QualityFailed"
+    assert "constraint ratio could not run: Division by zero." in (of(result, "silver.ratio").error or "")
+    checks = found(result, "silver.ratio")
+    assert (checks["ratio"], checks["compare(n, >, 0)"]) == (("error", None), ("warned", 2))
+    assert not {"silver.ratio", "silver.ratio__quarantine"} & set(result.publish.tables)
+    tables = {table.name for table in story.shop.catalog.head() if table.name.startswith("ratio")}
+    assert tables == {"ratio"}, "the source alone"
+
+
+def test_an_upsert_from_changes_adds_what_it_refuses(story: Story) -> None:
+    first, second, _ = story.results
+    assert run_types(second)["silver.added"] == "incremental"
+    assert (of(second, "silver.added").rows_written, of(second, "silver.added").rows_quarantined) == (1, 1)
+    assert [row[0] for row in story.shop.rows("silver.added")] == [1, 4]
+    refused = story.shop.rows("SELECT id, _columns, _run_id FROM silver.added__quarantine")
+    assert refused == [(2, ["email", "n"], first.run_id), (3, ["email"], second.run_id)]
+
+
+@pytest.mark.skipif(not os.environ.get("TIDEGATE_PROVE"), reason="a process with a Spark of its own: make prove")
 def test_a_run_that_was_killed_adds_nothing_twice(shop: ProjectFolder) -> None:
     shop.model(
         "silver.people",

@@ -14,8 +14,7 @@ from tidegate.lake.port import Heads
 
 pytestmark = pytest.mark.spark
 
-RUNS = 20 if os.environ.get("TIDEGATE_PROVE") else 3
-TABLES = 10
+RUNS, TABLES = (20, 10) if os.environ.get("TIDEGATE_PROVE") else (2, 4)
 
 
 def test_a_reader_never_sees_a_mix_of_two_publishes(shop: ProjectFolder) -> None:

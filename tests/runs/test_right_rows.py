@@ -2,78 +2,170 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
 
 from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.errors import TidegateError
+from tidegate.runs import RunResult
+from tidegate.runs.result import Materialization
+from tidegate.spark.session import child_session
 
 pytestmark = pytest.mark.spark
 
+APPEND = {"merge_strategy": "append_only"}
+AFTER_TWO = ("SELECT n FROM gold.typed_log", "silver.viewed", "silver.seen", "silver.mine")
+ZONE = "SELECT * FROM {{{{ landing_zone('{}') }}}}".format
 
-def test_a_zone_that_is_looked_up_is_read_whole(shop: ProjectFolder) -> None:
-    shop.model("bronze.orders", "SELECT * FROM {{ landing_zone('orders') }}", merge_strategy="append_only")
-    shop.model(
-        "silver.orders",
-        "SELECT o.id, r.rate FROM bronze.orders o LEFT JOIN {{ landing_zone('rates') }} r ON o.currency = r.currency",
-        merge_strategy="incremental",
-        unique_key="id",
+
+@dataclass
+class Story:
+    """Three runs of one project, and a full refresh of two of its models. Every test has models of its own."""
+
+    shop: ProjectFolder
+    results: list[RunResult] = field(default_factory=list)
+    after_two: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+
+    def of(self, number: int, name: str) -> Materialization:
+        return next(m for m in self.results[number].materializations if m.model == name)
+
+
+@pytest.fixture(scope="module")
+def story(module_shop: ProjectFolder) -> Story:
+    shop, story = module_shop, Story(module_shop)
+    session = child_session(shop.spark, shop.catalog.spark_conf("main"), "main")
+    session.sql("CREATE NAMESPACE IF NOT EXISTS shop.silver")
+    session.sql("CREATE TABLE shop.silver.mine USING iceberg AS SELECT 7 AS x")
+    write_models(shop)
+    write_typed(shop, "1")
+    deliver(
+        shop,
+        {
+            "rates/a": "currency,rate\nEUR,2\n",
+            "orders/a": "id,currency\n1,EUR\n",
+            "items/a": "kind,n\na,1\na,1\nb,5\n",
+            "ids/a": "id\n1\n2\n",
+            "other/a": "id\n1\n",
+            "log/a": "n\n1\n",
+        },
     )
-    shop.file("landing/rates/a.csv", "currency,rate\nEUR,2\n")
-    shop.file("landing/orders/a.csv", "id,currency\n1,EUR\n")
-    shop.run()
-    shop.file("landing/orders/b.csv", "id,currency\n2,EUR\n")
-    shop.run()
-    assert shop.rows("silver.orders") == [(1, 2), (2, 2)]
+    story.results.append(shop.run())
+
+    (shop.root / "landing/other/a.csv").unlink()
+    deliver(
+        shop,
+        {
+            "orders/b": "id,currency\n2,EUR\n",
+            "items/b": "kind,n\na,1\na,2\n",
+            "ids/b": "id\n2\n3\n",
+            "other/b": "id\n2\n",
+            "log/b": "n\n2\n",
+        },
+    )
+    write_typed(shop, "'1'", ", 'b', CAST(NULL AS INT)")
+    shop.model("silver.viewed", "SELECT id FROM bronze.a", **APPEND)
+    shop.model("silver.failing", "SELECT 1 DIV (id - 1) AS id FROM bronze.a", **APPEND)
+    shop.model("bronze.other", ZONE("other"))
+    story.results.append(shop.run())
+    story.after_two = shop.rows_of(*AFTER_TWO)
+
+    deliver(shop, {"log/c": "n\n3\n"})
+    write_typed(shop, "'2'", ", 'b', CAST(NULL AS INT)")
+    shop.model("silver.viewed", "SELECT id + 1 AS id FROM bronze.a", materialized="view")
+    story.results.append(shop.run())
+    story.results.append(shop.run("silver.seen", "silver.mine", full_refresh=True, confirmed=True))
+    return story
 
 
-def test_append_below_groups_that_are_replaced_takes_each_row_once(shop: ProjectFolder) -> None:
-    shop.model("bronze.items", "SELECT * FROM {{ landing_zone('items') }}", merge_strategy="append_only")
+def deliver(shop: ProjectFolder, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        shop.file(f"landing/{path}.csv", text)
+
+
+def write_typed(shop: ProjectFolder, number: str, more: str = "") -> None:
+    body = f"SELECT {number} AS n, map('k', {number}) AS tags, named_struct('a', 1{more}) AS s"
+    shop.model("silver.typed", f"{body} UNION ALL {body}")
+
+
+def write_models(shop: ProjectFolder) -> None:
+    shop.model("bronze.orders", ZONE("orders"), **APPEND)
+    rates = "bronze.orders o LEFT JOIN {{ landing_zone('rates') }} r ON o.currency = r.currency"
+    shop.model("silver.orders", f"SELECT o.id, r.rate FROM {rates}", merge_strategy="incremental", unique_key="id")
+    shop.model("bronze.items", ZONE("items"), **APPEND)
     shop.model("silver.groups", "SELECT kind, n FROM bronze.items", merge_strategy="tracked", group_key="kind")
-    shop.model("gold.log", "SELECT kind, n FROM silver.groups", merge_strategy="append_only")
-    shop.file("landing/items/a.csv", "kind,n\na,1\na,1\nb,5\n")
-    shop.run()
-    shop.file("landing/items/b.csv", "kind,n\na,1\na,2\n")
-    shop.run()
-    assert shop.rows("gold.log") == [("a", 1), ("a", 1), ("a", 1), ("a", 2), ("b", 5)]
-
-
-def test_append_below_a_rewritten_table_compares_in_the_types_it_has_now(shop: ProjectFolder) -> None:
-    def write(number: str, more: str = "") -> None:
-        body = f"SELECT {number} AS n, map('k', {number}) AS tags, named_struct('a', 1{more}) AS s"
-        shop.model("silver.items", f"{body} UNION ALL {body}")
-
-    shop.model("gold.log", "SELECT n, tags FROM silver.items", merge_strategy="append_only")
-    write("1")
-    shop.run()
-    write("'1'", ", 'b', CAST(NULL AS INT)")
-    result = shop.run()
-    assert result.exit_code == 0
-    assert [row[0] for row in shop.rows("SELECT n FROM gold.log")] == ["1", "1"]
-    write("'2'", ", 'b', CAST(NULL AS INT)")
-    assert shop.run().exit_code == 0
-    assert shop.rows("SELECT count(*) FROM gold.log") == [(4,)]
-
-
-def test_a_view_that_becomes_a_table_begins_with_all_rows(shop: ProjectFolder) -> None:
+    shop.model("gold.groups_log", "SELECT kind, n FROM silver.groups", **APPEND)
+    shop.model("gold.typed_log", "SELECT n, tags FROM silver.typed", **APPEND)
     shop.model("bronze.a", "SELECT id FROM range(3)")
-    shop.model("silver.a", "SELECT id FROM bronze.a", materialized="view")
-    shop.run()
-    shop.model("silver.a", "SELECT id FROM bronze.a", merge_strategy="append_only")
-    result = shop.run()
-    assert run_types(result)["silver.a"] == "backfill"
-    assert shop.rows("silver.a") == [(0,), (1,), (2,)]
-    shop.model("silver.a", "SELECT id + 1 AS id FROM bronze.a", materialized="view")
-    assert shop.run().exit_code == 0
-    assert shop.rows("silver.a") == [(1,), (2,), (3,)]
+    shop.model("silver.viewed", "SELECT id FROM bronze.a", materialized="view")
+    shop.model("silver.failing", "SELECT id FROM bronze.a", materialized="view")
+    shop.model("bronze.ids", ZONE("ids"), **APPEND)
+    shop.model("silver.seen", "SELECT id FROM bronze.ids WHERE id NOT IN (SELECT id FROM {{ this }})", **APPEND)
+    shop.model("silver.mine", "SELECT 1 AS x", **APPEND)
+    shop.model("bronze.other", ZONE("other"), **APPEND)
+    shop.model("bronze.log", ZONE("log"), **APPEND)
+    newer = "{% if is_incremental() %} WHERE n > (SELECT max(n) FROM {{ this }}) {% endif %}"
+    shop.model("silver.log", f"SELECT n FROM bronze.log {newer}", **APPEND)
 
 
-def test_a_view_whose_table_fails_still_stands(shop: ProjectFolder) -> None:
-    shop.model("bronze.a", "SELECT id FROM range(3)")
-    shop.model("silver.a", "SELECT id FROM bronze.a", materialized="view")
-    shop.run()
-    shop.model("silver.a", "SELECT 1 DIV (id - 1) AS id FROM bronze.a", merge_strategy="append_only")
-    assert shop.run("silver.a").exit_code == 1
-    assert shop.rows("silver.a") == [(0,), (1,), (2,)]
+def test_only_the_models_that_must_not_be_built_fail(story: Story) -> None:
+    failed = [{name for name, status in statuses(r).items() if status == "failed"} for r in story.results]
+    refused = {"silver.mine", "silver.failing", "bronze.other"}
+    assert failed == [{"silver.mine"}, refused, refused, set()]
+
+
+def test_a_zone_that_is_looked_up_is_read_whole(story: Story) -> None:
+    assert story.shop.rows("silver.orders") == [(1, 2), (2, 2)]
+
+
+def test_append_below_groups_that_are_replaced_takes_each_row_once(story: Story) -> None:
+    assert story.shop.rows("gold.groups_log") == [("a", 1), ("a", 1), ("a", 1), ("a", 2), ("b", 5)]
+
+
+def test_append_below_a_rewritten_table_compares_in_the_types_it_has_now(story: Story) -> None:
+    assert story.after_two["SELECT n FROM gold.typed_log"] == [("1",), ("1",)]
+    assert story.shop.rows("SELECT count(*) FROM gold.typed_log") == [(4,)]
+
+
+def test_a_view_that_becomes_a_table_begins_with_all_rows(story: Story) -> None:
+    assert run_types(story.results[1])["silver.viewed"] == "backfill"
+    assert story.after_two["silver.viewed"] == [(0,), (1,), (2,)]
+    assert story.shop.rows("silver.viewed") == [(1,), (2,), (3,)]
+
+
+def test_a_view_whose_table_fails_still_stands(story: Story) -> None:
+    assert story.of(1, "silver.failing").status == "failed"
+    assert story.shop.rows("silver.failing") == [(0,), (1,), (2,)]
+
+
+def test_a_model_that_reads_itself_is_rebuilt_from_nothing_only_when_asked(story: Story) -> None:
+    assert story.after_two["silver.seen"] == [(1,), (2,), (3,)]
+    with pytest.raises(TidegateError, match="keep history"):
+        story.shop.run("silver.seen", full_refresh=True)
+    assert story.of(3, "silver.seen").status == "completed"
+    assert story.shop.rows("SELECT DISTINCT id FROM silver.seen") == [(1,), (2,), (3,)]
+
+
+def test_a_table_that_no_model_made_is_not_touched(story: Story) -> None:
+    assert "no model made it" in (story.of(0, "silver.mine").error or "")
+    assert story.after_two["silver.mine"] == [(7,)]
+    assert story.of(3, "silver.mine").status == "completed"
+    assert story.shop.rows("silver.mine") == [(1,)]
+
+
+def test_a_strategy_that_keeps_other_rows_is_refused(story: Story) -> None:
+    assert "were written by append_only" in (story.of(1, "bronze.other").error or "")
+    assert story.shop.rows("bronze.other") == [(1,)]
+
+
+def test_an_author_who_decides_what_to_append_is_told_that_the_table_exists(story: Story) -> None:
+    assert story.shop.rows("silver.log") == [(1,), (2,), (3,)]
+
+
+def test_a_query_that_gives_a_name_twice_shows_both_columns(story: Story) -> None:
+    sql = "SELECT o.id, t.id FROM bronze.other o LEFT JOIN bronze.ids t ON o.id = -t.id"
+    assert story.shop.rows(sql) == [(1, None)]
 
 
 def test_an_interval_that_is_not_over_is_not_done(shop: ProjectFolder) -> None:
@@ -114,67 +206,3 @@ def test_a_changed_definition_reaches_every_interval(shop: ProjectFolder) -> Non
     shop.run()
     assert shop.rows("SELECT n FROM silver.days") == [(10,), (20,)]
     assert statuses(shop.run()) == {"silver.days": "skipped"}
-
-
-def test_a_model_that_reads_itself_is_rebuilt_from_nothing_only_when_asked(shop: ProjectFolder) -> None:
-    def write(sql: str) -> None:
-        shop.model("silver.seen", sql, merge_strategy="append_only")
-
-    shop.model("bronze.ids", "SELECT * FROM {{ landing_zone('ids') }}", merge_strategy="append_only")
-    write("SELECT id FROM bronze.ids WHERE id NOT IN (SELECT id FROM {{ this }})")
-    shop.file("landing/ids/a.csv", "id\n1\n2\n")
-    shop.run()
-    shop.file("landing/ids/b.csv", "id\n2\n3\n")
-    shop.run()
-    assert shop.rows("silver.seen") == [(1,), (2,), (3,)]
-    with pytest.raises(TidegateError, match="keep history"):
-        shop.run("silver.seen", full_refresh=True)
-    shop.run("silver.seen", full_refresh=True, confirmed=True)
-    assert shop.rows("SELECT DISTINCT id FROM silver.seen") == [(1,), (2,), (3,)]
-
-
-def test_a_table_that_no_model_made_is_not_touched(shop: ProjectFolder) -> None:
-    from tidegate.spark.session import child_session
-
-    session = child_session(shop.spark, shop.catalog.spark_conf("main"), "main")
-    session.sql("CREATE NAMESPACE IF NOT EXISTS shop.silver")
-    session.sql("CREATE TABLE shop.silver.mine USING iceberg AS SELECT 7 AS x")
-    shop.model("silver.mine", "SELECT 1 AS x", merge_strategy="append_only")
-    result = shop.run()
-    assert result.exit_code == 1
-    assert "no model made it" in (result.materializations[0].error or "")
-    assert shop.rows("silver.mine") == [(7,)]
-    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
-    assert shop.rows("silver.mine") == [(1,)]
-
-
-def test_a_strategy_that_keeps_other_rows_is_refused(shop: ProjectFolder) -> None:
-    shop.model("bronze.a", "SELECT * FROM {{ landing_zone('a') }}", merge_strategy="append_only")
-    shop.file("landing/a/1.csv", "id\n1\n")
-    shop.run()
-    (shop.root / "landing/a/1.csv").unlink()
-    shop.file("landing/a/2.csv", "id\n2\n")
-    shop.model("bronze.a", "SELECT * FROM {{ landing_zone('a') }}")
-    result = shop.run()
-    assert "were written by append_only" in (result.materializations[0].error or "")
-    assert shop.rows("bronze.a") == [(1,)]
-
-
-def test_an_author_who_decides_what_to_append_is_told_that_the_table_exists(shop: ProjectFolder) -> None:
-    shop.model("bronze.log", "SELECT * FROM {{ landing_zone('log') }}", merge_strategy="append_only")
-    shop.model(
-        "silver.log",
-        "SELECT n FROM bronze.log {% if is_incremental() %} WHERE n > (SELECT max(n) FROM {{ this }}) {% endif %}",
-        merge_strategy="append_only",
-    )
-    for n in (1, 2, 3):
-        shop.file(f"landing/log/{n}.csv", f"n\n{n}\n")
-        assert shop.run().exit_code == 0
-    assert shop.rows("silver.log") == [(1,), (2,), (3,)]
-
-
-def test_a_query_that_gives_a_name_twice_shows_both_columns(shop: ProjectFolder) -> None:
-    shop.model("a.one", "SELECT 1 AS id")
-    shop.model("a.two", "SELECT 2 AS id")
-    shop.run()
-    assert shop.rows("SELECT o.id, t.id FROM a.one o LEFT JOIN a.two t ON o.id = t.id") == [(1, None)]

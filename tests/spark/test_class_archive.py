@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tidegate.config import SparkSection
+from tidegate.spark import session
 from tidegate.spark.classes import SPARES_ARCHIVE, class_archive, ensure_class_archive
 from tidegate.spark.java import Java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -65,3 +71,12 @@ def test_only_the_newest_few_files_stay(jar: Path, monkeypatch: pytest.MonkeyPat
         os.utime(made, (version, version))
     left = [class_archive(Java(jar.parent, version, "a test"), (jar,)) is not None for version in range(17, 22)]
     assert left == [False, False, True, True, True]
+
+
+@pytest.mark.spark
+def test_none_is_made_for_a_spark_that_runs_already(
+    spark: SparkSession, spark_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "ensure_class_archive", lambda *_: pytest.fail("it would be of no use"))
+    again = session.start_session(SparkSection(master="local[2]", memory="2g"), spark_log.parent)
+    assert again.sparkContext is spark.sparkContext

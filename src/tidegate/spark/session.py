@@ -49,7 +49,8 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     """Find Java and the jars, start the JVM, give the root session. What the JVM prints goes to `log_dir`/spark.log."""
     java = find_java()
     jars = ensure_jars(java, say)
-    archive = ensure_class_archive(java, jars, say) if spark.master.startswith("local") else None
+    starts_here = spark.master.startswith("local") and not is_connected()
+    archive = ensure_class_archive(java, jars, say) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it prints what the exception says, with the JVM's stack
     if not logging.getLogger().handlers:  # where Py4J prints the stack of every call to a JVM that is gone
