@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 PYTEST ?=
 
+# Images of containers often set this, and then every process compiles all of its modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do \
 	if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
 	then echo "$$candidate"; break; fi; done)
