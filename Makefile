@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 PYTEST ?=
 
+# Images of containers often set this, and then every process compiles all of its modules anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do \
 	if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
 	then echo "$$candidate"; break; fi; done)
@@ -46,14 +49,14 @@ demo: setup ## build a small shop twice, the second time with bad data (DEMO=fol
 	@$(BIN)/tidegate demo $(DEMO)
 
 test: setup ## all tests, those that need no JVM first (PYTEST='-k name' narrows them down)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not spark' $(PYTEST)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not spark' $(PYTEST)
 	@$(BIN)/python -m tests.services.nessie
 	@$(BIN)/python -m tests.services.iceberg_rest
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'spark and not alone' $(PYTEST)
 	@$(BIN)/python -m pytest -m 'spark and alone' $(PYTEST) || [ $$? -eq 5 ]
 
 test-fast: $(VENV)/.package ## the tests that need no JVM
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not spark' $(PYTEST)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not spark' $(PYTEST)
 
 lint: $(VENV)/.package ## ruff, mypy, import rules
 	@$(BIN)/ruff check .

@@ -40,23 +40,33 @@ def marked(mark: Path) -> list[str]:
     return [line for line in found if line]
 
 
-@pytest.mark.parametrize(
-    "script", [STUBBORN, NESTED, "echo on > began; sleep 100"], ids=["stubborn", "nested", "plain"]
-)
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGQUIT])
-def test_nothing_outlives_a_process_that_is_killed(tmp_path: Path, script: str, number: signal.Signals) -> None:
+def test_nothing_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+    """Whichever signal ends it, and whatever its children do. All at once: a stubborn child is given two seconds."""
     code = (
         "import sys, time; from pathlib import Path; from tidegate import processes\n"
-        "processes.start(['/bin/sh', '-c', sys.argv[1]], cwd=Path(sys.argv[2])); time.sleep(100)"
+        "for folder in sys.argv[1:]:\n"
+        "    script = Path(folder, 'script').read_text()\n"
+        "    processes.start(['/bin/sh', '-c', script], cwd=Path(folder))\n"
+        "time.sleep(100)"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code, script, str(tmp_path)])
+    scripts = {"stubborn": STUBBORN, "nested": NESTED, "plain": "echo on > began; sleep 100"}
+    numbers = (signal.SIGKILL, signal.SIGTERM, signal.SIGQUIT)
+    folders = {number: [tmp_path / number.name / name for name in scripts] for number in numbers}
+    every = [folder for each in folders.values() for folder in each]
+    for folder in every:
+        folder.mkdir(parents=True)
+        (folder / "script").write_text(scripts[folder.name])
+    parents = {number: subprocess.Popen([sys.executable, "-c", code, *map(str, folders[number])]) for number in numbers}
     try:
-        assert eventually((tmp_path / "began").exists)
-        parent.send_signal(number)
-        parent.wait(5)
+        assert eventually(lambda: all((folder / "began").exists() for folder in every), 30)
+        for number, parent in parents.items():
+            parent.send_signal(number)
+        for parent in parents.values():
+            parent.wait(5)
     finally:
-        parent.kill()
-    assert eventually(lambda: not marked(tmp_path)), marked(tmp_path)
+        for parent in parents.values():
+            parent.kill()
+    assert eventually(lambda: not any(map(marked, every))), {folder: marked(folder) for folder in every}
 
 
 @pytest.mark.parametrize("script", [STUBBORN, NESTED], ids=["stubborn", "nested"])

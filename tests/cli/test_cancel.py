@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +23,7 @@ def begin(project: Path, pid: int, host: str, beat: datetime = NOON, status: str
 
 
 def gone() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
+    process = subprocess.Popen(["true"])
     process.wait()
     return process.pid
 

@@ -7,10 +7,14 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tidegate.cli.main import run_cli
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def _screen_of_the_readme() -> str:
@@ -29,7 +33,7 @@ def _likened(screen: str, folder: str) -> list[str]:
 
 
 @pytest.mark.spark
-def test_story_of_the_demo_is_true(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_story_of_the_demo_is_true(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "demo"
     assert run_cli(["demo", str(folder), "--json"]) == 0
     told = capsys.readouterr()

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import QUICK_JVM
 from tidegate.config import load_settings
 from tidegate.config.cache import cache_folder
+from tidegate.lake import open_catalog
 from tidegate.state import open_reader
 
 pytestmark = [pytest.mark.spark, pytest.mark.alone]
@@ -73,13 +75,13 @@ class Command:
     def reached(self, point: str) -> Callable[[], bool]:
         return lambda: self.points.exists() and point in self.points.read_text()
 
-    def end(self, when: Callable[[], bool], *numbers: signal.Signals) -> tuple[int, str, str]:
-        """Its exit code, stdout and stderr. The signals come one after the other, at once."""
+    def end(self, when: Callable[[], bool], *numbers: signal.Signals, within: float = 30) -> tuple[int, str, str]:
+        """Its exit code, stdout and stderr. The signals come one after the other, at once; it ends `within` seconds."""
         try:
             assert eventually(when, 60), self.left()
             for number in numbers:
                 self.process.send_signal(number)
-            out, err = self.process.communicate(timeout=30)
+            out, err = self.process.communicate(timeout=within)
         finally:
             self.process.kill()
             self.process.communicate()
@@ -88,7 +90,10 @@ class Command:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "tidegate.toml").write_text('[project]\nname = "shop"\n\n[spark]\nmemory = "1g"\nmaster = "local[2]"\n')
+    (tmp_path / "tidegate.toml").write_text(
+        '[project]\nname = "shop"\n\n[spark]\nmemory = "1g"\nmaster = "local[2]"\n\n'
+        f'[spark.conf]\n"spark.driver.extraJavaOptions" = "{QUICK_JVM}"\n'
+    )
     (tmp_path / "models" / "a").mkdir(parents=True)
     (tmp_path / "models" / "a" / "long.sql").write_text(LONG)
     return tmp_path
@@ -105,7 +110,7 @@ def status(project: Path) -> str:
         ("launching", [signal.SIGINT]),
         ("starting", [signal.SIGTERM]),
         ("starting", [signal.SIGHUP, signal.SIGINT]),
-        ("before_write", [signal.SIGINT, signal.SIGTERM]),
+        ("before_write", [signal.SIGTERM, signal.SIGINT]),
         *([("before_branch", [signal.SIGTERM]), ("after_branch", [signal.SIGINT])] if PROVE else []),
     ],
 )
@@ -113,11 +118,14 @@ def test_a_run_that_is_signalled_ends_as_cancelled_and_leaves_no_process(
     project: Path, moment: str, numbers: list[signal.Signals]
 ) -> None:
     command = Command(project, "run", "--json")
-    code, out, err = command.end(getattr(command, moment, command.reached(moment)), *numbers)
+    within = 3 if moment == "before_write" else 30
+    code, out, err = command.end(getattr(command, moment, command.reached(moment)), *numbers, within=within)
     assert (command.left(), code) == ([], 130), err
     document = json.loads(out)
     assert (document["status"], document["failure_kind"]) == ("cancelled", "Cancelled")
     assert (status(project), "Traceback" in err) == ("cancelled", False)
+    catalog = open_catalog(load_settings(project))
+    assert (catalog.list_branches(), catalog.head()) == ((), {})
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def begin(store: StateStore, pid: int | None = None, host: str | None = None) ->
 
 def gone() -> int:
     """The number of a process that has ended."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
+    process = subprocess.Popen(["true"])
     process.wait()
     return process.pid
 

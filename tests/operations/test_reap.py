@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -97,7 +96,7 @@ def branches(catalog: BranchCatalog) -> list[str]:
 
 def gone() -> int:
     """The number of a process that has ended."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
+    process = subprocess.Popen(["true"])
     process.wait()
     return process.pid
 

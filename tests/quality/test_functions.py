@@ -75,29 +75,30 @@ def helped(name):
     assert not [name for name in set(sys.modules) - before if "helped" in name]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("import no_such_module\ndef wrong(id):\n    return id > 0", "checks/wrong.py:3: ModuleNotFoundError: "),
-        ("raise SystemExit(3)\ndef wrong(id):\n    return id > 0", "checks/wrong.py:3: SystemExit: 3"),
-        ("def wrong(id):\n    return help(id)\ndef help(x):\n    return {}[1]", "checks/wrong.py:6: KeyError: 1"),
-        ("def wrong(id):\n    if id > 0:\n        return id", "checks/wrong.py:4: "),
-        ("def wrong(id):\n    return True", "checks/wrong.py:3: wrong gives bool, not a Column"),
-        ("def wrong(id):\n    pass", "checks/wrong.py:3: wrong gives NoneType, not a Column"),
-        ("def wrong(id):\n    return id + 1", "checks/wrong.py:3: wrong gives int, not true or false"),
-        ("def wrong(id):\n    return f.col('nope') > 1", "checks/wrong.py:3: "),
-        ("def wrong(id):\n    return f.max(id) > 1", "checks/wrong.py:3: "),
-        ("def wrong(id):\n    return f.explode(f.array(f.lit(True), f.lit(True)))", "checks/wrong.py:3: "),
-        ("def wrong(id):\n    return f.raise_error('broken').cast('boolean')", "checks/wrong.py:3: "),
-    ],
+WRONG = (
+    ("import no_such_module\ndef {name}(id):\n    return id > 0", "checks/{name}.py:3: ModuleNotFoundError: "),
+    ("raise SystemExit(3)\ndef {name}(id):\n    return id > 0", "checks/{name}.py:3: SystemExit: 3"),
+    ("def {name}(id):\n    return help(id)\ndef help(x):\n    return {{}}[1]", "checks/{name}.py:6: KeyError: 1"),
+    ("def {name}(id):\n    if id > 0:\n        return id", "checks/{name}.py:4: "),
+    ("def {name}(id):\n    return True", "checks/{name}.py:3: {name} gives bool, not a Column"),
+    ("def {name}(id):\n    pass", "checks/{name}.py:3: {name} gives NoneType, not a Column"),
+    ("def {name}(id):\n    return id + 1", "checks/{name}.py:3: {name} gives int, not true or false"),
+    ("def {name}(id):\n    return f.col('nope') > 1", "checks/{name}.py:3: "),
+    ("def {name}(id):\n    return f.max(id) > 1", "checks/{name}.py:3: "),
+    ("def {name}(id):\n    return f.explode(f.array(f.lit(True), f.lit(True)))", "checks/{name}.py:3: "),
+    ("def {name}(id):\n    return f.raise_error('broken').cast('boolean')", "checks/{name}.py:3: "),
 )
-def test_what_is_wrong_is_told_with_file_and_line_and_breaks_no_other(
-    spark: SparkSession, text: str, told: str
-) -> None:
-    found = ask(spark, POSITIVE, rule("wrong", text, "id"), COUNT)
-    assert [one.status for one in found] == ["failed", "error", "passed"]
-    assert (found[1].error or "").startswith(told)
-    assert "Traceback" not in (found[1].error or "")
+"""The text of a file, and how its error begins."""
+
+
+def test_what_is_wrong_is_told_with_file_and_line_and_breaks_no_other(spark: SparkSession) -> None:
+    names = [f"wrong_{number}" for number in range(len(WRONG))]
+    rules = [rule(name, text.format(name=name), "id") for name, (text, _) in zip(names, WRONG, strict=True)]
+    first, *found, last = ask(spark, POSITIVE, *rules, COUNT)
+    assert (first.status, last.status) == ("failed", "passed")
+    for name, (_, told), one in zip(names, WRONG, found, strict=True):
+        assert (one.status, (one.error or "").startswith(told.format(name=name))) == ("error", True), one
+        assert "Traceback" not in (one.error or "")
     assert not [view.name for view in spark.catalog.listTables() if view.name.startswith("tidegate_own")]
 
 

@@ -57,7 +57,7 @@ def store(settings: Settings) -> Iterator[StateStore]:
 
 def dead() -> int:
     """The number of a process that is gone."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
+    process = subprocess.Popen(["true"])
     process.wait()
     return process.pid
 
@@ -171,7 +171,7 @@ def test_another_process_of_the_same_number_is_not_taken_for_the_run(
 
 def test_a_process_that_has_ended_and_was_not_waited_for_is_dead(store: StateStore, settings: Settings) -> None:
     run = begun(store, settings)
-    process = subprocess.Popen([sys.executable, "-c", ""])
+    process = subprocess.Popen(["true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     try:
         assert store.take_over(run, replace(run, pid=process.pid, process=None))

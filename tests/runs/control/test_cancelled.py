@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -100,29 +97,6 @@ def test_a_run_that_is_reaped_while_it_sleeps_publishes_nothing_and_stays_as_the
     assert (run.error or "").startswith("No sign of life since")
     again = shop.run()
     assert (again.exit_code, shop.built_by()) == (0, {"a.one": again.run_id})
-
-
-@pytest.mark.spark
-@pytest.mark.alone
-def test_sigterm_ends_the_jobs_deletes_the_branch_and_exits_130(shop: ProjectFolder) -> None:
-    shop.model("a.job", TEN_MINUTES)
-    command = [sys.executable, "-m", "tidegate", "run", "--project", str(shop.root)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def writing() -> bool:
-        with open_reader(shop.settings.state.url) as state:
-            return any(
-                event.name == "before_materialize" for run in state.runs(1) for event in state.events(run.run_id)
-            )
-
-    try:
-        assert eventually(writing, 60)
-        process.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=3)
-    finally:
-        process.kill()
-    assert (process.returncode, "Traceback" in output) == (130, False), output
-    assert (last_run(shop).status, shop.branches(), shop.catalog.head()) == ("cancelled", [], {})
 
 
 @pytest.fixture(params=["embedded", *(["jdbc", "nessie"] if os.environ.get("TIDEGATE_PROVE") else [])])
