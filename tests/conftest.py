@@ -15,7 +15,7 @@ from hypothesis import settings
 from tests.lake.places import Place
 from tidegate import redaction
 from tidegate.config import SparkSection
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.calling import Call
 from tests.compiler.projects import build, table
 from tests.planner.test_decisions import CHANGED, decided, inputs, model, words
-from tidegate.compiler.interfaces import interfaces
+from tidegate.compiler.changes.interfaces import interfaces
 from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.keys import SPELLINGS, KindValue
 from tidegate.project.model import Materialized

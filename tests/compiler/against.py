@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.compiler.projects import build
-from tidegate.compiler.change_diagnostics import change_diagnostics, not_compared
-from tidegate.compiler.changes import compare
-from tidegate.compiler.interfaces import interfaces
+from tidegate.compiler.changes.compare import compare
+from tidegate.compiler.changes.diagnostics import change_diagnostics, not_compared
+from tidegate.compiler.changes.interfaces import interfaces
 from tidegate.compiler.lineage import LineageGraph
 from tidegate.compiler.values import Diagnostic
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.compiler.projects import build, table
 from tidegate.compiler.facts import QueryFacts, facts_of
-from tidegate.compiler.queries import Query, parse_query
+from tidegate.compiler.sql.queries import Query, parse_query
 
 
 def facts(sql: str) -> QueryFacts:

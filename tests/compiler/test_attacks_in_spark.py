@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidegate.compiler.permitted import Permissions
-from tidegate.compiler.queries import Query, SqlFault, examined, parse_query
+from tidegate.compiler.sql.permitted import Permissions
+from tidegate.compiler.sql.queries import Query, SqlFault, examined, parse_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.compiler.columns import edge, relation
-from tidegate.compiler.change_diagnostics import change_diagnostics
-from tidegate.compiler.changes import compare
-from tidegate.compiler.interfaces import Interface, Interfaces
+from tidegate.compiler.changes.compare import compare
+from tidegate.compiler.changes.diagnostics import change_diagnostics
+from tidegate.compiler.changes.interfaces import Interface, Interfaces
+from tidegate.compiler.changes.types import type_change
 from tidegate.compiler.lineage import LineageGraph
-from tidegate.compiler.type_changes import type_change
 from tidegate.compiler.values import Compiled, Origin
 from tidegate.datatypes import NOTHING_KNOWN, Relation, parse_type
 from tidegate.names import TableName

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.projects import build
-from tidegate.compiler import queries, row_by_row, script
-from tidegate.compiler.queries import Query, SqlFault
-from tidegate.compiler.row_by_row import Obstacle
+from tidegate.compiler.sql import queries, row_by_row, script
+from tidegate.compiler.sql.queries import Query, SqlFault
+from tidegate.compiler.sql.row_by_row import Obstacle
 
 
 @pytest.fixture

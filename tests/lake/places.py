@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 from tests.lake.invented import Invented
 from tidegate.config import NessieServer, RestServer
 from tidegate.config.database_url import parse_database_url
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import load_json
 from tidegate.lake.port import BranchCatalog
 
 if TYPE_CHECKING:
-    from tidegate.lake.rest import RestCatalog
+    from tidegate.lake.catalogs.rest import RestCatalog
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Place:
     def open(self) -> BranchCatalog:
         warehouse = self.folder / "warehouse"
         if self.kind == "jdbc":
-            from tidegate.lake.jdbc import JdbcCatalog
+            from tidegate.lake.catalogs.jdbc import JdbcCatalog
 
             return JdbcCatalog(parse_database_url(self.address), warehouse)
         if self.kind == "nessie":
-            from tidegate.lake.nessie import NessieCatalog
+            from tidegate.lake.catalogs.nessie import NessieCatalog
 
             return NessieCatalog(NessieServer(*self.address.split(" ")), warehouse, load=_load)
         if self.kind == "rest":
@@ -40,7 +40,7 @@ class Place:
         return EmbeddedCatalog(self.folder / "catalog.db", warehouse)
 
     def open_rest(self) -> RestCatalog:
-        from tidegate.lake.rest import RestCatalog
+        from tidegate.lake.catalogs.rest import RestCatalog
 
         return RestCatalog(
             RestServer(self.address), EmbeddedCatalog(self.folder / "branches.db", self.folder / "warehouse")

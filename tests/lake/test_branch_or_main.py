@@ -12,7 +12,7 @@ from tests.lake.places import Place
 from tests.services.refusing import refusing
 from tidegate.errors import BranchExistsError, LakeError, LakeUnavailableError
 from tidegate.lake.branch_or_main import BranchOrMain
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.port import MAIN, Pointer, PointerKind
 from tidegate.names import TableName
 

@@ -12,7 +12,7 @@ import pytest
 
 from tidegate.config import NessieServer
 from tidegate.errors import FailureKind, LakeUnavailableError
-from tidegate.lake.nessie_api import NessieApi, Reference
+from tidegate.lake.catalogs.nessie_api import NessieApi, Reference
 
 MAIN = Reference("main", "0123")
 

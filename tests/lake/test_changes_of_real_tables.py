@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.changes import TableChange, Untraceable, change_since
-from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

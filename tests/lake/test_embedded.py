@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 

@@ -17,11 +17,11 @@ from tests.services.nessie import Nessie
 from tests.sources.postgres import free_port
 from tidegate.config import NessieServer, Secret
 from tidegate.errors import BranchMissingError, FailureKind, LakeError, LakeUnavailableError
-from tidegate.lake import nessie_api
-from tidegate.lake.embedded import EmbeddedCatalog
-from tidegate.lake.nessie import NessieCatalog
-from tidegate.lake.nessie_api import MovedError, NessieApi
-from tidegate.lake.nessie_contents import key_of, unchanged
+from tidegate.lake.catalogs import nessie_api
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.nessie import NessieCatalog
+from tidegate.lake.catalogs.nessie_api import MovedError, NessieApi
+from tidegate.lake.catalogs.nessie_contents import key_of, unchanged
 from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
 from tidegate.lake.sweep import sweep
 from tidegate.names import TableName

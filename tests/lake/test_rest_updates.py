@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.lake.rest_updates import fits, is_same_state, new_view, table_requirements, table_updates, view_updates
+from tidegate.lake.catalogs.rest_updates import (
+    fits,
+    is_same_state,
+    new_view,
+    table_requirements,
+    table_updates,
+    view_updates,
+)
 
 FIELDS = [{"id": 1, "name": "id", "required": False, "type": "long"}]
 

@@ -10,8 +10,8 @@ import pytest
 from tests.sources.postgres import Postgres
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import FailureKind, LakeUnavailableError
-from tidegate.lake import postgres as lake_on_postgres
-from tidegate.lake.jdbc import JdbcCatalog
+from tidegate.lake.catalogs import postgres_database as lake_on_postgres
+from tidegate.lake.catalogs.jdbc import JdbcCatalog
 
 
 def test_a_restart_is_waited_for(postgres: Postgres, postgres_url: str, tmp_path: Path) -> None:

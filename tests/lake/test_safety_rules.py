@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import ViewMetadata, load_json, local_path
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

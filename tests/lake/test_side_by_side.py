@@ -13,8 +13,8 @@ import pytest
 
 from tests.lake.places import Place
 from tidegate.errors import LakeUnavailableError, PublishConflictError
-from tidegate.lake.database import CatalogDatabase
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.sqlite_database import CatalogDatabase
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LakeError
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.consumed import Consumed, write_consumed
-from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.lake.sweep import SweepReport, sweep

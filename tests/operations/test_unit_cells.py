@@ -6,8 +6,7 @@ import pytest
 
 from tidegate.datatypes import BIGINT, STRING, VOID, Column, parse_type
 from tidegate.operations.unit_tests.cells import cell_sql, infer_type, rows_sql, type_sql
-from tidegate.project.unit_test import Cell, UnitTest
-from tidegate.project.unit_tests import read_unit_tests
+from tidegate.project.unit_tests import Cell, UnitTest, read_unit_tests
 
 
 def cells(text: str) -> list[Cell]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.planner.histories import History
-from tidegate.compiler.row_by_row import Obstacle, RowQuery, is_row_by_row, read_row_query
+from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery, is_row_by_row, read_row_query
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import WHOLE, Order, Progress
 from tidegate.names import TableName

@@ -20,7 +20,7 @@ PAGES = ["strategies.md", "configuration.md", "quarantine.md"]
 MAY_NAME_ONE = {
     "project/strategies.py": "declares them",
     "project/keys.py": "reads other spellings of them",
-    "project/template_names.py": "has is_scd2() and others for templates",
+    "project/templates/names.py": "has is_scd2() and others for templates",
     "write/__init__.py": "lists their writers",
 }
 

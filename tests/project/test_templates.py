@@ -7,8 +7,8 @@ import pytest
 from tidegate.config import ZoneSettings
 from tidegate.names import TableName
 from tidegate.project.model import Strategy
-from tidegate.project.template_names import TemplateContext
-from tidegate.project.templates import Fault, MacroFile, Rendered, Templates
+from tidegate.project.templates.fill import Fault, MacroFile, Rendered, Templates
+from tidegate.project.templates.names import TemplateContext
 
 CONTEXT = TemplateContext(
     TableName("shop", "silver", "orders"), "shop", Strategy.SCD2, "2026-01-01", vars={"country": "SE"}, env={"A": "1"}

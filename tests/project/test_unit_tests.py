@@ -10,8 +10,7 @@ import pytest
 from tests.compiler.projects import build
 from tidegate.names import TableName
 from tidegate.problems import Place
-from tidegate.project.unit_test import Rows, Scalar, UnitTest
-from tidegate.project.unit_tests import read_unit_tests, unit_test_files
+from tidegate.project.unit_tests import Rows, Scalar, UnitTest, read_unit_tests, unit_test_files
 
 ORDERS = TableName("shop", "silver", "orders")
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from tidegate.checks.forms import form_of
 from tidegate.checks.parsing import parse_call
 from tidegate.checks.values import Check, Form, RowRule, Stage, Within
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

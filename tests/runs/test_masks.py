@@ -16,7 +16,7 @@ from tidegate.cli.main import run_cli
 from tidegate.compiler import compile_from_disk
 from tidegate.config import Secret
 from tidegate.errors import QueryError
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.diff.compare import diff

@@ -12,7 +12,7 @@ import pytest
 
 from tests.lake.conftest import Made, write_table
 from tidegate.errors import PublishConflictError, RunCancelledError
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput

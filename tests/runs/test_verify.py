@@ -11,7 +11,7 @@ import pytest
 
 from tests.projects import ProjectFolder, run_types
 from tidegate.compiler import compile_from_disk
-from tidegate.lake.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.progress import PROGRESS_PROPERTY
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.changes import TableChange, change_since
-from tidegate.lake.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer
 from tidegate.lake.view import BranchView

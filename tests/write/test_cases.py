@@ -10,7 +10,8 @@ import pytest
 
 from tidegate import errors
 from tidegate.names import TableName
-from tidegate.write import Touched, WriteOutcome, WriteRequest, incremental, write
+from tidegate.write import Touched, WriteOutcome, WriteRequest, write
+from tidegate.write.strategies import incremental
 
 from .case_files import Block, Case, Step, read_case, split_row
 from .conftest import Branch

@@ -16,7 +16,8 @@ from tidegate.lake.changes import CHANGED_COLUMNS
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
-from tidegate.write import WriteOutcome, WriteRequest, incremental, write
+from tidegate.write import WriteOutcome, WriteRequest, write
+from tidegate.write.strategies import incremental
 
 from .conftest import Branch
 

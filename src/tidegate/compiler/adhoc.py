@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from tidegate.compiler.as_of import AsOf, as_of
+from tidegate.compiler.analysis.query import analyze
+from tidegate.compiler.analysis.values import Source
 from tidegate.compiler.catalog import TableIndex
-from tidegate.compiler.edits import Edit, apply_edits
-from tidegate.compiler.permitted import Permissions
-from tidegate.compiler.qualifiers import shorten_columns
-from tidegate.compiler.queries import Query, Reference, SqlFault, examined, parse_query
-from tidegate.compiler.typed_query import ColumnsOf, column_faults, refused
-from tidegate.compiler.values import BoundQuery, TableRead
+from tidegate.compiler.sql.as_of import AsOf, as_of
+from tidegate.compiler.sql.edits import Edit, apply_edits
+from tidegate.compiler.sql.permitted import Permissions
+from tidegate.compiler.sql.qualifiers import shorten_columns
+from tidegate.compiler.sql.queries import Query, Reference, SqlFault, examined, parse_query
+from tidegate.compiler.values import BoundQuery, Diagnostic, DiagnosticSeverity, Span, TableRead
 from tidegate.config import Settings
+from tidegate.datatypes import NOTHING_KNOWN, Relation
+from tidegate.errors import StatementError
 from tidegate.names import TableName, quote
 
-__all__ = ["bind_adhoc"]
+__all__ = ["ColumnsOf", "bind_adhoc", "column_faults", "refused"]
 
 _HELP = {
     "NotAQuery": "tables are changed by models and `tidegate run`; this command reads them",
@@ -99,3 +103,48 @@ def _as_typed(fault: SqlFault) -> SqlFault:
 
 def _as_it_was(reference: Reference) -> bool:
     return bool(reference.node.args.get("version") or reference.node.args.get("when"))
+
+
+ColumnsOf = Callable[[TableName], Relation]
+
+_METADATA_COLUMN = re.compile(
+    r"'(?:[^']*\.)?`?_(?:file|pos|deleted|spec_id|partition|row_id|last_updated_sequence_number)`?'", re.IGNORECASE
+)
+"""Which Iceberg has beside a table's own."""
+
+
+def refused(text: str, faults: Iterable[SqlFault]) -> StatementError:
+    """The error of a query that is not run; `faults` are at least one."""
+    return StatementError(text, tuple(_diagnostic(text, fault) for fault in faults))
+
+
+def _diagnostic(text: str, fault: SqlFault) -> Diagnostic:
+    line = text.count("\n", 0, fault.offset) + 1
+    col = fault.offset - (text.rfind("\n", 0, fault.offset) + 1) + 1
+    span = Span(StatementError.file, line, col)
+    return Diagnostic(DiagnosticSeverity.ERROR, fault.code, fault.message, None, span, fault.suggestion)
+
+
+def column_faults(
+    query: Query, tables: Mapping[int, TableName], columns_of: ColumnsOf, settings: Settings
+) -> Iterator[SqlFault]:
+    """Columns, functions and types that do not fit. `tables`: which table each reference is, by its start.
+
+    What a table looked like before is not known here, and names may be given twice: both columns are shown.
+    """
+    sources = {}
+    for reference in query.references:
+        table = tables[reference.start]
+        as_it_was = reference.node.args.get("version") or reference.node.args.get("when")
+        relation = NOTHING_KNOWN if as_it_was else columns_of(table)
+        sources[id(reference.node)] = Source(str(table), relation, open=True)
+    lenient = settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
+    own_functions = settings.spark.function_names
+    for finding in analyze(query.tree, sources, own_functions).findings:
+        if finding.severity is not DiagnosticSeverity.ERROR or finding.code == "DuplicateColumn":
+            continue
+        if lenient and finding.code == "TypeMismatch":
+            continue
+        if finding.code == "UnknownColumn" and _METADATA_COLUMN.search(finding.message):
+            continue
+        yield SqlFault(finding.code, finding.message, finding.offset, finding.suggestion)

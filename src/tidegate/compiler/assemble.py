@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tidegate.checks.forms import digest_of
 from tidegate.checks.row_constraints import row_constraints
+from tidegate.compiler.digests import settled_checks
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import (
@@ -17,12 +18,11 @@ from tidegate.compiler.inlining import (
     template_names_through,
     zones_through,
 )
-from tidegate.compiler.settled_checks import settled_checks
 from tidegate.compiler.values import CompiledModel
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.names import TableName
 from tidegate.project import Materialized, Model
-from tidegate.project.template_names import WATERMARK_NAMES
+from tidegate.project.templates.names import WATERMARK_NAMES
 
 __all__ = ["CompiledModels"]
 

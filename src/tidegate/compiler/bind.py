@@ -14,18 +14,18 @@ from sqlglot.tokens import TokenType
 from tidegate.checks.values import Check
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.drafts import templates_of
-from tidegate.compiler.edits import Edit, apply_edits
-from tidegate.compiler.landings import landing_read
-from tidegate.compiler.permitted import Permissions
-from tidegate.compiler.qualifiers import shorten_columns
-from tidegate.compiler.queries import Query, Reference, SqlFault, sound_query
+from tidegate.compiler.outside import landing_read
+from tidegate.compiler.sql.edits import Edit, apply_edits
+from tidegate.compiler.sql.permitted import Permissions
+from tidegate.compiler.sql.qualifiers import shorten_columns
+from tidegate.compiler.sql.queries import Query, Reference, SqlFault, sound_query
 from tidegate.compiler.values import BoundQuery, Compiled, RunValues, TableRead
 from tidegate.config import Settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName, quote
 from tidegate.project import Materialized, Model, Project
-from tidegate.project.template_names import TemplateContext
-from tidegate.project.templates import Fault, Rendered
+from tidegate.project.templates.fill import Fault, Rendered
+from tidegate.project.templates.names import TemplateContext
 
 __all__ = ["bind", "bind_test"]
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from operator import attrgetter
 
 from blake3 import blake3
 
+from tidegate.checks.forms import OtherTable, other_tables
+from tidegate.checks.values import Check
 from tidegate.compiler.drafts import Draft, Outcome, Workspace, refuses_rows
 from tidegate.compiler.inlining import reads_bad_records
-from tidegate.compiler.landings import zone_names
+from tidegate.compiler.outside import zone_names
 from tidegate.compiler.tables import visible_columns
 from tidegate.datatypes import Relation
+from tidegate.names import TableName
 from tidegate.project import Materialized, ModelSettings
 
-__all__ = ["Digests"]
+__all__ = ["Digests", "settled_checks", "tables_of_checks"]
 
 _SETTINGS = tuple(field.name for field in fields(ModelSettings) if field.name != "columns")
 _values_of = attrgetter(*_SETTINGS)
@@ -112,3 +116,21 @@ class Digests:
 def _text(relation: Relation) -> str:
     columns = "\0".join(f"{column.name}\1{column.type.text}\1{column.nullable}" for column in relation.columns)
     return f"{relation.complete}\0{columns}"
+
+
+def tables_of_checks(work: Workspace, draft: Draft) -> Iterator[tuple[Check, OtherTable, TableName | None]]:
+    """Each table that an argument names, and what it is; None where there is none of that name."""
+    for check in draft.model.checks if draft.test is None else ():
+        for other in other_tables(check):
+            yield check, other, work.tables.find(other.name.split("."))
+
+
+def settled_checks(work: Workspace, draft: Draft) -> tuple[Check, ...]:
+    settled = {(check.stage, check.name): check for check in draft.model.checks}
+    for check, other, table in tables_of_checks(work, draft):
+        known = settled[check.stage, check.name]
+        if known.call is not None and table is not None:
+            arguments = list(known.call.arguments)
+            arguments[other.position] = str(table)
+            settled[check.stage, check.name] = replace(known, call=replace(known.call, arguments=tuple(arguments)))
+    return tuple(settled.values())

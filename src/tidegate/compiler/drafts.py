@@ -13,18 +13,18 @@ from tidegate.checks.row_constraints import row_constraints
 from tidegate.checks.values import Check
 from tidegate.compiler.catalog import TableIndex
 from tidegate.compiler.facts import QueryFacts
-from tidegate.compiler.locate import locate
 from tidegate.compiler.outside import Outside
-from tidegate.compiler.permitted import Permissions
-from tidegate.compiler.queries import Query, SqlFault
-from tidegate.compiler.row_by_row import Obstacle
+from tidegate.compiler.sql.locate import locate
+from tidegate.compiler.sql.permitted import Permissions
+from tidegate.compiler.sql.queries import Query, SqlFault
+from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
 from tidegate.project import MacroFile, Materialized, Model, Place, Project, Severity
-from tidegate.project.template_names import LandingCall, TemplateContext
-from tidegate.project.templates import Rendered, Templates
+from tidegate.project.templates.fill import Rendered, Templates
+from tidegate.project.templates.names import LandingCall, TemplateContext
 
 __all__ = ["Content", "Draft", "Outcome", "Progress", "Rendering", "Workspace", "refuses_rows", "templates_of"]
 

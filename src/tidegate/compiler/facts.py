@@ -10,12 +10,12 @@ from blake3 import blake3
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.aliases import Anonymous, without_aliases
-from tidegate.compiler.determinism import calls_unknown_function, first_change
-from tidegate.compiler.queries import Query, Reference
-from tidegate.compiler.scopes import cte_of, driving_path, offset_of
-from tidegate.compiler.stars import takes_all_columns
-from tidegate.project.template_names import LandingCall
+from tidegate.compiler.sql.aliases import Anonymous, without_aliases
+from tidegate.compiler.sql.determinism import calls_unknown_function, first_change
+from tidegate.compiler.sql.queries import Query, Reference
+from tidegate.compiler.sql.scopes import cte_of, driving_path, offset_of
+from tidegate.compiler.sql.stars import takes_all_columns
+from tidegate.project.templates.names import LandingCall
 
 __all__ = ["Grouping", "JoinFact", "QueryFacts", "facts_of"]
 

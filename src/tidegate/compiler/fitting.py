@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
 from tidegate.datatypes import DataType
-from tidegate.project.unit_test import Cell, Scalar
+from tidegate.project.unit_tests import Cell, Scalar
 
 __all__ = ["misfit"]
 

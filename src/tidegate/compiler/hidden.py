@@ -62,7 +62,7 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     # Only here: most of those who ask for a table's columns need no parser.
     from tidegate.compiler.analysis.query import analyze
     from tidegate.compiler.analysis.values import Source
-    from tidegate.compiler.queries import SqlFault, parse_query
+    from tidegate.compiler.sql.queries import SqlFault, parse_query
 
     query = parse_query(sql)
     if isinstance(query, SqlFault):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from tidegate.compiler.row_by_row import Obstacle
+from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.project import STRATEGIES, Materialized, ModelSettings
 
 __all__ = ["Reading", "arrival_obstacle"]

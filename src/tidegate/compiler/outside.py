@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
+from tidegate.compiler.values import LandingRead
+from tidegate.config import Settings, ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import LakeError, SourceError
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.port import Heads, Pointer
 from tidegate.lake.types import relation_of
 from tidegate.names import TableName
+from tidegate.project.templates.names import LandingCall
 from tidegate.sources import Discovery, StaleTables
 
-__all__ = ["Outside"]
+__all__ = ["Outside", "landing_read", "zone_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +71,21 @@ def _published(pointer: Pointer) -> Relation:
     except LakeError:
         # Whoever reads the rows will be told; not knowing the columns is no mistake of the project's.
         return NOTHING_KNOWN
+
+
+def landing_read(call: LandingCall, settings: Settings) -> LandingRead:
+    """What tidegate.toml declares for the zone, with the call's own arguments on top."""
+    declared = settings.landing.zones.get(call.zone, ZoneSettings())
+    chosen = {}
+    for item in fields(ZoneSettings):
+        own = getattr(call.settings, item.name)
+        chosen[item.name] = own if own is not None else getattr(declared, item.name)
+    return LandingRead(call.zone, ZoneSettings(**chosen))
+
+
+def zone_names(settings: Settings) -> tuple[str, ...]:
+    """The zones that are there: folders directly below the landing root."""
+    root = settings.landing.root
+    if not root.is_dir():
+        return ()
+    return tuple(sorted(p.name for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_"))))

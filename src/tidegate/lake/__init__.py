@@ -7,10 +7,10 @@ the catalogs that speak to a server.
 from __future__ import annotations
 
 from tidegate.config import Settings
-from tidegate.lake.claim import check_place
+from tidegate.lake.catalogs.claim import check_place
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.lost_catalog import refuse_missing_catalog
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed, write_consumed
-from tidegate.lake.embedded import EmbeddedCatalog
-from tidegate.lake.lost_catalog import refuse_missing_catalog
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.port import MAIN, BranchCatalog, BranchInfo, Capabilities, Change, Heads, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput, ZoneInput
@@ -51,16 +51,16 @@ def open_catalog(settings: Settings) -> BranchCatalog:
     lake = settings.lake
     check_place(lake.warehouse)
     if lake.jdbc is not None:
-        from tidegate.lake.jdbc import JdbcCatalog
+        from tidegate.lake.catalogs.jdbc import JdbcCatalog
 
         return JdbcCatalog(lake.jdbc, lake.warehouse)
     if lake.nessie is not None:
-        from tidegate.lake.nessie import NessieCatalog
+        from tidegate.lake.catalogs.nessie import NessieCatalog
 
         return NessieCatalog(lake.nessie, lake.warehouse)
     if lake.rest is not None:
-        from tidegate.lake.jdbc import JdbcCatalog
-        from tidegate.lake.rest import RestCatalog
+        from tidegate.lake.catalogs.jdbc import JdbcCatalog
+        from tidegate.lake.catalogs.rest import RestCatalog
 
         beside = JdbcCatalog(lake.branches, lake.warehouse) if lake.branches else None
         return RestCatalog(lake.rest, beside or EmbeddedCatalog(lake.catalog_path, lake.warehouse))

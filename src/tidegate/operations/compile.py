@@ -68,9 +68,9 @@ def _changes(
     """What readers of the tables would notice, compared with a git ref, or with what was last published."""
     if against is None:
         return
-    from tidegate.compiler.change_diagnostics import change_diagnostics, not_compared
-    from tidegate.compiler.changes import compare
-    from tidegate.compiler.interfaces import interfaces, published_interfaces
+    from tidegate.compiler.changes.compare import compare
+    from tidegate.compiler.changes.diagnostics import change_diagnostics, not_compared
+    from tidegate.compiler.changes.interfaces import interfaces, published_interfaces
     from tidegate.compiler.lineage import LineageGraph
 
     now, unjudged = interfaces(compiled), set(compiled.broken)

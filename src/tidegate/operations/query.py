@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
+from tidegate.compiler.adhoc import refused
 from tidegate.compiler.hidden import hidden_of
-from tidegate.compiler.queries import SqlFault
-from tidegate.compiler.typed_query import refused
+from tidegate.compiler.sql.as_of import AsOf
+from tidegate.compiler.sql.queries import SqlFault
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import FailureKind, LakeError, QueryError, TidegateError
 from tidegate.lake import Heads, open_catalog, read_metadata
+from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.partial import RUN_ID, intermediate_snapshots, snapshot_at, state_before
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.operations.time_travel import settled_state
 from tidegate.operations.workspace import Workspace
 from tidegate.quality import plain
 from tidegate.quality.hiding import without_hidden
@@ -35,7 +37,15 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["NO_COUNTS_FROM_STATISTICS", "QueryResult", "pinned_heads", "preview", "query", "query_arrow"]
+__all__ = [
+    "NO_COUNTS_FROM_STATISTICS",
+    "QueryResult",
+    "pinned_heads",
+    "preview",
+    "query",
+    "query_arrow",
+    "settled_state",
+]
 
 NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
 """Iceberg answers counts from files' statistics, which say nothing of the hidden columns, and fails."""
@@ -155,3 +165,56 @@ def _distinct(names: list[str]) -> list[str]:
             unique, number = f"{name}_{number}", number + 1
         distinct.append(unique)
     return distinct
+
+
+def settled_state(lake: BranchView, session: SparkSession) -> Callable[[TableName, AsOf], int | None]:
+    """For a table and its clause: the snapshot to read instead; None where the clause may stay as it is.
+
+    A time in the middle of a write means the state before it; a snapshot that is asked for by its id is refused there.
+    """
+
+    def settled(table: TableName, clause: AsOf) -> int | None:
+        metadata = lake.table(table)
+        middle = intermediate_snapshots(metadata) if metadata is not None else frozenset()
+        if metadata is None or not middle:
+            return None
+        if clause.kind == "VERSION":
+            wanted = clause.value.strip("'\" ")
+            if wanted.isdigit() and int(wanted) in middle:
+                raise _no_state(table, metadata, int(wanted))
+            return None
+        found = snapshot_at(metadata, _milliseconds(session, clause.value))
+        if found is None or found not in middle:
+            return None
+        before = state_before(metadata, found)
+        if before is None:
+            raise _no_state(table, metadata, found)
+        return before
+
+    return settled
+
+
+def _milliseconds(session: SparkSession, value: str) -> int:
+    """As Iceberg takes a time, in whole milliseconds."""
+    row = session.sql(f"SELECT unix_millis(CAST({value} AS timestamp)) AS ms").collect()[0]
+    if row["ms"] is None:
+        raise QueryError(
+            f"TIMESTAMP AS OF {value} is no time",
+            where="the query",
+            remedy="Write it as TIMESTAMP AS OF '2026-01-31 12:00:00'; times are in UTC.",
+        )
+    return int(row["ms"])
+
+
+def _no_state(table: TableName, metadata: TableMetadata, snapshot_id: int) -> QueryError:
+    snapshot, before = metadata.snapshots[snapshot_id], state_before(metadata, snapshot_id)
+    middle = intermediate_snapshots(metadata)
+    later = [s for s in metadata.snapshots.values() if s.sequence_number > snapshot.sequence_number]
+    after = min((s for s in later if s.id not in middle), key=lambda s: s.sequence_number)
+    earlier = "the one before it has expired" if before is None else f"VERSION AS OF {before} the one before it"
+    return QueryError(
+        f"snapshot {snapshot_id} of {table} is in the middle of a write of {snapshot.summary.get(RUN_ID)}, which took"
+        " more than one commit: no run meant that state",
+        where="the query",
+        remedy=f"VERSION AS OF {after.id} is the state that the write left, {earlier}.",
+    )

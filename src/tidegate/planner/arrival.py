@@ -21,7 +21,7 @@ from tidegate.project.model import Materialized
 
 if TYPE_CHECKING:
     from tidegate.compiler.newest_arrival import Reading
-    from tidegate.compiler.row_by_row import Obstacle, RowQuery
+    from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery
 
 __all__ = ["Arrival", "by_arrival", "keeps_order", "order_after"]
 
@@ -47,7 +47,7 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
         return None
     # Only here and below: a run in which nothing changed ends without a parser.
     from tidegate.compiler.newest_arrival import arrival_obstacle
-    from tidegate.compiler.row_by_row import Obstacle, read_row_query
+    from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
     from tidegate.planner.deltas.newest import newest_rows
 
     rows: RowQuery | Obstacle | None = None
@@ -92,7 +92,7 @@ def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
         return False
     if len(query.reads) != 1 or query.reads[0].landing is None:
         return False
-    from tidegate.compiler.row_by_row import is_row_by_row
+    from tidegate.compiler.sql.row_by_row import is_row_by_row
 
     return is_row_by_row(query.sql)
 

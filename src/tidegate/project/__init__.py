@@ -5,7 +5,7 @@ from tidegate.project.model import Materialized, Model, ModelSettings, Severity
 from tidegate.project.problems import Place, Problem
 from tidegate.project.project import Project
 from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy
-from tidegate.project.templates import MacroFile
+from tidegate.project.templates.fill import MacroFile
 
 __all__ = [
     "DEFAULT_STRATEGY",

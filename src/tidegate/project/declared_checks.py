@@ -17,9 +17,10 @@ from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, Severity, did_you_mean
 from tidegate.project.lists import split_list
+from tidegate.project.model import Materialized, ModelSettings
 from tidegate.project.placed import Node
 
-__all__ = ["CHECK_KEYS", "Declared", "declared_checks", "own_and_inherited"]
+__all__ = ["CHECK_KEYS", "Declared", "declared_checks", "freshness_check", "own_and_inherited"]
 
 CHECK_KEYS = frozenset({*DIRECTIVES, "checks"})
 
@@ -242,3 +243,23 @@ def _tags(node: Node | None, found: Declared) -> Iterator[str]:
     except ValueError as error:
         assert node is not None
         found.refuse("WrongCheckArgument", f"tags: {error}", node.place)
+
+
+def freshness_check(settings: ModelSettings, place: Place) -> Check | Problem | None:
+    """None where nothing is asked, or there is no table to ask; a problem where no column is known to ask."""
+    asked = settings.freshness
+    if asked is None or settings.materialized is Materialized.EPHEMERAL:
+        return None
+    column = asked.column or settings.watermark_column or settings.time_column
+    if column is None:
+        return Problem(
+            "FreshnessColumn",
+            f"freshness {asked.age} is not checked: it names no column, and the model has no watermark_column or"
+            " time_column",
+            place,
+            Severity.WARN,
+            f"name the column that says how old a row is: @freshness: updated_at {asked.age}",
+        )
+    call = Call("freshness", (column, asked.age))
+    stage, severity = (Stage.BEFORE_PUBLISH, Severity.ERROR) if asked.audit else (Stage.AFTER_PUBLISH, Severity.WARN)
+    return Check(call_text(call), stage, place, call, severity)

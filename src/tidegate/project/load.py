@@ -13,10 +13,9 @@ from tidegate.checks.values import Check
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
-from tidegate.project.declared_checks import CHECK_KEYS, own_and_inherited
+from tidegate.project.declared_checks import CHECK_KEYS, freshness_check, own_and_inherited
 from tidegate.project.directives import Directive, read_directives
 from tidegate.project.discover import ModelFiles, discover
-from tidegate.project.freshness import freshness_check
 from tidegate.project.keys import KEYS
 from tidegate.project.masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
 from tidegate.project.model import Materialized, Model, ModelSettings
@@ -27,10 +26,9 @@ from tidegate.project.project import Project
 from tidegate.project.quality_tests import read_quality_test
 from tidegate.project.settings import Entry, Level, conflicts, merge_levels, read_level
 from tidegate.project.sidecars import entries_of, read_settings_file
-from tidegate.project.templates import MacroFile
+from tidegate.project.templates.fill import MacroFile
 from tidegate.project.texts import Texts
-from tidegate.project.unit_test import UnitTest
-from tidegate.project.unit_tests import read_unit_tests, unit_test_files
+from tidegate.project.unit_tests import UnitTest, read_unit_tests, unit_test_files
 
 __all__ = ["load_project"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tidegate.names import TableName
 from tidegate.project.model import Model
 from tidegate.project.problems import Place, Problem
-from tidegate.project.templates import MacroFile
-from tidegate.project.unit_test import UnitTest
+from tidegate.project.templates.fill import MacroFile
+from tidegate.project.unit_tests import UnitTest
 
 __all__ = ["Project"]
 

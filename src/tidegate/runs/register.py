@@ -7,17 +7,22 @@ import socket
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from tidegate.compiler.values import Compiled
 from tidegate.config import Settings
-from tidegate.errors import KeyTakenError, OptionsError, RunExistsError, RunInFlightError
-from tidegate.runs.answered import answer_to, repeated
+from tidegate.errors import KeyTakenError, OptionsError, RunExistsError, RunInFlightError, StateError
+from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.names import TableName
+from tidegate.planner.model_states import read_states
+from tidegate.planner.selection import select, uses_state
+from tidegate.redaction import redact
 from tidegate.runs.clock import Clock
-from tidegate.runs.options import RunOptions
+from tidegate.runs.options import OF_THE_CALL, RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.state import KeyRecord, RunRecord, StateReader, StateStore
-from tidegate.state.alive import has_ended, last_sign, lives, process_mark
+from tidegate.state.alive import has_ended, last_sign, lives, process_lives, process_mark
 from tidegate.state.finding import find_run
 
-__all__ = ["Begun", "begin", "interrupted_runs"]
+__all__ = ["Begun", "answer_to", "begin", "interrupted_runs", "repeated", "select_for_run"]
 
 _LONGEST_KEY = 255
 
@@ -120,3 +125,63 @@ def interrupted_runs(reader: StateReader, record: RunRecord, now: datetime) -> t
     """Of the two latest runs of the project, those whose process ended before they did."""
     runs = reader.runs(2, project=record.project)
     return tuple(r.run_id for r in runs if r.run_id != record.run_id and not has_ended(r) and not lives(r, now))
+
+
+def select_for_run(
+    compiled: Compiled, options: RunOptions, catalog: BranchCatalog, record: RunRecord, state: StateReader
+) -> frozenset[TableName]:
+    """A resumed run whose selection depends on main keeps the models that it began with: what it has published since
+    is no longer modified, but what reads it may still have to be built."""
+    if record.resumes and uses_state([*options.select, *options.exclude]):
+        begun = next((event for event in state.events(record.run_id) if event.name == "pipeline_start"), None)
+        if begun is not None:
+            names = frozenset(map(str, begun.data["models"]))  # as they were stored: redacted
+            tables = (table for wave in compiled.waves for table in wave)
+            return frozenset(table for table in tables if redact(table.short(compiled.namespace)) in names)
+    return select(compiled, options.select, options.exclude, lambda: read_states(compiled, catalog.head(MAIN)))
+
+
+IN_FLIGHT = timedelta(hours=24)
+"""So long a run that gives no sign of its end is waited for."""
+
+
+def answer_to(reader: StateReader, seen: KeyRecord | None, options: RunOptions, now: datetime) -> RunResult | None:
+    """The result of the run that succeeded under the key; None where one is to be begun.
+
+    Raises where that run is at work, and where the key was given to another request.
+    """
+    if seen is None:
+        return None
+    run = reader.run(seen.run_id)
+    if seen.digest != options.digest:
+        raise _of_another(seen, run, options)
+    if run is None:
+        return None
+    if run.status in ("success", "skipped"):
+        return repeated(run)
+    if not has_ended(run) and process_lives(run) is not False and now - last_sign(run) < IN_FLIGHT:
+        sign = f"process {run.pid} on {run.host}, last sign of life {last_sign(run):%Y-%m-%d %H:%M:%S} UTC"
+        raise RunInFlightError(
+            f"Run {run.run_id} with the idempotency key '{seen.key}' is at work: {sign}",
+            remedy="Call again when it has ended. One whose machine is gone is given up by `tidegate reap`.",
+        )
+    return None
+
+
+def repeated(run: RunRecord) -> RunResult:
+    """What the run came to, once more."""
+    if run.result is None:
+        raise StateError(f"Run {run.run_id} has succeeded, but its result is not in the state database any more")
+    return replace(RunResult.from_dict(run.result), repeated=True)
+
+
+def _of_another(seen: KeyRecord, run: RunRecord | None, options: RunOptions) -> KeyTakenError:
+    before = RunOptions.from_dict(run.options).to_dict() if run else {}
+    now = options.to_record()
+    counted = now.keys() & before.keys() - set(OF_THE_CALL)
+    other = sorted(name.rstrip("_") for name in counted if now[name] != before[name])
+    what = f" (not the same: {', '.join(other)})" if other else ""
+    return KeyTakenError(
+        f"The idempotency key '{seen.key}' belongs to another request, that of run {seen.run_id}{what}",
+        remedy="Give each request a key of its own; the same key means the same request.",
+    )

@@ -44,10 +44,9 @@ from tidegate.runs.control.heartbeat import Heart
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.register import Begun, begin, interrupted_runs
+from tidegate.runs.register import Begun, begin, interrupted_runs, select_for_run
 from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
-from tidegate.runs.selected import select_for_run
 from tidegate.runs.tally import Earlier, ModelOutcome, Tally
 from tidegate.runs.unreadable import require_one_readable, unreadable_models
 from tidegate.sources.reading import readable

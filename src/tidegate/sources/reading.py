@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from tidegate.config import CatalogSource, DatabaseSource, Settings
 from tidegate.errors import FailureKind, SourceError
-from tidegate.lake.database import CatalogDatabase
+from tidegate.lake.catalogs.sqlite_database import CatalogDatabase
 from tidegate.lake.port import Pointer
 from tidegate.names import TableName
 from tidegate.sources.catalog import CatalogDiscoverer

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tidegate.project.strategies import Strategy
-from tidegate.write.append_only import write_append_only
 from tidegate.write.columns import Columns, result_columns
-from tidegate.write.full_refresh import write_full_refresh
-from tidegate.write.groups import write_groups
-from tidegate.write.incremental import write_incremental
 from tidegate.write.narrower import narrower_columns, with_narrower
 from tidegate.write.request import DriftChange, Touched, WriteOutcome, WriteRequest
-from tidegate.write.scd2 import write_scd2
-from tidegate.write.snapshot import write_snapshot
 from tidegate.write.staging import result_view
-from tidegate.write.time_interval import write_time_interval
+from tidegate.write.strategies.append_only import write_append_only
+from tidegate.write.strategies.full_refresh import write_full_refresh
+from tidegate.write.strategies.groups import write_groups
+from tidegate.write.strategies.incremental import write_incremental
+from tidegate.write.strategies.scd2 import write_scd2
+from tidegate.write.strategies.snapshot import write_snapshot
+from tidegate.write.strategies.time_interval import write_time_interval
 from tidegate.write.views import write_view
 
 __all__ = ["WRITERS", "DriftChange", "Touched", "WriteOutcome", "WriteRequest", "write", "write_view"]

@@ -48,8 +48,8 @@ from tidegate.write.keys import key_columns
 from tidegate.write.request import BadRecords
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import held, in_written_order
+from tidegate.write.strategies.time_interval import interval_condition
 from tidegate.write.tables import refuse_untyped, starts_anew
-from tidegate.write.time_interval import interval_condition
 from tidegate.write.types import join_types
 
 if TYPE_CHECKING:

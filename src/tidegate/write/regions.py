@@ -16,13 +16,13 @@ from tidegate.write.columns import Column, Columns, columns_of, result_columns
 from tidegate.write.commits import Standing, commit_since, existing_rows, standing
 from tidegate.write.deletes import refuse_mass_delete
 from tidegate.write.drift import Drift, aligned, compare_columns
-from tidegate.write.groups import replace_groups
 from tidegate.write.kept import FEW_ROWS, for_few_rows, into_one_file, kept, pinned
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, versions_settled
 from tidegate.write.promises import partly_written, promised
 from tidegate.write.request import Touched, WriteOutcome, WriteRequest
 from tidegate.write.sql import any_of, literal, quote
 from tidegate.write.staging import RESULT, result_view
+from tidegate.write.strategies.groups import replace_groups
 from tidegate.write.types import join_types
 
 __all__ = ["upsert_few", "write_region"]

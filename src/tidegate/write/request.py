@@ -15,7 +15,7 @@ from tidegate.quality.profile import Counted, merged
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidegate.compiler.row_by_row import Obstacle
+    from tidegate.compiler.sql.row_by_row import Obstacle
 
 __all__ = ["BadRecords", "DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest", "summed"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Analysis, Source
-from tidegate.compiler.queries import Query, parse_query
+from tidegate.compiler.sql.queries import Query, parse_query
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
 
 CASES = Path(__file__).parents[2] / "cases"

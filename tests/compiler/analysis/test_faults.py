@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.analysis.cases import parsed
 from tidegate.compiler.analysis.functions import NAMES
 from tidegate.compiler.analysis.query import RAISE_FAULTS, analyze
-from tidegate.compiler.queries import Query, SqlFault, parse_query
+from tidegate.compiler.sql.queries import Query, SqlFault, parse_query
 from tidegate.datatypes import NOTHING_KNOWN
 
 ARGUMENTS = (

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tests.compiler.analysis.cases import parsed
 from tidegate.compiler.analysis.words import WrittenCall, written_calls
 from tidegate.compiler.facts import facts_of
-from tidegate.compiler.queries import Query, parse_query
+from tidegate.compiler.sql.queries import Query, parse_query
 
 
 def spaced(sql: str) -> str:

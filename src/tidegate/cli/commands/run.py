@@ -14,9 +14,8 @@ from tidegate.cli.options import Moment, SelectingCommand, check_times, selectio
 from tidegate.operations.publish import publish_run
 from tidegate.operations.run import result_document, run_project
 from tidegate.operations.workspace import Workspace
-from tidegate.runs.options import LATEST, RunOptions
+from tidegate.runs.options import LATEST, RunOptions, is_secret
 from tidegate.runs.result import RunResult
-from tidegate.runs.variables import is_secret
 
 __all__ = ["publish", "run"]
 

@@ -12,9 +12,9 @@ from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
 from tidegate.checks.values import Call, Check, Query, RowRule
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Source
+from tidegate.compiler.digests import tables_of_checks
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.queries import NOT_PERMITTED, SqlFault, sound_query
-from tidegate.compiler.settled_checks import tables_of_checks
+from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, sound_query
 from tidegate.compiler.tables import visible_columns
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import NOTHING_KNOWN, Column, DataType, Relation

@@ -9,14 +9,14 @@ from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Analysis, Finding, Source
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.inlining import reads_bad_records
-from tidegate.compiler.landings import landing_read
-from tidegate.compiler.queries import Query
+from tidegate.compiler.outside import landing_read
+from tidegate.compiler.sql.queries import Query
 from tidegate.compiler.tables import quarantine_columns, visible_columns
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
 from tidegate.project import Place
-from tidegate.project.template_names import LandingCall
+from tidegate.project.templates.names import LandingCall
 
 __all__ = ["type_columns"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from tidegate.compiler.outputs import line_and_column, offset_of_star
+from tidegate.compiler.sql.outputs import line_and_column, offset_of_star
 from tidegate.compiler.values import Compiled, CompiledModel, Diagnostic, DiagnosticSeverity, Edge, EdgeKind, Span
 from tidegate.config import Settings
 from tidegate.names import TableName

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Source
-from tidegate.compiler.determinism import first_change
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.queries import NOT_PERMITTED, SqlFault, sound_query
+from tidegate.compiler.sql.determinism import first_change
+from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, sound_query
 from tidegate.compiler.tables import IS_CURRENT
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation

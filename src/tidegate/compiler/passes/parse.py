@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.facts import facts_of
-from tidegate.compiler.queries import SqlFault, examined, parse_query
-from tidegate.compiler.row_by_row import Obstacle, read_row_query
+from tidegate.compiler.sql.queries import SqlFault, examined, parse_query
+from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
 from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized
 

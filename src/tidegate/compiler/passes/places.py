@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.outputs import offset_of_output
+from tidegate.compiler.sql.outputs import offset_of_output
 from tidegate.project import Place
-from tidegate.project.templates import Rendered
+from tidegate.project.templates.fill import Rendered
 
 __all__ = ["place_of_column"]
 

@@ -16,7 +16,7 @@ from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized
 from tidegate.project.strategies import Deltas
-from tidegate.project.template_names import WATERMARK_NAMES
+from tidegate.project.templates.names import WATERMARK_NAMES
 
 __all__ = ["check_reading", "looked_up_zones"]
 

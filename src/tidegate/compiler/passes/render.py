@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.values import Diagnostic
-from tidegate.project.templates import Fault
+from tidegate.project.templates.fill import Fault
 
 __all__ = ["render_template"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
-from tidegate.compiler.landings import landing_read, zone_names
-from tidegate.compiler.queries import Reference
+from tidegate.compiler.outside import landing_read, zone_names
+from tidegate.compiler.sql.queries import Reference
 from tidegate.compiler.values import Diagnostic
 from tidegate.names import nearest
 from tidegate.project.problems import did_you_mean
-from tidegate.project.template_names import LandingCall
+from tidegate.project.templates.names import LandingCall
 
 __all__ = ["resolve_names"]
 

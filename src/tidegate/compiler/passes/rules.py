@@ -14,10 +14,10 @@ from tidegate.compiler.inlining import (
     zones_through,
 )
 from tidegate.compiler.newest_arrival import Reading, arrival_obstacle
-from tidegate.compiler.row_by_row import Obstacle
+from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.compiler.values import Diagnostic
 from tidegate.project import Materialized
-from tidegate.project.template_names import WATERMARK_NAMES
+from tidegate.project.templates.names import WATERMARK_NAMES
 
 __all__ = ["check_query", "check_settings"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.fitting import misfit
 from tidegate.compiler.inlining import ephemeral_through
-from tidegate.compiler.queries import SqlFault, sound_query
+from tidegate.compiler.sql.queries import SqlFault, sound_query
 from tidegate.compiler.tables import visible_columns
 from tidegate.compiler.unit_inputs import UnitInputs
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span
@@ -15,7 +15,7 @@ from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName, nearest
 from tidegate.project import Place
 from tidegate.project.problems import did_you_mean
-from tidegate.project.unit_test import Rows, UnitTest
+from tidegate.project.unit_tests import Rows, UnitTest
 
 __all__ = ["check_unit_tests"]
 

@@ -11,7 +11,7 @@ from tidegate.config import DatabaseUrl, LakeSection, NessieServer
 from tidegate.errors import LakeUnavailableError, TidegateError
 
 if TYPE_CHECKING:
-    from tidegate.lake.nessie_api import NessieApi
+    from tidegate.lake.catalogs.nessie_api import NessieApi
 
 __all__ = ["lake_in", "make_place", "place_text", "remove_place", "require_place"]
 
@@ -60,7 +60,7 @@ def remove_place(lake: LakeSection, name: str) -> None:
     if lake.jdbc is not None:
         _in_database(lake.jdbc, f'DROP SCHEMA IF EXISTS "{name}" CASCADE')
     elif lake.nessie is not None:
-        from tidegate.lake.nessie_api import NoReferenceError
+        from tidegate.lake.catalogs.nessie_api import NoReferenceError
 
         api = _nessie(lake.nessie)
         with suppress(NoReferenceError):
@@ -68,7 +68,7 @@ def remove_place(lake: LakeSection, name: str) -> None:
 
 
 def _nessie(server: NessieServer) -> NessieApi:
-    from tidegate.lake.nessie_api import NessieApi
+    from tidegate.lake.catalogs.nessie_api import NessieApi
 
     return NessieApi(server)
 

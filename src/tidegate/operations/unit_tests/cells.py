@@ -22,7 +22,7 @@ from tidegate.datatypes import (
 )
 from tidegate.jsontext import json_text
 from tidegate.names import quote
-from tidegate.project.unit_test import Cell, Scalar
+from tidegate.project.unit_tests import Cell, Scalar
 from tidegate.write.sql import literal
 
 __all__ = ["cell_sql", "infer_type", "rows_sql", "type_sql"]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tidegate.operations.unit_tests.rows import Difference
-from tidegate.project.unit_test import UnitTest
+from tidegate.project.unit_tests import UnitTest
 from tidegate.quality import plain
 
 __all__ = ["RowDifference", "UnitTestReport", "UnitTestResult", "differences"]

@@ -25,7 +25,7 @@ from tidegate.operations.unit_tests.views import Input, InputViews, input_of, me
 from tidegate.planner.model_states import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
-from tidegate.project.unit_test import Rows, UnitTest
+from tidegate.project.unit_tests import Rows, UnitTest
 from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.spark.opening import open_spark

@@ -13,7 +13,7 @@ from tidegate.datatypes import ANY, NOTHING_KNOWN, VOID, Column, Relation, parse
 from tidegate.errors import QueryError
 from tidegate.names import TableName, nearest, quote
 from tidegate.operations.unit_tests.cells import infer_type, rows_sql, type_sql
-from tidegate.project.unit_test import Rows
+from tidegate.project.unit_tests import Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

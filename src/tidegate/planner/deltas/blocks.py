@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from tidegate.compiler.sql_text import key_of
+from tidegate.compiler.sql.text import key_of
 from tidegate.names import TableName
 from tidegate.planner.deltas.values import InputTable
 

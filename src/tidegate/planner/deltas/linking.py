@@ -12,8 +12,8 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.scoping import column_parts
-from tidegate.compiler.refusals import Refused
-from tidegate.compiler.tree_parts import own_nodes
+from tidegate.compiler.sql.refusals import Refused
+from tidegate.compiler.sql.tree_parts import own_nodes
 from tidegate.planner.deltas.blocks import Item, Join, Link, Value
 from tidegate.planner.deltas.scopes import Names, Scope, value_of_column
 from tidegate.planner.deltas.syntax import conjuncts, is_member

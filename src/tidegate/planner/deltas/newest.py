@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidegate.compiler.refusals import Refused
-from tidegate.compiler.row_by_row import Obstacle, RowQuery, is_star
-from tidegate.compiler.script import Edit
+from tidegate.compiler.sql.refusals import Refused
+from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery, is_star
+from tidegate.compiler.sql.script import Edit
 from tidegate.lake.progress import WHOLE, Order
 from tidegate.names import TableName, quote
 from tidegate.planner.deltas.rewrite import output_columns, unique_columns

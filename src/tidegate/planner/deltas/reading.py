@@ -9,8 +9,8 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.functions import is_generator
-from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
-from tidegate.compiler.tree_parts import aggregates, generates, own_nodes
+from tidegate.compiler.sql.refusals import CANNOT_REWRITE, Refused
+from tidegate.compiler.sql.tree_parts import aggregates, generates, own_nodes
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.sql_text import key_of
+from tidegate.compiler.sql.text import key_of
 from tidegate.planner.deltas.blocks import Base, Block, Item, Link, Relation, Rows, SetOperation, Value
 
 __all__ = [

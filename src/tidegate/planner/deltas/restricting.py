@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.refusals import Refused
-from tidegate.compiler.script import Edit, span_of_table
-from tidegate.compiler.sql_text import indented, name_text, operand
+from tidegate.compiler.sql.refusals import Refused
+from tidegate.compiler.sql.script import Edit, span_of_table
+from tidegate.compiler.sql.text import indented, name_text, operand
 from tidegate.planner.deltas.blocks import Base, Block, Item, Relation, Rows, SetOperation, Value
 from tidegate.planner.deltas.regions import commutes, owner_of
 from tidegate.planner.deltas.touching import Toucher, alias_columns, comparison, tree_from

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tidegate.compiler.determinism import calls_unknown_function, first_change
-from tidegate.compiler.queries import Query, parse_query
-from tidegate.compiler.refusals import CANNOT_REWRITE, Refused
-from tidegate.compiler.script import Script, read_script
-from tidegate.compiler.sql_text import indented, name_text, union
+from tidegate.compiler.sql.determinism import calls_unknown_function, first_change
+from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.refusals import CANNOT_REWRITE, Refused
+from tidegate.compiler.sql.script import Script, read_script
+from tidegate.compiler.sql.text import indented, name_text, union
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Block, Relation
 from tidegate.planner.deltas.reading import Reader

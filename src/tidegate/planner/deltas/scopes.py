@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.functions import is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import column_parts
-from tidegate.compiler.refusals import Refused
-from tidegate.compiler.script import Edit
+from tidegate.compiler.sql.refusals import Refused
+from tidegate.compiler.sql.script import Edit
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Base, Item, Value
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tidegate.compiler.refusals import Refused
-from tidegate.compiler.script import Edit, Script, span_of_table
-from tidegate.compiler.sql_text import condition, indented, name_text, operand, union, written, written_rows
+from tidegate.compiler.sql.refusals import Refused
+from tidegate.compiler.sql.script import Edit, Script, span_of_table
+from tidegate.compiler.sql.text import condition, indented, name_text, operand, union, written, written_rows
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Base, Block, Item, Join, Link, Relation, Rows, SetOperation, Value
 from tidegate.planner.deltas.regions import commutes, owner_of, touchable, what_forbids, why_untouchable

@@ -54,7 +54,7 @@ from tidegate.write.sql import literal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidegate.compiler.row_by_row import Obstacle
+    from tidegate.compiler.sql.row_by_row import Obstacle
     from tidegate.quality.quarantine import Refused
 
 __all__ = ["TableBuild", "set_progress"]

@@ -1,0 +1,1 @@
+"""The adapters of `BranchCatalog`: SQLite, PostgreSQL, Nessie, and Iceberg's REST protocol."""

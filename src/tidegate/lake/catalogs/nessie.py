@@ -1,0 +1,375 @@
+"""A lake on a Nessie server: its branches are ours, and a publish is one commit on main.
+
+A commit names the state of main that it was made from, and Nessie takes it only if none of its tables has moved since:
+compare and swap over any number of tables. A merge would do for a whole branch, but not for a part of one, now and
+then the rest: what was dropped from the first merge counts as merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tidegate.config import NessieServer
+from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
+from tidegate.faults import fault
+from tidegate.lake.catalogs.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
+from tidegate.lake.catalogs.claim import claim_warehouse
+from tidegate.lake.catalogs.http_json import UnansweredError, tries_with_pauses
+from tidegate.lake.catalogs.nessie_api import Key, MovedError, NessieApi, NoReferenceError, Reference, Tree
+from tidegate.lake.catalogs.nessie_contents import (
+    Operation,
+    content_of,
+    heads,
+    in_two_steps,
+    key_of,
+    namespaces_for,
+    place,
+    pointer_of,
+    put_properties,
+    unchanged,
+)
+from tidegate.lake.catalogs.nessie_mark import HEARTBEAT, MARK, Mark, branch_info, read_mark
+from tidegate.lake.catalogs.spark_settings import catalog_settings
+from tidegate.lake.metadata import load_json
+from tidegate.lake.moves import changes_between, moves_to_main
+from tidegate.lake.port import MAIN, BranchInfo, Capabilities, Change, Heads, Pointer
+from tidegate.names import TableName
+
+__all__ = ["NessieCatalog"]
+
+_TRIES = 12
+_FIRST_PAUSE_SECONDS = 0.02
+_NO_SWEEP = "Nessie's history refers to files that no branch has any more: run Nessie's own GC tool (nessie-gc)"
+
+
+class NessieCatalog:
+    capabilities = Capabilities(
+        branches=True, atomic_publish=True, views=True, row_lineage=True, sweep=False, gaps={"sweep": _NO_SWEEP}
+    )
+
+    def __init__(
+        self,
+        server: NessieServer,
+        warehouse: Path,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        load: Callable[[str], Any] = load_json,
+    ) -> None:
+        """`load` gives the JSON of a metadata file."""
+        self.warehouse = warehouse.absolute()
+        self._server = server
+        self._main = server.ref
+        self._api = NessieApi(server)
+        self._clock = clock
+        self._load = load
+        self._known_bases: dict[str, Heads] = {}
+        self._identity: str | None = None
+
+    def head(self, branch: str = MAIN) -> Heads:
+        return heads(self._tree(branch))
+
+    def pointer(self, branch: str, table: TableName) -> Pointer | None:
+        return pointer_of(self._contents(branch, [key_of(table)]).contents.get(key_of(table)))
+
+    def all_pointers(self) -> frozenset[Pointer]:
+        """Read until no branch has moved meanwhile; what moved while it was read is in it twice, and never missed."""
+        found: set[Pointer] = set()
+        read: dict[str, frozenset[Pointer]] = {}
+        for _ in self._pauses("list all branches"):
+            before = self._api.references()
+            for reference in before:
+                if reference.hash not in read:
+                    read[reference.hash] = self._pointers_at(reference)
+                found |= read[reference.hash]
+            if self._api.references() == before:
+                break
+        return frozenset(found)
+
+    def create_branch(self, name: str) -> None:
+        catalog = branch_catalog(name)
+        self._claim_warehouse()
+        references = self._api.references()
+        if any(reference.name.replace("-", "_") == catalog for reference in references):
+            raise exists_already(name, self._server.uri)
+        main = next((reference for reference in references if reference.name == self._main), None)
+        if main is None:
+            raise self._no_main()
+        try:
+            self._api.create_branch(name, main)
+        except MovedError as error:
+            raise exists_already(name, self._server.uri) from error
+        fault("inside_branch")
+        now = self._clock()
+        mark = Mark(self._main, now, main.hash)
+        empty = Tree(main.hash, {})
+        operations = [put_properties(empty, MARK, mark.properties()), put_properties(empty, HEARTBEAT, _beat(now))]
+        try:
+            self._api.commit(name, main.hash, "tidegate: begin", operations)
+        except LakeError:
+            with suppress(LakeError):
+                self.drop_branch(name)
+            raise
+
+    def changed_tables(self, branch: str) -> tuple[Change, ...]:
+        tree = self._tree(branch)
+        return changes_between(self._bases(_mark(tree, branch, self._server.uri)), heads(tree))
+
+    def publish(
+        self,
+        branch: str,
+        tables: Collection[TableName],
+        accept: Heads | None = None,
+        unmoved: Heads | None = None,
+    ) -> tuple[Change, ...]:
+        wanted, still = sorted(set(tables)), unmoved or {}
+        keys = [key_of(table) for table in wanted]
+        before: dict[TableName, Pointer | None] = {}
+        for _ in self._pauses(f"publish {branch}"):
+            ours = self._contents(branch, [*keys, *_above(keys)])
+            main = self._contents(MAIN, {*keys, *_above(keys), *map(key_of, still)})
+            bases = self._bases(_mark(ours, branch, self._server.uri))
+            moves = moves_to_main(branch, wanted, bases, heads(ours), heads(main), accept or {}, still)
+            there = [key_of(change.table) for change in moves if change.after]
+            operations = [
+                *namespaces_for(main, there, ours),
+                *(step for change in moves for step in _move(main, ours, key_of(change.table))),
+            ]
+            for change in moves:
+                before.setdefault(change.table, change.before)
+            watched = still.keys() - {change.table for change in moves}
+            try:
+                if operations:
+                    self._move_main(branch, main.hash, [*operations, *(unchanged(key_of(t)) for t in sorted(watched))])
+            except (MovedError, UnansweredError):
+                continue  # what main has now tells whether a table is in our way, or the commit was done after all
+            fault("inside_publish")
+            # Main has moved: nothing that happens from here on may say that it has not.
+            with suppress(LakeError):
+                self._rebase(branch, {change.table: change.after for change in moves})
+            return tuple(replace(change, before=before[change.table]) for change in moves)
+        raise AssertionError("unreachable")
+
+    def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
+        for _ in self._pauses(f"refresh {branch}"):
+            ours, main = self._tree(branch), self._tree(MAIN)
+            mark = _mark(ours, branch, self._server.uri)
+            mine, bases, mains = heads(ours), self._bases(mark), heads(main)
+            changed = {change.table for change in changes_between(bases, mine)}
+            stay = changed - set(tables)
+            taken = [key_of(table) for table in sorted((mine.keys() | mains.keys()) - stay)]
+            fresh = replace(mark, base=main.hash, moved={table: bases.get(table) for table in stay})
+            operations = [
+                *namespaces_for(ours, [key for key in taken if key in main.contents], main),
+                *(step for key in taken for step in _move(ours, main, key)),
+                put_properties(ours, MARK, fresh.properties()),
+            ]
+            try:
+                self._commit(branch, ours.hash, f"tidegate: refresh from {self._main}", operations)
+                return
+            except (MovedError, UnansweredError):
+                continue
+
+    def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
+        key = key_of(table)
+        wanted = None if pointer is None else content_of(pointer, self._load)
+
+        def operations(tree: Tree) -> Sequence[Operation]:
+            steps = place(tree, key, wanted)
+            return [*namespaces_for(tree, [key]), *steps] if steps and wanted else steps
+
+        self._on_branch(branch, [key, *_above([key])], f"tidegate: put back {table}", operations)
+
+    def create_namespace(self, branch: str, table: TableName) -> None:
+        above = _above([key_of(table)])
+        self._on_branch(
+            branch, above, f"tidegate: namespace of {table}", lambda tree: namespaces_for(tree, [key_of(table)])
+        )
+
+    def drop_branch(self, name: str) -> None:
+        branch_catalog(name)
+        for _ in self._pauses(f"drop {name}"):
+            try:
+                tree = self._api.contents(name, [MARK])
+                if branch_info(name, self._main, tree) is None:
+                    return  # it belongs to others
+                self._api.delete_branch(name, tree.hash)
+                return
+            except NoReferenceError:
+                return
+            except (MovedError, UnansweredError):
+                continue
+
+    def drop_strays(self) -> None:
+        """Nothing can be written to a branch of Nessie that is gone."""
+
+    def keep_branch(self, name: str) -> None:
+        self._change_mark(name, lambda mark: replace(mark, kept=True))
+
+    def heartbeat(self, branch: str) -> None:
+        beat = _beat(self._clock())
+        self._on_branch(branch, [HEARTBEAT], "tidegate: alive", lambda tree: [put_properties(tree, HEARTBEAT, beat)])
+
+    def list_branches(self) -> tuple[BranchInfo, ...]:
+        found = []
+        for reference in self._api.references():
+            if reference.type != "BRANCH" or reference.name == self._main:
+                continue
+            with suppress(NoReferenceError):  # dropped since it was listed
+                tree = self._api.contents(reference.name, [MARK, HEARTBEAT])
+                if (info := branch_info(reference.name, self._main, tree)) is not None:
+                    found.append(info)
+        return tuple(sorted(found, key=lambda info: (info.created_at, info.name)))
+
+    def check_warehouse(self) -> None:
+        raise LakeError(f"unused files are not deleted: {_NO_SWEEP}", where=str(self.warehouse))
+
+    def spark_catalog(self, branch: str) -> str:
+        return spark_catalog(branch)
+
+    def spark_conf(self, branch: str) -> Mapping[str, str]:
+        self._claim_warehouse()  # whoever has these settings may write files there
+        token = self._server.token
+        options = {
+            "catalog-impl": "org.apache.iceberg.nessie.NessieCatalog",
+            "uri": self._server.uri,
+            "ref": self._main if branch == MAIN else branch,
+            **({"authentication.type": "BEARER", "authentication.token": token.reveal()} if token else {}),
+        }
+        return catalog_settings(spark_catalog(branch), self.warehouse, options)
+
+    def _claim_warehouse(self) -> None:
+        if self._identity is None:
+            self._identity = f"nessie {self._api.config().get('repositoryCreationTimestamp', '')}"
+        claim_warehouse(self.warehouse, self._identity, alone=True)
+
+    def _tree(self, branch: str) -> Tree:
+        with self._known(branch) as name:
+            tree = self._api.tree(name)
+        if branch != MAIN:
+            _mark(tree, branch, self._server.uri)
+        return tree
+
+    def _contents(self, branch: str, keys: Iterable[Key]) -> Tree:
+        """Those keys, and what a branch says of itself."""
+        with self._known(branch) as name:
+            tree = self._api.contents(name, [*keys, MARK])
+        if branch != MAIN:
+            _mark(tree, branch, self._server.uri)
+        return tree
+
+    @contextmanager
+    def _known(self, branch: str) -> Iterator[str]:
+        if branch != MAIN:
+            branch_catalog(branch)
+        try:
+            yield self._main if branch == MAIN else branch
+        except NoReferenceError as error:
+            raise (self._no_main() if branch == MAIN else is_missing(branch, self._server.uri)) from error
+
+    def _no_main(self) -> LakeError:
+        failure = LakeUnavailableError(
+            f"Nessie has no branch '{self._main}'", where=self._server.uri, remedy="correct 'ref' in [lake]"
+        )
+        failure.kind = FailureKind.NOT_FOUND
+        return failure
+
+    def _on_branch(
+        self, branch: str, keys: Collection[Key], message: str, operations: Callable[[Tree], Sequence[Operation]]
+    ) -> None:
+        """One commit of what `operations` finds to do; asked again where the branch was changed in between."""
+        for _ in self._pauses(message):
+            tree = self._contents(branch, keys)
+            steps = operations(tree)
+            if not steps:
+                return
+            try:
+                self._commit(self._main if branch == MAIN else branch, tree.hash, message, steps)
+                return
+            except (MovedError, UnansweredError):
+                continue
+            except NoReferenceError as error:
+                raise is_missing(branch, self._server.uri) from error
+
+    def _commit(self, branch: str, hash: str, message: str, operations: Iterable[Operation]) -> str:
+        first, rest = in_two_steps(operations)
+        if first:
+            hash = self._api.commit(branch, hash, message, first)
+        return self._api.commit(branch, hash, message, rest)
+
+    def _move_main(self, branch: str, hash: str, operations: Sequence[Operation]) -> None:
+        """One step of main, also where it takes two commits: those are made aside, and main is moved to the second."""
+        message = f"tidegate: publish {branch}"
+        if not in_two_steps(operations)[0]:
+            self._api.commit(self._main, hash, message, operations)
+            return
+        aside = f"{branch}-publish"
+        self._delete(aside)
+        self._api.create_branch(aside, Reference(self._main, hash))
+        try:
+            self._api.assign_branch(self._main, hash, Reference(aside, self._commit(aside, hash, message, operations)))
+        finally:
+            with suppress(LakeError):
+                self._delete(aside)
+
+    def _delete(self, name: str) -> None:
+        with suppress(NoReferenceError):
+            self._api.delete_branch(name, self._api.reference(name).hash)
+
+    def _change_mark(self, branch: str, change: Callable[[Mark], Mark]) -> None:
+        def operations(tree: Tree) -> Sequence[Operation]:
+            mark = _mark(tree, branch, self._server.uri)
+            changed = change(mark)
+            return [] if changed == mark else [put_properties(tree, MARK, changed.properties())]
+
+        self._on_branch(branch, [], "tidegate: mark", operations)
+
+    def _rebase(self, branch: str, moved: Mapping[TableName, Pointer | None]) -> None:
+        if moved:
+            self._change_mark(branch, lambda mark: replace(mark, moved={**mark.moved, **moved}))
+
+    def _bases(self, mark: Mark) -> dict[TableName, Pointer]:
+        known = self._known_bases.get(mark.base)  # what a commit holds never changes
+        if known is None:
+            known = heads(self._api.tree("", mark.base))
+            self._known_bases = {mark.base: known}
+        bases: dict[TableName, Pointer | None] = {**known, **mark.moved}
+        return {table: pointer for table, pointer in bases.items() if pointer is not None}
+
+    def _pointers_at(self, reference: Reference) -> frozenset[Pointer]:
+        tree = self._api.tree("", reference.hash)
+        mark = read_mark(tree)
+        bases = self._bases(mark).values() if mark is not None else ()
+        found = (pointer_of(content) for content in tree.contents.values())
+        return frozenset([*(pointer for pointer in found if pointer), *bases])
+
+    def _pauses(self, what: str) -> Iterator[int]:
+        """So many tries, with a pause between two; then the lake is too busy."""
+        yield from tries_with_pauses(_TRIES, _FIRST_PAUSE_SECONDS)
+        raise LakeUnavailableError(
+            f"Nessie did not take the change '{what}' in {_TRIES} tries",
+            where=self._server.uri,
+            remedy="see whether many runs write to this lake at once, then try again",
+        )
+
+
+def _mark(tree: Tree, branch: str, where: str) -> Mark:
+    mark = read_mark(tree)
+    if mark is None:
+        raise is_missing(branch, where)
+    return mark
+
+
+def _move(target: Tree, source: Tree, key: Key) -> list[Operation]:
+    return place(target, key, source.contents.get(key))
+
+
+def _above(keys: Iterable[Key]) -> list[Key]:
+    return sorted({key[:depth] for key in keys for depth in range(1, len(key))})
+
+
+def _beat(now: datetime) -> dict[str, str]:
+    return {"at": now.isoformat()}

@@ -1,0 +1,310 @@
+"""A lake whose main is on an Iceberg REST server, and whose branches are pointers in a database of our own.
+
+A branch starts from the metadata files that the server reports and is then written through Iceberg's JDBC catalog, as
+in the embedded catalog. A publish tells the server what is new between its metadata of each table and the branch's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from tidegate.config import RestServer
+from tidegate.errors import LakeError, LakeUnavailableError, PublishConflictError
+from tidegate.faults import fault
+from tidegate.lake.catalogs import pointer_tables as rows
+from tidegate.lake.catalogs.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.http_json import UnansweredError, tries_with_pauses
+from tidegate.lake.catalogs.jdbc import JdbcCatalog
+from tidegate.lake.catalogs.relational import RelationalCatalog
+from tidegate.lake.catalogs.rest_api import Commit, MovedError, RestApi
+from tidegate.lake.catalogs.rest_updates import (
+    fits,
+    is_same_state,
+    table_requirements,
+    table_updates,
+    view_requirements,
+    view_updates,
+)
+from tidegate.lake.catalogs.spark_settings import catalog_settings
+from tidegate.lake.metadata import load_json
+from tidegate.lake.moves import changes_between, moved_meanwhile, moves_to_main
+from tidegate.lake.port import MAIN, Capabilities, Change, Heads, Pointer, PointerKind
+from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
+from tidegate.names import TableName
+
+__all__ = ["RestCatalog"]
+
+_TRIES = 6
+_FIRST_PAUSE_SECONDS = 0.05
+_NO_SWEEP = "the files of main belong to the REST server, and others may read them: use the server's own upkeep"
+_NOT_AT_ONCE = "a REST server moves tables that it has at once at best; new or dropped ones and views follow one by one"
+_NUMBERED = (
+    "a snapshot is told with its sequence number, which a compaction of main may have taken: the table is built again"
+)
+
+Load = Callable[[str], Any]
+
+
+class RestCatalog(RelationalCatalog):
+    capabilities = Capabilities(
+        branches=True,
+        atomic_publish=False,
+        views=True,
+        row_lineage=True,
+        sweep=False,
+        over_compaction=False,
+        gaps={"atomic_publish": _NOT_AT_ONCE, "sweep": _NO_SWEEP, "over_compaction": _NUMBERED},
+    )
+
+    def __init__(
+        self,
+        server: RestServer,
+        branches: EmbeddedCatalog | JdbcCatalog,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        load: Load = load_json,
+    ) -> None:
+        """`branches`: the database where they are kept. `load` gives the JSON of a metadata file."""
+        super().__init__(branches._database, branches.warehouse, clock)
+        self._branches = branches
+        self._server = server
+        self._api = RestApi(server)
+        self._load = load
+
+    def head(self, branch: str = MAIN) -> Heads:
+        return self._api.pointers() if branch == MAIN else super().head(branch)
+
+    def pointer(self, branch: str, table: TableName) -> Pointer | None:
+        return self._api.pointer(table) if branch == MAIN else super().pointer(branch, table)
+
+    def all_pointers(self) -> frozenset[Pointer]:
+        return super().all_pointers() | frozenset(self._api.pointers().values())
+
+    def create_branch(self, name: str) -> None:
+        heads = self._api.pointers()
+        super().create_branch(name)
+        with self._database.write() as db:
+            self._set(db, self._known_branch(db, name), heads)
+
+    def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
+        heads = self._api.pointers()
+        with self._database.write() as db:
+            catalog = self._known_branch(db, branch)
+            ours, bases = rows.pointers(db, catalog), rows.bases(db, catalog)
+            stay = {change.table for change in changes_between(bases, ours)} - set(tables)
+            known = ours.keys() | bases.keys() | heads.keys()
+            self._set(db, catalog, {table: heads.get(table) for table in known - stay})
+
+    def publish(
+        self,
+        branch: str,
+        tables: Collection[TableName],
+        accept: Heads | None = None,
+        unmoved: Heads | None = None,
+    ) -> tuple[Change, ...]:
+        wanted, still = sorted(set(tables)), unmoved or {}
+        before: dict[TableName, Pointer | None] = {}
+        for _ in _pauses(f"publish {branch}", self._server.uri):
+            with self._database.read() as db:
+                catalog = self._known_branch(db, branch)
+                bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
+            changed = [table for table in wanted if ours.get(table) != bases.get(table)]
+            main = self._main({*changed, *still})
+            arrived = {table for table in changed if self._is_there(main.get(table), ours.get(table))}
+            targets = {**ours, **{table: main[table] for table in arrived & main.keys()}}
+            try:
+                moves = moves_to_main(branch, changed, bases, targets, main, accept or {}, still)
+                for change in moves:
+                    before.setdefault(change.table, change.before)
+                self._carry(branch, [change for change in moves if change.table not in arrived], still)
+            except (MovedError, UnansweredError):
+                continue  # what main has now tells whether a table is in our way, or it was done after all
+            except LakeError as error:
+                raise self._with_arrived(error, before, ours) from error
+            fault("inside_publish")
+            landed = self._landed(branch, ours, [change.table for change in moves])
+            if landed is None:
+                continue  # a server that looks and commits in two steps may say yes, and have lost it to another
+            return tuple(Change(table, before[table], pointer) for table, pointer in landed.items())
+        raise AssertionError("unreachable")
+
+    def check_warehouse(self) -> None:
+        raise LakeError(f"unused files are not deleted: {_NO_SWEEP}", where=str(self.warehouse))
+
+    def spark_conf(self, branch: str) -> Mapping[str, str]:
+        if branch != MAIN:
+            return super().spark_conf(branch)
+        self._claim_warehouse()
+        server = self._server
+        secrets = {"token": server.token, "credential": server.credential}
+        options = {
+            "catalog-impl": "org.apache.iceberg.rest.RESTCatalog",
+            "uri": server.uri,
+            "scope": server.scope,
+            **({"oauth2-server-uri": server.oauth2_server_uri} if server.oauth2_server_uri else {}),
+            **{key: secret.reveal() for key, secret in secrets.items() if secret},
+            **{f"header.{key}": secret.reveal() for key, secret in server.headers.items()},
+        }
+        settings = catalog_settings(MAIN, self.warehouse, options)
+        # To a REST server, a warehouse is the name of one of its catalogs.
+        del settings[f"spark.sql.catalog.{MAIN}.warehouse"]
+        named = {f"spark.sql.catalog.{MAIN}.warehouse": server.catalog_name} if server.catalog_name else {}
+        return {**settings, **named}
+
+    def _known(self, db: rows.CatalogConnection, branch: str) -> str:
+        """Main is not in the database."""
+        return self._known_branch(db, branch)
+
+    def _jdbc(self) -> Mapping[str, str]:
+        return self._branches._jdbc()
+
+    def _set(self, db: rows.CatalogConnection, catalog: str, heads: Mapping[TableName, Pointer | None]) -> None:
+        rows.set_pointers(db, catalog, heads)
+        rows.set_bases(db, catalog, heads)
+        for table in {table._replace(name="") for table, pointer in heads.items() if pointer}:
+            rows.ensure_namespaces(db, catalog, table)
+
+    def _main(self, tables: Iterable[TableName]) -> dict[TableName, Pointer]:
+        found = ((table, self._api.pointer(table)) for table in sorted(tables))
+        return {table: pointer for table, pointer in found if pointer is not None}
+
+    def _is_there(self, now: Pointer | None, ours: Pointer | None) -> bool:
+        """Whether main has what the branch has, in a metadata file of the server's own: published before."""
+        if now is None or ours is None or now.kind != ours.kind:
+            return False
+        return now == ours or is_same_state(self._load(now.location), self._load(ours.location))
+
+    def _carry(self, branch: str, moves: Sequence[Change], still: Heads) -> None:
+        """Changed tables first, at once if the server can: they are the ones that a conflict would keep back."""
+        commits, after = [], []
+        for change in self._in_order(moves):
+            commit = self._commit_of(branch, change)
+            if commit is not None and change.after is not None and change.after.kind is PointerKind.TABLE:
+                commits.append(commit)
+            else:
+                after.append((change, commit))
+        if self._api.has_transactions and len(commits) + len(still) > 1:
+            taken = {commit.table for commit in commits}
+            read = [
+                Commit(table, table_requirements(self._load(pointer.location)), [])
+                for table, pointer in still.items()
+                if table not in taken and pointer.kind is PointerKind.TABLE
+            ]
+            if commits:
+                self._api.commit_all([*commits, *read])
+        else:
+            for commit in commits:
+                self._api.commit(commit)
+        for change, commit in after:
+            if commit is not None:
+                self._api.commit(commit, PointerKind.VIEW)
+            else:
+                self._replace(change)
+
+    def _commit_of(self, branch: str, change: Change) -> Commit | None:
+        """None where it is not the same table or view as before: then it is made anew, or dropped."""
+        before, after = change.before, change.after
+        if before is None or after is None or before.kind != after.kind:
+            return None
+        now, wanted = self._load(before.location), self._load(after.location)
+        if after.kind is PointerKind.VIEW:
+            return Commit(change.table, view_requirements(now), view_updates(now, wanted))
+        if now["table-uuid"] != wanted["table-uuid"]:
+            return None
+        if not fits(now, wanted):
+            raise moved_meanwhile(branch, [change.table])
+        return Commit(change.table, table_requirements(now), table_updates(now, wanted))
+
+    def _replace(self, change: Change) -> None:
+        if change.before is not None:
+            if change.before.kind is PointerKind.VIEW:
+                # With a view its file would go, which branches may refer to. Tables say so from the beginning.
+                required = view_requirements(self._load(change.before.location))
+                keep = {"action": "set-properties", "updates": {"gc.enabled": "false"}}
+                self._api.commit(Commit(change.table, required, [keep]), PointerKind.VIEW)
+            self._api.drop(change.table, change.before.kind)
+        if change.after is not None:
+            self._api.create_namespace(change.table)
+            self._api.create(change.table, change.after, self._load(change.after.location))
+
+    def _in_order(self, moves: Sequence[Change]) -> list[Change]:
+        """What a table was built from goes before it; what is dropped, and views, last."""
+        by_name = {str(change.table): change for change in moves}
+        graph = {name: self._inputs(change) & by_name.keys() for name, change in by_name.items()}
+        try:
+            order = list(TopologicalSorter(graph).static_order())
+        except CycleError:
+            order = sorted(by_name)
+        return sorted((by_name[name] for name in order), key=_rank)
+
+    def _inputs(self, change: Change) -> frozenset[str]:
+        if change.after is None:
+            return frozenset()
+        text = self._load(change.after.location).get("properties", {}).get(PROGRESS_PROPERTY)
+        progress = Progress.from_json(text) if text else None
+        return frozenset(progress.tables if progress else ())
+
+    def _landed(
+        self, branch: str, ours: Heads, published: Collection[TableName]
+    ) -> Mapping[TableName, Pointer | None] | None:
+        """Where main has what was published, in files of the server's own: the branch goes on from those. None: not all
+        of it is there.
+
+        A table that somebody has moved on since keeps the branch's own pointer as its base: the next publish sees it.
+        """
+        landed = {table: ours.get(table) for table in published}
+        # Main has moved: nothing that happens from here on may say that it has not.
+        with suppress(LakeError):
+            now = {table: self._api.pointer(table) for table in published}
+            if not all(self._took(now[table], ours.get(table)) for table in published):
+                return None
+            landed |= {table: now[table] for table in published if self._is_there(now[table], ours.get(table))}
+            with self._database.write() as db:
+                catalog = self._known_branch(db, branch)
+                here = rows.pointers(db, catalog, list(landed))
+                rows.set_bases(db, catalog, landed)
+                rows.set_pointers(db, catalog, {t: p for t, p in landed.items() if here.get(t) == ours.get(t)})
+        return landed
+
+    def _took(self, now: Pointer | None, ours: Pointer | None) -> bool:
+        """Whether what main has is what was published, or something that was made from it."""
+        if ours is None or self._is_there(now, ours):
+            return True
+        if now is None or now.kind != ours.kind or ours.kind is PointerKind.VIEW:
+            return False
+        published = self._load(ours.location).get("current-snapshot-id")
+        return published in {each["snapshot-id"] for each in self._load(now.location).get("snapshots", ())}
+
+    def _with_arrived(self, error: LakeError, tried: Iterable[TableName], ours: Heads) -> LakeError:
+        """The error, if none of it is on main; else one that says what had been moved before it came to that."""
+        try:
+            arrived = [str(table) for table in tried if self._is_there(self._api.pointer(table), ours.get(table))]
+        except LakeError:
+            return error
+        if not arrived:
+            return error
+        told = f"{error.message.removesuffix('; nothing was published')}; main has these already: {', '.join(arrived)}"
+        if isinstance(error, PublishConflictError):
+            return PublishConflictError(told, tables=error.tables, remedy=error.remedy)
+        failure = LakeError(told, where=error.where, remedy=error.remedy)
+        failure.kind = error.kind
+        return failure
+
+
+def _rank(change: Change) -> int:
+    if change.after is None:
+        return 2
+    return 0 if change.after.kind is PointerKind.TABLE else 1
+
+
+def _pauses(what: str, where: str) -> Iterator[int]:
+    """So many tries, with a pause between two; then the server is too busy."""
+    yield from tries_with_pauses(_TRIES, _FIRST_PAUSE_SECONDS)
+    raise LakeUnavailableError(
+        f"the REST catalog did not take the change '{what}' in {_TRIES} tries",
+        where=where,
+        remedy="see whether the server works and whether many runs write to this lake at once, then try again",
+    )

@@ -1,0 +1,251 @@
+"""The Iceberg REST protocol, as far as a lake's main needs it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, unquote
+
+from tidegate.config import RestServer
+from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
+from tidegate.failures import kind_of_status
+from tidegate.lake.catalogs.http_json import JsonServer, UnansweredError
+from tidegate.lake.catalogs.rest_login import TokenServer
+from tidegate.lake.catalogs.rest_updates import new_view
+from tidegate.lake.port import Pointer, PointerKind
+from tidegate.names import TableName
+
+__all__ = ["Commit", "MovedError", "NotThereError", "RestApi"]
+
+_UNKNOWN_STATE = frozenset({500, 502, 504})
+"""By the protocol, a commit that is answered so may or may not have been done."""
+
+_AUTH = frozenset({401, 403, 419})
+
+_LEGACY = frozenset(
+    {
+        "POST /v1/{prefix}/namespaces/{namespace}/register",
+        "POST /v1/{prefix}/transactions/commit",
+    }
+)
+"""What a server that does not list its endpoints is taken to have, beside the tables' own."""
+
+_FOLDERS = {PointerKind.TABLE: "tables", PointerKind.VIEW: "views"}
+
+
+class NotThereError(LakeError):
+    """There is no such table, view or namespace."""
+
+    kind = FailureKind.NOT_FOUND
+
+
+class MovedError(LakeError):
+    """A table is no longer what was expected, or its name is taken; nothing was changed."""
+
+    kind = FailureKind.CONFLICT
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is to be changed of one table, if what it requires still holds."""
+
+    table: TableName
+    requirements: Sequence[Mapping[str, Any]]
+    updates: Sequence[Mapping[str, Any]]
+
+    def document(self) -> dict[str, Any]:
+        identifier = {"namespace": list(_levels(self.table)), "name": self.table.name}
+        return {"identifier": identifier, "requirements": list(self.requirements), "updates": list(self.updates)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Config:
+    """`endpoints` is empty where the server lists none. `separator` stands between the levels of a namespace."""
+
+    prefix: str
+    separator: str
+    endpoints: frozenset[str]
+
+
+class RestApi(JsonServer):
+    name = "Iceberg REST"
+
+    def __init__(self, server: RestServer) -> None:
+        headers = {key: value.reveal() for key, value in server.headers.items()}
+        if server.token is not None:
+            headers["Authorization"] = f"Bearer {server.token.reveal()}"
+        super().__init__(server.uri, headers)
+        self._server = server
+        self._tokens = TokenServer(server) if server.credential is not None else None
+
+    def pointers(self) -> dict[TableName, Pointer]:
+        """Every table and view of a two-level namespace: one after the other, so not of one moment."""
+        kinds = list(_FOLDERS) if self.has_views else [PointerKind.TABLE]
+        found = {}
+        for namespace in self._namespaces():
+            for kind in kinds:
+                for name in self._names(namespace, kind):
+                    table = TableName(*namespace, name)
+                    if (pointer := self._pointer(table, kind)) is not None:
+                        found[table] = pointer
+        return found
+
+    def pointer(self, table: TableName) -> Pointer | None:
+        found = self._pointer(table, PointerKind.TABLE)
+        return found or (self._pointer(table, PointerKind.VIEW) if self.has_views else None)
+
+    @property
+    def has_views(self) -> bool:
+        return self._offers("POST /v1/{prefix}/namespaces/{namespace}/views")
+
+    @property
+    def has_transactions(self) -> bool:
+        return self._offers("POST /v1/{prefix}/transactions/commit")
+
+    def create_namespace(self, table: TableName) -> None:
+        levels = _levels(table)
+        for depth in range(1, len(levels) + 1):
+            try:
+                self._repeated("GET", self._namespace(levels[:depth]), {}, None)
+            except NotThereError:
+                with suppress(MovedError):  # somebody made it meanwhile
+                    body = {"namespace": list(levels[:depth]), "properties": {}}
+                    self._change("POST", self._path_to("namespaces"), {}, body)
+
+    def create(self, table: TableName, pointer: Pointer, metadata: Mapping[str, Any]) -> None:
+        """A new table or view, as its metadata file has it. Raises MovedError where the name is taken."""
+        is_view = pointer.kind is PointerKind.VIEW
+        way, body = "register-view" if is_view else "register", {"metadata-location": pointer.location}
+        if not self._offers(f"POST /v1/{{prefix}}/namespaces/{{namespace}}/{way}"):
+            if not is_view or not self.has_views:
+                raise self._lacks("views" if is_view else "to register a table")
+            way, body = "views", new_view(metadata)
+        self._change("POST", f"{self._namespace(_levels(table))}/{way}", {}, {"name": table.name, **body})
+
+    def drop(self, table: TableName, kind: PointerKind) -> None:
+        """Its files stay. One that is gone already is no error."""
+        parameters = {"purgeRequested": "false"} if kind is PointerKind.TABLE else {}
+        with suppress(NotThereError):
+            self._change("DELETE", self._item(table, kind), parameters, None)
+
+    def commit(self, commit: Commit, kind: PointerKind = PointerKind.TABLE) -> None:
+        """Raises MovedError if a requirement no longer holds."""
+        self._change("POST", self._item(commit.table, kind), {}, commit.document())
+
+    def commit_all(self, commits: Iterable[Commit]) -> None:
+        """All of them in one step, or raise MovedError."""
+        body = {"table-changes": [commit.document() for commit in commits]}
+        self._change("POST", self._path_to("transactions/commit"), {}, body)
+
+    def _namespaces(self) -> Iterator[tuple[str, str]]:
+        """Those of two levels."""
+        path = self._path_to("namespaces")
+        for page in self._pages(path, {}):
+            for (top,) in (levels for levels in page["namespaces"] if len(levels) == 1):
+                try:
+                    for below in self._pages(path, {"parent": top}):
+                        yield from ((levels[0], levels[1]) for levels in below["namespaces"] if len(levels) == 2)
+                except NotThereError:
+                    continue  # dropped since it was listed
+
+    def _names(self, namespace: tuple[str, str], kind: PointerKind) -> Iterator[str]:
+        try:
+            for page in self._pages(f"{self._namespace(namespace)}/{_FOLDERS[kind]}", {}):
+                yield from (found["name"] for found in page["identifiers"])
+        except NotThereError:
+            return
+
+    def _pages(self, path: str, parameters: Mapping[str, str]) -> Iterator[Any]:
+        token = None
+        while True:
+            page = self._get(path, {**parameters, **({"pageToken": token} if token else {})})
+            yield page
+            token = page.get("next-page-token")
+            if not token:
+                return
+
+    def _pointer(self, table: TableName, kind: PointerKind) -> Pointer | None:
+        parameters = {"snapshots": "refs"} if kind is PointerKind.TABLE else {}
+        try:
+            found = self._get(self._item(table, kind), parameters)
+        except NotThereError:
+            return None
+        location = found.get("metadata-location")
+        if not location:
+            raise self._lacks(f"where the metadata file of {table} is")
+        return Pointer(kind, location)
+
+    def _item(self, table: TableName, kind: PointerKind) -> str:
+        return f"{self._namespace(_levels(table))}/{_FOLDERS[kind]}/{quote(table.name, safe='')}"
+
+    def _namespace(self, levels: Sequence[str]) -> str:
+        joined = self._config.separator.join(quote(level, safe="") for level in levels)
+        return self._path_to(f"namespaces/{joined}")
+
+    def _path_to(self, rest: str) -> str:
+        prefix = self._config.prefix
+        return f"/v1/{quote(prefix)}/{rest}" if prefix else f"/v1/{rest}"
+
+    def _offers(self, endpoint: str) -> bool:
+        return endpoint in (self._config.endpoints or _LEGACY)
+
+    @cached_property
+    def _config(self) -> _Config:
+        named = self._server.catalog_name
+        answer = self._get("/v1/config", {"warehouse": named} if named else {})
+        if not isinstance(answer, dict) or "defaults" not in answer:
+            raise self._unavailable("what answers there is no Iceberg REST catalog", FailureKind.CONNECTION_FAILED)
+        settings = {**(answer["defaults"] or {}), **(answer.get("overrides") or {})}
+        separator = quote(unquote(settings.get("namespace-separator", "%1F")), safe="")
+        return _Config(settings.get("prefix", ""), separator, frozenset(answer.get("endpoints") or ()))
+
+    def _change(self, method: str, path: str, parameters: Mapping[str, str], body: Any) -> Any:
+        if self._tokens is None:
+            return super()._change(method, path, parameters, body)
+        token = self._tokens.token()
+        for last in (False, True):
+            self._headers = {**self._headers, "Authorization": f"Bearer {token}"}
+            try:
+                return super()._change(method, path, parameters, body)
+            except LakeUnavailableError as error:
+                if last or error.kind is not FailureKind.AUTH_FAILED:
+                    raise
+            token = self._tokens.token(refused=token)
+        raise AssertionError("unreachable")
+
+    def _refused(self, status: int, answer: bytes) -> LakeError:
+        try:
+            message = str(json.loads(answer)["error"]["message"])
+        except (ValueError, KeyError, TypeError):
+            message = ""
+        said = message.partition("\n")[0][:300] or f"HTTP status {status}"
+        if status in _AUTH:
+            return self._unavailable(
+                f"the REST catalog refused: {said}",
+                FailureKind.AUTH_FAILED,
+                "correct 'token', 'credential' or 'headers' in [lake], or what they may do",
+            )
+        if status == 404:
+            return NotThereError(f"the REST catalog: {said}", where=self.uri, remedy="check 'uri' in [lake]")
+        if status == 409:
+            return MovedError(f"the REST catalog: {said}", where=self.uri)
+        if status in _UNKNOWN_STATE:
+            return UnansweredError(f"the REST catalog answered: {said}", where=self.uri, remedy="see the server's log")
+        if status < 500 and status != 429:
+            return LakeError(f"the REST catalog refused: {said}", where=self.uri, remedy="see the server's log")
+        return self._unavailable(f"the REST catalog answered: {said}", kind_of_status(status))
+
+    def _lacks(self, what: str) -> LakeError:
+        return LakeError(
+            f"the REST catalog does not offer {what}",
+            where=self.uri,
+            remedy="ask its makers for that endpoint, or use another kind of [lake] catalog",
+        )
+
+
+def _levels(table: TableName) -> tuple[str, str]:
+    return table.namespace, table.layer

@@ -1,0 +1,149 @@
+"""scd2: a version of each key for each time it was different."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.compiler.tables import IS_CURRENT
+from tidegate.errors import StrategyError
+from tidegate.write.columns import Column, Columns
+from tidegate.write.deletes import refuse_mass_delete
+from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
+from tidegate.write.keys import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
+from tidegate.write.request import WriteOutcome, WriteRequest
+from tidegate.write.staging import RESULT, held
+from tidegate.write.strategies.scd2_versions import OP, History, changes_sql, first_versions_sql
+from tidegate.write.tables import replace_table, starts_anew
+
+__all__ = ["write_scd2"]
+
+_MOST_NAMED = 3
+_TIMES = ("date", "timestamp", "timestamp_ntz")
+
+
+def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
+    """Changed versions are closed and new ones opened, in one MERGE; a batch that says nothing new changes nothing.
+
+    With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one
+    it begins when the run started. Rows that are not newer than the open version are known (the history says the same
+    of that time) or not written, with a warning.
+    """
+    keys = key_columns(request, columns)
+    watermark = _watermark(request, columns)
+    own = (request.settings.scd_valid_from, request.settings.scd_valid_to, IS_CURRENT)
+    _refuse_own_columns(request, columns, own)
+    drift = None if starts_anew(request) else compare_columns(request, columns, own)
+    identity = Columns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
+    latest = keeps_latest(request)
+    rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
+    with held(request, rows, learns=columns) as staging:
+        check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
+        _refuse_null_watermarks(request, watermark, staging.quoted)
+        history = History(request, drift.columns if drift else columns, columns, keys, watermark, staging.quoted)
+        if drift is None:
+            bookkeeping = (Column(own[0], "timestamp"), Column(own[1], "timestamp"), Column(own[2], "boolean"))
+            every = Columns((*columns, *bookkeeping))
+            changes = replacement_drift(request, every)
+            return WriteOutcome(replace_table(request, first_versions_sql(history), every), 0, True, changes)
+        apply_drift(request, drift)
+        return _merge(request, drift, history)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    opened: int
+    closed: int
+    gone: int
+    rejected: int
+
+
+def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcome:
+    with held(request, changes_sql(history), "changes") as changes:
+        found = request.lake.table(changes)
+        counts = _count(request, changes.quoted) if found and found.total_records else _Counts(0, 0, 0, 0)
+        if counts.gone and not request.allow_deletes:
+            refuse_mass_delete(request, counts.gone, _open_versions(request))
+        warnings = _warnings(request, history, changes.quoted, counts.rejected) if counts.rejected else ()
+        moves = counts.opened + counts.closed + counts.gone
+        if moves:
+            request.session.sql(_merge_sql(request, history, changes.quoted))
+    return WriteOutcome(
+        counts.opened,
+        counts.gone,
+        moves > 0 or drift.alters,
+        drift.changes,
+        warnings,
+        drift.dropped_columns,
+    )
+
+
+def _merge_sql(request: WriteRequest, history: History, changes: str) -> str:
+    is_ended = f"{match_keys(request, history.keys, '__t', '__s')} AND __t.{history.current}"
+    ended = f"__t.{history.valid_to} = __s.{history.valid_from}, __t.{history.current} = false"
+    inserted = f"({history.written.sql()}) VALUES ({history.written.sql('__s')})"
+    return (
+        f"MERGE INTO {request.table.quoted} __t USING (SELECT * FROM {changes} WHERE {OP} <> 'reject') __s"
+        f" ON {is_ended} AND __s.{OP} IN ('close', 'gone')"
+        f" WHEN MATCHED THEN UPDATE SET {ended} WHEN NOT MATCHED AND __s.{OP} = 'open' THEN INSERT {inserted}"
+    )
+
+
+def _count(request: WriteRequest, changes: str) -> _Counts:
+    rows = request.session.sql(f"SELECT {OP} AS op, count(*) AS n FROM {changes} GROUP BY {OP}").collect()
+    found = {row["op"]: row["n"] for row in rows}
+    return _Counts(*(found.get(op, 0) for op in ("open", "close", "gone", "reject")))
+
+
+def _open_versions(request: WriteRequest) -> int:
+    query = f"SELECT count(*) AS n FROM {request.table.quoted} WHERE `{IS_CURRENT}`"
+    count: int = request.session.sql(query).collect()[0]["n"]
+    return count
+
+
+def _warnings(request: WriteRequest, history: History, changes: str, rejected: int) -> tuple[str, ...]:
+    assert history.watermark is not None
+    column, many = history.watermark.name, rejected != 1
+    examples = key_examples(request, f"(SELECT * FROM {changes} WHERE {OP} = 'reject')", history.keys, _MOST_NAMED)
+    warning = (
+        f"{rejected} row{'s were' if many else ' was'} not written, because '{column}' is not later than in the open "
+        f"version of the key, and the history has other values at that time: {examples}. Correct '{column}' in the "
+        f"query; or rebuild the history from all rows that the query gives with --full-refresh"
+    )
+    return (warning,)
+
+
+def _watermark(request: WriteRequest, columns: Columns) -> Column | None:
+    name = request.settings.watermark_column
+    if name is None:
+        return None
+    column = columns.require(name, "watermark_column", request.table)
+    if column.type not in _TIMES:
+        raise StrategyError(
+            f"watermark_column '{column.name}' is {column.type_text}, and scd2 needs a time for valid_from",
+            where=str(request.table),
+            remedy=f"Cast it in the query: CAST({column.quoted} AS timestamp).",
+        )
+    return column
+
+
+def _refuse_own_columns(request: WriteRequest, columns: Columns, own: tuple[str, ...]) -> None:
+    for name in own:
+        if name in columns:
+            raise StrategyError(
+                f"the result has a column '{name}', which scd2 fills itself",
+                where=str(request.table),
+                remedy="Leave it out of the query or rename it, or set scd_valid_from and scd_valid_to to other names.",
+            )
+
+
+def _refuse_null_watermarks(request: WriteRequest, watermark: Column | None, staging: str) -> None:
+    if watermark is None:
+        return
+    query = f"SELECT count(*) - count({watermark.quoted}) AS n FROM {staging}"
+    missing = request.session.sql(query).collect()[0]["n"]
+    if missing:
+        raise StrategyError(
+            f"{missing} row{'s have' if missing != 1 else ' has'} NULL in watermark_column '{watermark.name}'",
+            where=str(request.table),
+            remedy="A version must begin at some time: filter these rows out, or fill the column in the query.",
+        )

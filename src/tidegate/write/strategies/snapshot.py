@@ -1,0 +1,63 @@
+"""snapshot: the partitions that are in the result are replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.errors import StrategyError
+from tidegate.write.columns import Column, Columns
+from tidegate.write.commits import commit_since, existing_rows, standing
+from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
+from tidegate.write.learning import learn_added, watch_added
+from tidegate.write.request import WriteOutcome, WriteRequest
+from tidegate.write.staging import RESULT, held
+from tidegate.write.strategies.groups import replace_groups
+from tidegate.write.tables import PartitionField, replace_table, starts_anew
+
+__all__ = ["write_snapshot"]
+
+
+def write_snapshot(request: WriteRequest, columns: Columns) -> WriteOutcome:
+    if request.settings.partition_column is None:
+        raise StrategyError(
+            "strategy snapshot needs partition_column",
+            where=str(request.table),
+            remedy="Add partition_column: the column whose values are replaced as a whole.",
+        )
+    column = columns.require(request.settings.partition_column, "partition_column", request.table)
+    layout = (PartitionField("identity", column),)
+    if starts_anew(request):
+        changes = replacement_drift(request, columns)
+        written = replace_table(request, f"SELECT * FROM {RESULT}", columns, layout)
+        return WriteOutcome(written, 0, changed=True, drift=changes)
+    drift = compare_columns(request, columns)
+    by_partition = _is_partitioned_by(request, column)
+    if by_partition and not drift.alters:
+        return _overwrite(request, drift, columns, RESULT)
+    with held(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
+        apply_drift(request, drift, layout)
+        if by_partition:
+            return _overwrite(request, drift, columns, staging.quoted)
+        # An overwrite by partition would take away rows of other values, or leave some: go by the values instead.
+        return replace_groups(replace(request, complete=False), drift, columns, Columns((column,)), staging.quoted)
+
+
+def _is_partitioned_by(request: WriteRequest, column: Column) -> bool:
+    """Whether each value of the column is one partition, no more and no less."""
+    metadata = request.lake.table(request.table)
+    assert metadata is not None
+    ids = {field.id for field in metadata.fields if field.name.lower() == column.name.lower()}
+    return [(f["transform"], f["source-id"] in ids) for f in metadata.partition_fields] == [("identity", True)]
+
+
+def _overwrite(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:
+    before = standing(request)
+    watched = watch_added(request, drift.columns)
+    rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
+    request.session.sql(watched.sql(rows) if watched else rows).writeTo(request.table.quoted).overwritePartitions()
+    commit = commit_since(request, before)
+    written = commit.count("added-records") if commit else 0
+    learn_added(request, watched, written, drift.columns, before)
+    deleted = before.rows + written - existing_rows(request)
+    changed = commit is not None or drift.alters
+    return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
