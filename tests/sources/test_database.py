@@ -26,7 +26,7 @@ CASES = Path(__file__).parents[1] / "cases" / "sources" / "postgres_types.txt"
 PASSWORD = "hunter22"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shop(postgres: Postgres) -> DatabaseSource:
     """A database of its own, and a user who may read most of it."""
     postgres.execute(

@@ -49,7 +49,9 @@ def _parameters(name: str, command: click.Command) -> Iterator[str]:
     for position, parameter in enumerate(p for p in command.params if isinstance(p, click.Argument)):
         form = f"{'' if parameter.required else 'optional '}{_type(parameter)}{' ...' if parameter.nargs == -1 else ''}"
         yield f"{name} argument {position + 1}: {parameter.make_metavar(context)} ({form})"
-    for parameter in command.get_params(context):
+    # A command keeps the option for help that it made for whoever asked first, with that one's names.
+    yield f"{name} {', '.join(sorted(command.get_help_option_names(context), key=len))} (flag)"
+    for parameter in command.params:
         if not isinstance(parameter, click.Option):
             continue
         words = ", ".join(parameter.opts) + "".join(f" / {each}" for each in parameter.secondary_opts)
