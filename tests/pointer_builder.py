@@ -183,7 +183,7 @@ class PointerTableWork:
         changed = self._name not in self._builder.unchanged or run.lake.pointer(self._table) is None
         run.lake.create_namespace(self._table)
         if refused := self._builder.quarantined.get(self._name, 0):
-            self._commit(self._table.quarantine, refused, {})
+            self._commit(self._table.quarantine, refused)
         if is_view:
             progress = {PROGRESS_PROPERTY: self._progress(facts, {}).to_json()}
             place = self._place()
@@ -191,7 +191,7 @@ class PointerTableWork:
             return WriteOutcome(0, 0, changed=True)
         rows = self._builder.rows.get(self._name, 1)
         if changed:
-            self._commit(self._table, rows, {})
+            self._commit(self._table, rows)
         root, files = run.settings.landing.root, {z: state.fresh.all for z, state in facts.inputs.zones.items()}
         require_unchanged(files, root)
         metadata = run.lake.table(self._table)
@@ -202,13 +202,13 @@ class PointerTableWork:
         fault("after_progress", self._table)
         return WriteOutcome(rows if changed else 0, 0, changed=changed, rows_quarantined=refused)
 
-    def _commit(self, table: TableName, rows: int, properties: Mapping[str, str]) -> None:
+    def _commit(self, table: TableName, rows: int) -> None:
         run = self._run
         summary = {"tidegate.run-id": run.run_id, "tidegate.model": str(self._table)}
         now = run.lake.pointer(table)
         upon = now if now is not None and now.kind is PointerKind.TABLE else None
         place = self._place(table)
-        run.lake.restore(table, written(upon, place, rows=rows, summary=summary, properties=properties))
+        run.lake.restore(table, written(upon, place, rows=rows, summary=summary))
 
     def _progress(self, facts: Facts, zones: Mapping[str, Any]) -> Progress:
         run, settings = self._run, self._model.model.settings

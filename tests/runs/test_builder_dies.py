@@ -31,9 +31,10 @@ def kill(shop: ProjectFolder, times: int) -> None:
         if turn == 0:
             both.wait()
         if turn is not None:
-            shop.builder.died = True
-            gone.set()
-            raise ConnectionError("the builder is gone")
+            try:
+                shop.builder.die(run, model)
+            finally:
+                gone.set()
 
     def beside(run: RunContext, model: CompiledModel) -> None:
         if not gone.is_set():
@@ -49,6 +50,7 @@ def test_where_it_dies_once_under_several_models_everything_is_built(hungry: Pro
     result = hungry.run(concurrency=2)
     assert (result.exit_code, set(statuses(result).values())) == (0, {"completed"})
     assert set(result.publish.tables) == set(statuses(result))
+    assert hungry.builder.most_restarts == 1
     assert sorted(hungry.builder.builds) == sorted(["a.hungry", "a.second"] * 2 + ["b.below_hungry", "b.below_second"])
 
 

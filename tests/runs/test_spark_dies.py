@@ -8,19 +8,14 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import QUICK_JVM
-from tests.pointer_builder import PointerBuilder
-from tests.projects import ProjectFolder, statuses
-from tidegate.compiler.values import CompiledModel
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.runs.context import RunContext
 from tidegate.state import open_reader
 
 KILLER = """
@@ -37,9 +32,6 @@ for entry in pathlib.Path("/proc").iterdir():
     if b"/java" in line.split(b"\\0")[0] and str(root / ".tidegate").encode() in line:
         os.kill(int(entry.name), signal.SIGKILL)
 """
-
-
-MOST_RESTARTS = PointerBuilder().most_restarts
 
 
 def write_project(root: Path) -> None:
@@ -70,28 +62,6 @@ def run(root: Path) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
     document: dict[str, Any] = json.loads(done.stdout)
     return {**document, "code": done.returncode, "said": done.stderr}
-
-
-def test_what_died_beside_another_model_is_built_again_and_everything_is_published(
-    pointer_shop: ProjectFolder,
-) -> None:
-    """Where another model ran beside it; alone it would have failed, as in the next test."""
-    shop, both = pointer_shop, threading.Barrier(2, timeout=60)
-    shop.model("a.first", "SELECT 1 AS x")
-    shop.model("a.hungry", "SELECT 2 AS n")
-    shop.model("b.below_hungry", "SELECT n FROM a.hungry")
-
-    def die_together(run: RunContext, model: CompiledModel) -> None:
-        if shop.builder.most_restarts == MOST_RESTARTS:
-            both.wait()
-            shop.builder.die(run, model)
-
-    shop.builder.while_building = {"a.first": die_together, "a.hungry": die_together}
-    result = shop.run(concurrency=2)
-    assert (result.exit_code, set(statuses(result).values())) == (0, {"completed"})
-    assert sorted(shop.builder.builds) == ["a.first"] * 2 + ["a.hungry"] * 2 + ["b.below_hungry"]
-    assert shop.builder.most_restarts == MOST_RESTARTS - 1
-    assert set(result.publish.tables) == {"a.first", "a.hungry", "b.below_hungry"}
 
 
 @pytest.mark.spark

@@ -25,7 +25,7 @@ from tidegate.state import StateReader
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Maintain", "archive_landing_files", "maintain_lake", "report_anomalies"]
+__all__ = ["Maintain", "archive_landing_files", "report_anomalies", "run_maintenance"]
 
 
 class _Report(Protocol):
@@ -75,7 +75,7 @@ def archive_landing_files(compiled: Compiled, settings: Settings, catalog: Branc
         emit("warning", None, {"message": note})
 
 
-def maintain_lake(run: RunContext, maintain: Maintain, published: tuple[TableName, ...]) -> None:
+def run_maintenance(run: RunContext, maintain: Maintain, published: tuple[TableName, ...]) -> None:
     fault("before_maintenance")
     sessions = run.builder.session_factory(run.catalog)
     report = maintain(run.settings, run.catalog, sessions, published, run.clock.now)

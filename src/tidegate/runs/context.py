@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -89,7 +88,7 @@ class BranchUse:
         self._changed = threading.Condition()
         self._building = 0
 
-    @contextmanager
+    @contextlib.contextmanager
     def building(self) -> Iterator[None]:
         with self._changed:
             self._building += 1
@@ -100,7 +99,7 @@ class BranchUse:
                 self._building -= 1
                 self._changed.notify_all()
 
-    @contextmanager
+    @contextlib.contextmanager
     def alone(self, check: Callable[[], None]) -> Iterator[None]:
         """Waits until no model is being built, and lets none begin. `check` may raise to give up the wait."""
         with self._changed:

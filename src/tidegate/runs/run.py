@@ -34,7 +34,7 @@ from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
-from tidegate.runs.after_publish import Maintain, archive_landing_files, maintain_lake, report_anomalies
+from tidegate.runs.after_publish import Maintain, archive_landing_files, report_anomalies, run_maintenance
 from tidegate.runs.builder import Builder, OpenBuilder
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
@@ -321,7 +321,7 @@ class _Run:
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:
             with contextlib.suppress(KeyboardInterrupt):
                 if run.builder.restart():
-                    maintain_lake(run, self.maintain, tuple(self.tally.published))
+                    run_maintenance(run, self.maintain, tuple(self.tally.published))
 
     def _stopped(self, error: BaseException) -> None:
         """Something ended the run before it could give a result: the history must not say that it still runs."""
@@ -411,7 +411,7 @@ class _Run:
         error = self.tally.error
         return RunResult(
             run_id=self.run_id,
-            status=self._status([outcome.materialization.status for outcome in outcomes]),
+            status=self.tally.status([outcome.materialization.status for outcome in outcomes]),
             branch=self.branch.name,
             publish=Publish(
                 self.branch.mode,
@@ -436,17 +436,6 @@ class _Run:
             branch_kept_for=self.branch.kept_for,
             idempotency_key=self.options.idempotency_key,
         )
-
-    def _status(self, statuses: Collection[str]) -> str:
-        if self.tally.error:
-            return "partial" if self.tally.published else "failed"
-        if self.tally.cancelled:
-            return "cancelled"
-        bad = [status for status in statuses if status not in ("completed", "skipped")]
-        if bad:
-            good = [status for status in statuses if status in ("completed", "skipped")]
-            return "partial" if good else "failed"
-        return "success" if "completed" in statuses or self.tally.kept else "skipped"
 
 
 def _names(tables: Collection[TableName], namespace: str) -> frozenset[str]:

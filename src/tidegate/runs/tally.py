@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -69,6 +69,18 @@ class Tally:
     def kept(self) -> bool:
         """An earlier try of the run has built some of it."""
         return any(outcome.kept for outcome in self.outcomes.values())
+
+    def status(self, statuses: Collection[str]) -> str:
+        """Of the run, whose models ended with `statuses`."""
+        if self.error:
+            return "partial" if self.published else "failed"
+        if self.cancelled:
+            return "cancelled"
+        bad = [status for status in statuses if status not in ("completed", "skipped")]
+        if bad:
+            good = [status for status in statuses if status in ("completed", "skipped")]
+            return "partial" if good else "failed"
+        return "success" if "completed" in statuses or self.kept else "skipped"
 
 
 T = TypeVar("T")

@@ -81,8 +81,16 @@ class Answering:
     def of(
         cls, run: RunContext, lake: BranchView, session: SparkSession, values: RunValues, functions: OwnFunctions
     ) -> Answering:
-        cancelled = lambda: run.cancellation.requested  # noqa: E731
-        return cls(run.compiled, run.settings, run.project, lake, session, values, functions, cancelled)
+        return cls(
+            run.compiled,
+            run.settings,
+            run.project,
+            lake,
+            session,
+            values,
+            functions,
+            cancelled=lambda: run.cancellation.requested,
+        )
 
     def answer(
         self,
