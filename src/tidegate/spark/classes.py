@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
+import importlib.util
 import os
 import subprocess
 import sys
@@ -63,10 +64,12 @@ def _prune(folder: Path) -> None:
 
 
 def _path(java: Java, jars: tuple[Path, ...]) -> Path:
-    """Another Java, Spark, place of the packages or set of jars has another class path, so another file."""
+    """Another Java, Spark, place of Spark's jars or set of jars has another class path, so another file."""
     stamps = [f"{jar}:{jar.stat().st_mtime_ns}" for jar in jars]
     spark = importlib.metadata.version("pyspark")
-    facts = "\n".join([str(java.home), str(java.version), _release(java), spark, sys.prefix, *stamps])
+    package = importlib.util.find_spec("pyspark")
+    place = str(Path(package.origin).resolve()) if package and package.origin else sys.prefix
+    facts = "\n".join([str(java.home), str(java.version), _release(java), spark, place, *stamps])
     return cache_folder() / "classes" / f"{hashlib.sha256(facts.encode()).hexdigest()[:16]}.jsa"
 
 
