@@ -53,7 +53,7 @@ def server() -> Iterator[str]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as http_server:
-        thread = threading.Thread(target=http_server.serve_forever)
+        thread = threading.Thread(target=http_server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{http_server.server_port}"
         http_server.shutdown()

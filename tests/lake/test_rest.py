@@ -290,7 +290,7 @@ def answering(answers: Answers) -> Iterator[Answers]:
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     answers.uri = f"http://127.0.0.1:{server.server_address[1]}"
     try:
         yield answers
