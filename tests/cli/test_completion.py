@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
-from tidegate.cli.completion import answers
-from tidegate.cli.completion.shells import SCRIPTS, answer_shell
-from tidegate.cli.completion.words import FILE, as_json, collect, read_words
+from tidegate.cli import completion_candidates
+from tidegate.cli.completion_candidates import WORDS_FILE, read_words
 from tidegate.cli.main import COMMANDS
+from tidegate.cli.reference import collect_words, words_json
+from tidegate.cli.shell_completion import SCRIPTS, answer_shell
 from tidegate.config import load_settings
 from tidegate.planner import selectors
 from tidegate.state import RunRecord, open_state
@@ -165,15 +166,15 @@ def test_the_script_is_printed(shell: str, tidegate: Call) -> None:
 
 
 def test_the_words_of_selectors_are_those_of_the_planner() -> None:
-    assert answers.METHODS is selectors.METHODS
-    assert answers.STATES is selectors.STATES
+    assert completion_candidates.METHODS is selectors.METHODS
+    assert completion_candidates.STATES is selectors.STATES
 
 
 def test_nothing_slow_is_imported_to_complete(shop: Path) -> None:
     ours = ("tidegate.cli.commands", "tidegate.runs", "tidegate.compiler")
     heavy = ("pyspark", "sqlalchemy", "sqlglot", "jinja2", "rich", *ours)
     check = (
-        "import sys; from tidegate.cli.completion.shells import answer_shell; "
+        "import sys; from tidegate.cli.shell_completion import answer_shell; "
         f"print([len(answer_shell(['run', 'gold.'])), len(answer_shell(['logs', '']))], "
         f"[name for name in {heavy} if name in sys.modules])"
     )
@@ -190,6 +191,6 @@ def test_a_broken_completion_leaves_the_prompt_clean(tmp_path: Path) -> None:
 
 
 def test_the_words_are_those_of_the_commands() -> None:
-    words = collect()
-    assert as_json(words) == FILE.read_text("utf-8"), "run `make docs`"
+    words = collect_words()
+    assert words_json(words) == WORDS_FILE.read_text("utf-8"), "run `make docs`"
     assert read_words() == words

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.calling import Call
-from tidegate.cli.diff_text import diff_lines
-from tidegate.cli.paint import plain
+from tidegate.cli.commands.diff import diff_lines
+from tidegate.cli.terminal import plain
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.operations.diff.compare import Diff
+from tidegate.operations.diff.run_diff import Diff
 from tidegate.operations.diff.table_diff import RowChange, TableDiff
 from tidegate.operations.run import run_project
 from tidegate.runs import RunOptions

@@ -12,12 +12,12 @@ import pytest
 
 from tests.cli.calling import Call
 from tests.compiler.projects import build, table
-from tidegate.cli.lineage_text import dot_lines, mermaid_lines, text_lines
+from tidegate.cli.commands.lineage import dot_lines, mermaid_lines, text_lines
 from tidegate.compiler.lineage import LineageGraph
 from tidegate.compiler.values import Compiled, Edge, EdgeKind, Origin
 from tidegate.datatypes import BIGINT, DATE, STRING, Column, Relation
 from tidegate.errors import SelectionError
-from tidegate.operations.lineage import Direction, View, find_target, view
+from tidegate.operations.lineage import Direction, LineageView, find_target, view
 from tidegate.state import ModelRunRecord, RunRecord, open_state
 
 FILES = {
@@ -80,14 +80,14 @@ def compiled(tmp_path: Path) -> Compiled:
     return replace(found, models=models)
 
 
-Show = Callable[..., View]
+Show = Callable[..., LineageView]
 
 
 @pytest.fixture
 def show(compiled: Compiled) -> Show:
     graph = LineageGraph.of(compiled)
 
-    def shown(name: str, direction: Direction = Direction.UP, depth: int | None = None) -> View:
+    def shown(name: str, direction: Direction = Direction.UP, depth: int | None = None) -> LineageView:
         return view(compiled, graph, find_target(name, compiled, graph), direction, depth)
 
     return shown
@@ -337,7 +337,7 @@ def odd(compiled: Compiled) -> Show:
 
 @pytest.mark.parametrize("lines", [text_lines, mermaid_lines, dot_lines])
 @pytest.mark.parametrize("name", ["gold.odd", "gold.`odd`.`a.b``c\x1b[31m\nd`"])
-def test_no_name_controls_the_terminal(odd: Show, name: str, lines: Callable[[View], Iterator[str]]) -> None:
+def test_no_name_controls_the_terminal(odd: Show, name: str, lines: Callable[[LineageView], Iterator[str]]) -> None:
     told = list(lines(odd(name)))
     assert all(line.isprintable() for line in told)
     assert any("x1b[31m" in line for line in told)

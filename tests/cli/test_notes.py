@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tidegate.cli.output import note
+from tidegate.cli.invocation import note
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from tests.cli.calling import Call
 from tests.lake.conftest import write_table as write_table
-from tidegate.cli.commands import query as query_command
 from tidegate.compiler import bind_adhoc
 from tidegate.config import load_settings
 from tidegate.datatypes import parse_type
@@ -18,6 +17,7 @@ from tidegate.lake import EmbeddedCatalog, Pointer
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.types import relation_of
 from tidegate.names import TableName
+from tidegate.operations import query as query_operation
 from tidegate.operations.query import QueryResult
 
 CASES = Path(__file__).parents[1] / "cases" / "sql" / "errors.txt"
@@ -82,7 +82,7 @@ def test_long_values_are_cut_and_the_way_to_see_them_is_named(
     project: Path, tidegate: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = QueryResult((("text", "string"),), ({"text": LONG}, {"text": "short"}))
-    monkeypatch.setattr(query_command, "query", lambda *args, **options: result)
+    monkeypatch.setattr(query_operation, "query", lambda *args, **options: result)
     cut = tidegate("sql", "SELECT text FROM silver.notes").out.splitlines()
     assert cut[2:] == [
         "x" * 59 + "…",

@@ -9,9 +9,8 @@ import click
 import pytest
 
 from tidegate.amounts import duration, size
-from tidegate.cli.diagnostics import render_diagnostics
-from tidegate.cli.paint import painter, plain
-from tidegate.cli.table import text_table
+from tidegate.cli.error_text import render_diagnostics
+from tidegate.cli.terminal import painter, plain, text_table
 from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span, count_line
 
 ERROR, WARNING, INFO = DiagnosticSeverity

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.cli.calling import Call
 from tests.compiler.projects import write_project
-from tidegate.cli.unit_test_text import summary_line, unit_test_lines
-from tidegate.operations.unit_tests.result import RowDifference, UnitTestResult
+from tidegate.cli.commands.test import summary_line, unit_test_lines
+from tidegate.operations.unit_tests.unit_test_result import RowDifference, UnitTestResult
 
 
 def test_a_project_without_tests_says_how_to_write_one(tidegate: Call, project: Path) -> None:

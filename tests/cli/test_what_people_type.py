@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.calling import Call
 from tests.cli.test_plan import publish
-from tidegate.cli.foreign_words import COMMANDS_ELSEWHERE
+from tidegate.cli.dbt_hints import COMMANDS_ELSEWHERE
 from tidegate.cli.main import COMMANDS
 
 PROGRAM = [sys.executable, "-c", "from tidegate.cli.main import main; main()"]

@@ -11,7 +11,7 @@ from benchmarks.compile_project import write_projects
 from tests.compiler.projects import Built, build, table
 from tidegate.compiler import compile_from_disk
 from tidegate.config import load_settings
-from tidegate.operations.demo.files import deliver, write_demo
+from tidegate.operations.new_project import deliver, write_demo
 from tidegate.operations.new_project import write_project as write_new
 
 ZONE = "select * from {{ landing_zone('z') }}"

@@ -22,11 +22,11 @@ from tests.recorded import files_taken, runs_in
 from tests.runs.test_killed import start, write_shop
 from tidegate.errors import BranchMissingError
 from tidegate.lake.sweep import sweep
-from tidegate.operations.chaos.choosing import Wanted
-from tidegate.operations.chaos.scratch import make_scratch
+from tidegate.operations.chaos.kills import Wanted
+from tidegate.operations.chaos.lake_copy import make_scratch
 from tidegate.operations.chaos.trials import run_chaos
-from tidegate.operations.demo.files import deliver, write_demo
 from tidegate.operations.maintain import maintain
+from tidegate.operations.new_project import deliver, write_demo
 from tidegate.operations.publish import publish_run
 from tidegate.operations.query import query
 from tidegate.operations.reap import reap

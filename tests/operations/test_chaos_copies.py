@@ -28,9 +28,7 @@ from tidegate.lake.metadata import local_path
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
-from tidegate.operations.chaos.landing import copy_landing, look_at_landing
-from tidegate.operations.chaos.places import require_place
-from tidegate.operations.chaos.scratch import make_scratch
+from tidegate.operations.chaos.lake_copy import copy_landing, look_at_landing, make_scratch, require_place
 
 ORDERS, PLAIN, SHOWN = (TableName("shop", "silver", name) for name in ("orders", "plain", "shown"))
 TAKEN = Consumed("orders", (ConsumedFile("a.csv", 12, 1_700_000_000_123_456_789, "run-1"),), "id BIGINT")

@@ -8,9 +8,17 @@ import pytest
 
 from tidegate.errors import ConfigError
 from tidegate.names import TableName
-from tidegate.operations.chaos.choosing import Kill, Wanted, choose, counted, not_reached
-from tidegate.operations.chaos.judging import State, TableContent, differences, mixes, together
-from tidegate.operations.chaos.report import ChaosReport, Trial, Uninterrupted
+from tidegate.operations.chaos.kills import (
+    ChaosReport,
+    Kill,
+    Trial,
+    Uninterrupted,
+    Wanted,
+    choose,
+    counted,
+    not_reached,
+)
+from tidegate.operations.chaos.main_states import State, TableContent, differences, mixes, together
 
 A, B, C = (TableName("shop", "gold", name) for name in "abc")
 LOG = ("after_branch", "after_write:gold.a", "after_write:gold.b", "after_write:gold.a", "after_publish")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import TidegateError
-from tidegate.operations.demo.files import deliver, write_demo
+from tidegate.operations.new_project import deliver, write_demo
 
 
 def test_demo_writes_a_project_into_an_empty_folder(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.projects import ProjectFolder
 from tidegate.errors import SelectionError, SnapshotMissingError
-from tidegate.operations.diff.compare import Diff, diff
+from tidegate.operations.diff.run_diff import Diff, diff
 from tidegate.operations.diff.table_diff import TableDiff
 from tidegate.runs import RunResult
 from tidegate.spark.session import child_session

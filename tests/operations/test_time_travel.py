@@ -11,7 +11,7 @@ from tidegate.errors import QueryError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.partial import PARTIAL, intermediate_snapshots
 from tidegate.names import TableName
-from tidegate.operations.diff.compare import diff
+from tidegate.operations.diff.run_diff import diff
 from tidegate.spark.session import child_session
 
 pytestmark = pytest.mark.spark

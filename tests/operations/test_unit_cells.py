@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.datatypes import BIGINT, STRING, VOID, Column, parse_type
-from tidegate.operations.unit_tests.cells import cell_sql, infer_type, rows_sql, type_sql
+from tidegate.operations.unit_tests.given_rows import cell_sql, infer_type, rows_sql, type_sql
 from tidegate.project.unit_tests import Cell, UnitTest, read_unit_tests
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.operations.unit_tests.rows import Difference, compare_rows
+from tidegate.operations.unit_tests.unit_test_result import RowComparison, compare_rows
 
 CASES = Path(__file__).parents[1] / "cases" / "unit_rows.txt"
 
@@ -32,7 +32,7 @@ def written(row: tuple[Any, ...]) -> str:
     return " ".join(words[cell] if cell is None or isinstance(cell, bool) or cell == "" else str(cell) for cell in row)
 
 
-def told(found: Difference) -> Iterator[str]:
+def told(found: RowComparison) -> Iterator[str]:
     if found.disordered:
         yield "disordered"
     yield from (f"- {written(row)}" for row in found.missing)

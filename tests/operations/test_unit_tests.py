@@ -11,12 +11,12 @@ import pytest
 
 from tests.compiler.projects import write_project
 from tests.projects import ProjectFolder
+from tidegate.cli.commands.test import unit_test_lines
 from tidegate.cli.main import run_cli
-from tidegate.cli.unit_test_text import unit_test_lines
 from tidegate.config import load_settings
 from tidegate.errors import ProjectError, SelectionError
-from tidegate.operations.unit_tests.result import UnitTestResult
-from tidegate.operations.unit_tests.run import run_unit_tests
+from tidegate.operations.unit_tests.runner import run_unit_tests
+from tidegate.operations.unit_tests.unit_test_result import UnitTestResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

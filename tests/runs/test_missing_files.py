@@ -14,7 +14,7 @@ from tidegate.lake.metadata import local_path
 from tidegate.lake.missing_files import damages
 from tidegate.names import TableName
 from tidegate.operations.check import check_project
-from tidegate.operations.diff.compare import diff
+from tidegate.operations.diff.run_diff import diff
 from tidegate.operations.profile import profile_now
 from tidegate.operations.query import query
 

@@ -7,7 +7,7 @@ import pytest
 from tests.projects import ProjectFolder
 from tidegate.operations.check import check_project
 from tidegate.operations.publish import publish_run
-from tidegate.operations.unit_tests.run import run_unit_tests
+from tidegate.operations.unit_tests.runner import run_unit_tests
 
 pytestmark = pytest.mark.spark
 

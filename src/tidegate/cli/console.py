@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
-from tidegate.cli.context import Invocation
-from tidegate.cli.lines import (
+from tidegate.cli.invocation import Invocation
+from tidegate.cli.run_text import (
     anomaly_line,
     check_lines,
     detail_lines,
@@ -19,17 +19,17 @@ from tidegate.cli.lines import (
     model_lines,
     repeated_line,
 )
-from tidegate.cli.paint import is_terminal
+from tidegate.cli.terminal import is_terminal
 from tidegate.hooks.events import Event
 from tidegate.runs.result import CheckResult, Materialization, RunResult
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
-__all__ = ["PlainView", "RunConsole", "View", "open_console", "open_view"]
+__all__ = ["PlainView", "RunConsole", "RunView", "open_console", "open_view"]
 
 _USUAL_WIDTH = 20
 
 
-class View(Protocol):
+class RunView(Protocol):
     """Where lines go, and who may show what is under way."""
 
     def line(self, text: str) -> None: ...
@@ -68,7 +68,7 @@ class PlainView:
     def close(self) -> None: ...
 
 
-def open_view(stream: TextIO, live: bool = True, color: bool = True) -> View:
+def open_view(stream: TextIO, live: bool = True, color: bool = True) -> RunView:
     if live and is_terminal(stream):
         # rich takes a tenth of a second to import, which a run in a pipe need not pay.
         from tidegate.cli.live import LiveView
@@ -83,7 +83,7 @@ class RunConsole:
     `quiet`: only what did not succeed, and the end. `verbose`: why each model was built, and where its time went.
     """
 
-    def __init__(self, view: View, quiet: bool = False, verbose: bool = False) -> None:
+    def __init__(self, view: RunView, quiet: bool = False, verbose: bool = False) -> None:
         self._view = view
         self._quiet = quiet
         self._verbose = verbose

@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 import click
 
 from tidegate import __version__
-from tidegate.cli.context import Invocation, common_options
+from tidegate.cli.invocation import Invocation, common_options
 from tidegate.errors import RunCancelledError, TidegateError
 from tidegate.faults import check_faults
 from tidegate.names import nearest
@@ -39,8 +39,10 @@ class CommandEntry(NamedTuple):
 
 # The help lines are repeated here so that `tidegate --help` need not import the commands; a test compares them.
 COMMANDS = {
-    "demo": CommandEntry("demo", "demo", "Write a sample project, run it twice, and show what happened."),
-    "init": CommandEntry("commands.init", "init", "Write an empty project that runs."),
+    "demo": CommandEntry(
+        "commands.new_project", "demo", "Write a sample project, run it twice, and show what happened."
+    ),
+    "init": CommandEntry("commands.new_project", "init", "Write an empty project that runs."),
     "compile": CommandEntry(
         "commands.compile", "compile_", "Tell everything that is wrong with the project; nothing is run."
     ),
@@ -58,7 +60,7 @@ COMMANDS = {
     "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
     "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
     "profile": CommandEntry(
-        "commands.profile",
+        "commands.query",
         "profile",
         "Show rows, NULLs, different values, least, greatest and mean of a table.",
     ),
@@ -78,7 +80,7 @@ COMMANDS = {
         "commands.lake", "maintain", "Compact small files, expire old snapshots, sweep unused files."
     ),
     "reap": CommandEntry(
-        "commands.reap", "reap", "Fail runs whose process is gone, and drop branches that nobody works on."
+        "commands.lake", "reap", "Fail runs whose process is gone, and drop branches that nobody works on."
     ),
     "chaos": CommandEntry(
         "commands.chaos",
@@ -90,7 +92,7 @@ COMMANDS = {
         "commands.doctor", "doctor", "Check this machine and this project, and say how to fix them."
     ),
     "completion": CommandEntry(
-        "commands.completion",
+        "shell_completion",
         "completion",
         "Print the script that completes commands, options, models and runs in your shell.",
     ),
@@ -99,7 +101,7 @@ COMMANDS = {
 
 def _instead(name: str) -> str:
     """The rest of the sentence that there is no such command."""
-    from tidegate.cli.foreign_words import COMMANDS_ELSEWHERE
+    from tidegate.cli.dbt_hints import COMMANDS_ELSEWHERE
 
     if hint := COMMANDS_ELSEWHERE.get(name):
         return f": {hint}."
@@ -196,7 +198,7 @@ def _cancelled(invocation: Invocation, interrupt: BaseException) -> int:
 
 
 def _report(invocation: Invocation, error: Exception, code: int) -> int:
-    from tidegate.cli.failures import report
+    from tidegate.cli.error_text import report
 
     report(invocation, error)
     return code
@@ -209,7 +211,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _answer_shell() -> NoReturn:
     """A shell asks what may stand at the cursor. Whatever goes wrong, the prompt stays clean."""
-    from tidegate.cli.completion.shells import answer_shell
+    from tidegate.cli.shell_completion import answer_shell
 
     with contextlib.suppress(Exception):
         print("\n".join(answer_shell(sys.argv[1:])), flush=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate import __version__
-from tidegate.cli.context import Invocation, open_workspace
+from tidegate.cli.invocation import Invocation, open_workspace
 from tidegate.errors import ConfigError
 
 if TYPE_CHECKING:
-    from tidegate.operations.overview import Overview
+    from tidegate.operations.listings import Overview
 
 __all__ = ["show_overview"]
 
@@ -36,7 +36,7 @@ def show_overview(invocation: Invocation) -> None:
         lines = tuple(_without_project(invocation, error))
         invocation.output().show({"project": None, "problem": error.message}, lambda: lines)
         return
-    from tidegate.operations.overview import overview
+    from tidegate.operations.listings import overview
 
     facts = overview(workspace)
     invocation.output().show(facts.document(), lambda: _of_project(facts))

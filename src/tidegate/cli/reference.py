@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from inspect import cleandoc
 from pathlib import Path
 
 import click
 
-from tidegate.cli.completion.words import Argument, Option, Words, collect
-from tidegate.cli.main import cli
+from tidegate.cli.completion_candidates import WORDS_FILE, Argument, Command, Option, Words
+from tidegate.cli.invocation import common_options
+from tidegate.cli.main import COMMANDS, cli
+from tidegate.config.hooks import HOOK_EVENTS
 
-__all__ = ["with_reference"]
+__all__ = ["collect_words", "with_reference", "words_json"]
 
 _MARKED = re.compile(r"<!-- (common|commands) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def with_reference(page: str) -> str:
     """The page with what the commands say of themselves between its marks."""
-    words = collect()
+    words = collect_words()
     parts = {"common": _options(words.common), "commands": _commands(words)}
 
     def write(mark: re.Match[str]) -> str:
@@ -83,6 +87,65 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def words_json(words: Words) -> str:
+    return json.dumps(asdict(words), indent=1, ensure_ascii=False) + "\n"
+
+
+def collect_words() -> Words:
+    """From the commands, each of which is imported for it."""
+    context = click.Context(cli)
+    everywhere = {name for parameter in _common_parameters() for name in parameter}
+
+    def options(command: click.Command, common: bool) -> Iterator[Option]:
+        for parameter in command.get_params(context):
+            if not isinstance(parameter, click.Option) or "--help" in parameter.opts:
+                continue
+            names = (*parameter.opts, *parameter.secondary_opts)
+            if (names[-1] in everywhere) is common:
+                yield _describe_option(parameter, names)
+
+    def describe(name: str, command: click.Command) -> Iterator[tuple[str, Command]]:
+        subcommands = command.commands if isinstance(command, click.Group) else {}
+        arguments = tuple(_describe_argument(p) for p in command.params if isinstance(p, click.Argument))
+        line = COMMANDS[name].help if name in COMMANDS else (command.help or "").split("\n\n")[0]
+        yield name, Command(line, arguments, tuple(options(command, False)), tuple(subcommands))
+        for sub, subcommand in subcommands.items():
+            yield from describe(f"{name} {sub}", subcommand)
+
+    commands: dict[str, Command] = {}
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        commands |= dict(describe(name, command))
+    return Words(commands, tuple(options(cli, True)), tuple(options(cli, False)))
+
+
+def _common_parameters() -> Iterator[tuple[str, ...]]:
+    @click.command()
+    @common_options
+    def none() -> None: ...
+
+    yield from (tuple(parameter.opts) for parameter in none.params)
+
+
+def _describe_option(parameter: click.Option, names: tuple[str, ...]) -> Option:
+    help = parameter.help or ""
+    if parameter.is_flag:
+        return Option(names, help)
+    if isinstance(parameter.type, click.Choice):
+        return Option(names, help, "|".join(parameter.type.choices), tuple(parameter.type.choices))
+    return Option(names, help, parameter.metavar or parameter.type.name.upper())
+
+
+def _describe_argument(parameter: click.Argument) -> Argument:
+    name = (parameter.metavar or str(parameter.name).upper()).removesuffix("...")
+    name = name[1:-1] if name.startswith("[") and name.endswith("]") else name
+    choices = tuple(parameter.type.choices) if isinstance(parameter.type, click.Choice) else ()
+    choices = tuple(HOOK_EVENTS) if name == "EVENT" else choices
+    return Argument(name, parameter.nargs == -1, not parameter.required, choices)
+
+
 if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    file.write_text(with_reference(file.read_text("utf-8")), "utf-8")
+    WORDS_FILE.write_text(words_json(collect_words()), "utf-8")
+    page = Path(sys.argv[1])
+    page.write_text(with_reference(page.read_text("utf-8")), "utf-8")

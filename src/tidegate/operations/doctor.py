@@ -19,7 +19,7 @@ from tidegate.operations.workspace import Workspace
 if TYPE_CHECKING:
     from tidegate.spark.jars import Jar
 
-__all__ = ["Examination", "Finding", "examine"]
+__all__ = ["DoctorFinding", "DoctorReport", "examine"]
 
 OLDEST_PYTHON = (3, 11)
 PACKAGES = ("pyspark", "pyiceberg", "sqlglot", "sqlalchemy", "jinja2", "click", "rich", "pyyaml", "blake3", "psycopg")
@@ -28,7 +28,7 @@ NO_SPACE = 100 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """`status`: ok, warn or fail."""
 
     name: str
@@ -38,8 +38,8 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
-    findings: tuple[Finding, ...]
+class DoctorReport:
+    findings: tuple[DoctorFinding, ...]
 
     @property
     def failed(self) -> int:
@@ -56,31 +56,31 @@ class Examination:
 
 def examine(
     project: Workspace | ConfigError, named: bool, start_spark: bool, say: Callable[[str], None]
-) -> Examination:
+) -> DoctorReport:
     """`project`: opened, or why it could not be. `named`: one was asked for or is there; else the machine alone is
     checked, and that there is no project is no fault of it."""
-    return Examination(tuple(_findings(project, named, start_spark, say)))
+    return DoctorReport(tuple(_findings(project, named, start_spark, say)))
 
 
 def _findings(
     project: Workspace | ConfigError, named: bool, start_spark: bool, say: Callable[[str], None]
-) -> Iterator[Finding]:
+) -> Iterator[DoctorFinding]:
     yield from _machine()
     if isinstance(project, ConfigError):
         problems = "".join(f"\n       - {problem}" for problem in project.problems)
         status = "fail" if project.problems or named else "warn"
-        yield Finding("project", status, f"{project.message}{problems}", project.remedy or "")
+        yield DoctorFinding("project", status, f"{project.message}{problems}", project.remedy or "")
         if start_spark:
-            yield Finding("spark", "fail", "not started: there is no project whose settings it could use")
+            yield DoctorFinding("spark", "fail", "not started: there is no project whose settings it could use")
         return
     settings = project.settings
-    yield Finding("project", "ok", f"{settings.project.name} in {settings.root}")
+    yield DoctorFinding("project", "ok", f"{settings.project.name} in {settings.root}")
     yield from _project(project)
     if start_spark:
         yield _spark(project, say)
 
 
-def _machine() -> Iterator[Finding]:
+def _machine() -> Iterator[DoctorFinding]:
     from tidegate.spark.jars import JARS
 
     yield _python()
@@ -89,14 +89,14 @@ def _machine() -> Iterator[Finding]:
     yield from _jars(JARS)
 
 
-def _python() -> Finding:
+def _python() -> DoctorFinding:
     found = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return Finding("python", "fail", f"{found} is too old", "Install Python 3.11 or newer.")
-    return Finding("python", "ok", f"{found} ({sys.executable})")
+        return DoctorFinding("python", "fail", f"{found} is too old", "Install Python 3.11 or newer.")
+    return DoctorFinding("python", "ok", f"{found} ({sys.executable})")
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[DoctorFinding]:
     found, missing = [], []
     for name in PACKAGES:
         try:
@@ -104,35 +104,35 @@ def _packages() -> Iterator[Finding]:
         except PackageNotFoundError:
             missing.append(name)
     if missing:
-        yield Finding("packages", "fail", f"missing: {', '.join(missing)}", "Install Tidegate again with pip.")
+        yield DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", "Install Tidegate again with pip.")
     else:
-        yield Finding("packages", "ok", ", ".join(found))
+        yield DoctorFinding("packages", "ok", ", ".join(found))
 
 
-def _java() -> Finding:
+def _java() -> DoctorFinding:
     from tidegate.spark.java import find_java
 
     try:
         java = find_java()
     except TidegateError as error:
         return _failed("java", error)
-    return Finding("java", "ok", f"{java.version} in {java.home} ({java.origin})")
+    return DoctorFinding("java", "ok", f"{java.version} in {java.home} ({java.origin})")
 
 
-def _jars(jars: tuple[Jar, ...]) -> Iterator[Finding]:
+def _jars(jars: tuple[Jar, ...]) -> Iterator[DoctorFinding]:
     from tidegate.spark.jars import JarState, jars_status
 
     for status in jars_status(jars):
         if status.state is JarState.READY:
-            yield Finding("jar", "ok", str(status.path))
+            yield DoctorFinding("jar", "ok", str(status.path))
         elif status.state is JarState.MISSING:
-            yield Finding("jar", "warn", f"{status.jar.file_name} is not here yet", "The first run fetches it.")
+            yield DoctorFinding("jar", "warn", f"{status.jar.file_name} is not here yet", "The first run fetches it.")
         else:
             fix = f"Delete {status.path}; the next run fetches it again."
-            yield Finding("jar", "warn", f"{status.jar.file_name} is damaged", fix)
+            yield DoctorFinding("jar", "warn", f"{status.jar.file_name} is damaged", fix)
 
 
-def _project(workspace: Workspace) -> Iterator[Finding]:
+def _project(workspace: Workspace) -> Iterator[DoctorFinding]:
     settings = workspace.settings
     yield _place("warehouse", settings.lake.warehouse, "[lake] warehouse")
     if settings.lake.catalog == "embedded":
@@ -144,35 +144,35 @@ def _project(workspace: Workspace) -> Iterator[Finding]:
     yield _compile(workspace)
 
 
-def _place(name: str, folder: Path, setting: str) -> Finding:
+def _place(name: str, folder: Path, setting: str) -> DoctorFinding:
     """Whether the folder, or the nearest one above it that exists, can be written and has space."""
     name = f"{name} folder"
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     elsewhere = f"or name another place under {setting} in tidegate.toml."
     if not there.is_dir():
-        return Finding(name, "fail", f"{there} is not a folder", f"Move it away, {elsewhere}")
+        return DoctorFinding(name, "fail", f"{there} is not a folder", f"Move it away, {elsewhere}")
     if not os.access(there, os.W_OK | os.X_OK):
-        return Finding(name, "fail", f"{there} cannot be written", f"Make it writable for this user, {elsewhere}")
+        return DoctorFinding(name, "fail", f"{there} cannot be written", f"Make it writable for this user, {elsewhere}")
     free = shutil.disk_usage(there).free
     if free < NO_SPACE:
-        return Finding(name, "fail", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
+        return DoctorFinding(name, "fail", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
     if free < LITTLE_SPACE:
-        return Finding(name, "warn", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
-    return Finding(name, "ok", f"{folder} ({size(free)} free)")
+        return DoctorFinding(name, "warn", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
+    return DoctorFinding(name, "ok", f"{folder} ({size(free)} free)")
 
 
-def _pings(workspace: Workspace) -> Iterator[Finding]:
+def _pings(workspace: Workspace) -> Iterator[DoctorFinding]:
     from tidegate.sources.pings import ping_project
 
     for ping in ping_project(workspace.settings):
         if ping.failure is None:
-            yield Finding(ping.name, "ok", ping.detail)
+            yield DoctorFinding(ping.name, "ok", ping.detail)
         else:
             where = f" ({ping.failure.where})" if ping.failure.where else ""
-            yield Finding(ping.name, "fail", f"{ping.detail}{where}", ping.failure.remedy or "")
+            yield DoctorFinding(ping.name, "fail", f"{ping.detail}{where}", ping.failure.remedy or "")
 
 
-def _files(workspace: Workspace) -> Iterator[Finding]:
+def _files(workspace: Workspace) -> Iterator[DoctorFinding]:
     """Whether every file is there that main's tables refer to; nothing where the lake itself does not answer."""
     try:
         heads = workspace.heads()
@@ -189,10 +189,10 @@ def _files(workspace: Workspace) -> Iterator[Finding]:
         return
     yield from (_failed("files", error) for error in errors)
     if not errors:
-        yield Finding("files", "ok", f"every file of {plural(len(heads), 'table')} on main is there")
+        yield DoctorFinding("files", "ok", f"every file of {plural(len(heads), 'table')} on main is there")
 
 
-def _compile(workspace: Workspace) -> Finding:
+def _compile(workspace: Workspace) -> DoctorFinding:
     try:
         compiled = workspace.compile()
     except TidegateError as error:
@@ -202,13 +202,15 @@ def _compile(workspace: Workspace) -> Finding:
         first = compiled.errors[0]
         place = f"{first.span.file}:{first.span.line}: " if first.span else ""
         detail = f"{count}, {count_line(compiled.diagnostics)}; the first: {place}{first.message}"
-        return Finding("models", "fail", detail, first.suggestion or "`tidegate run` shows all of them.")
+        return DoctorFinding("models", "fail", detail, first.suggestion or "`tidegate run` shows all of them.")
     if compiled.diagnostics:
-        return Finding("models", "warn", f"{count}, {count_line(compiled.diagnostics)}", "`tidegate run` shows them.")
-    return Finding("models", "ok", f"{count} compiled")
+        return DoctorFinding(
+            "models", "warn", f"{count}, {count_line(compiled.diagnostics)}", "`tidegate run` shows them."
+        )
+    return DoctorFinding("models", "ok", f"{count} compiled")
 
 
-def _spark(workspace: Workspace, say: Callable[[str], None]) -> Finding:
+def _spark(workspace: Workspace, say: Callable[[str], None]) -> DoctorFinding:
     from tidegate.spark.opening import open_spark
 
     try:
@@ -217,14 +219,14 @@ def _spark(workspace: Workspace, say: Callable[[str], None]) -> Finding:
         return _failed("spark", error)
     try:
         session.sql("SELECT 1").collect()
-        return Finding("spark", "ok", f"Spark {session.version} on {workspace.settings.spark.master}")
+        return DoctorFinding("spark", "ok", f"Spark {session.version} on {workspace.settings.spark.master}")
     except Exception as error:
         first = str(error).strip().splitlines()[0]
-        return Finding("spark", "fail", f"SELECT 1 failed: {first}", "See .tidegate/logs/spark.log.")
+        return DoctorFinding("spark", "fail", f"SELECT 1 failed: {first}", "See .tidegate/logs/spark.log.")
     finally:
         session.stop()
 
 
-def _failed(name: str, error: TidegateError) -> Finding:
+def _failed(name: str, error: TidegateError) -> DoctorFinding:
     where = f" ({error.where})" if error.where else ""
-    return Finding(name, "fail", f"{error.message}{where}", error.remedy or "")
+    return DoctorFinding(name, "fail", f"{error.message}{where}", error.remedy or "")

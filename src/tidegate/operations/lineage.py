@@ -15,7 +15,7 @@ from tidegate.datatypes import Relation
 from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest
 
-__all__ = ["Direction", "Link", "Node", "Target", "View", "find_lineage", "find_target", "view"]
+__all__ = ["Direction", "LineageLink", "LineageNode", "LineageView", "Target", "find_lineage", "find_target", "view"]
 
 _ONE = r"(?:`((?:[^`]|``)+)`|([^`.]+))"
 _PART = re.compile(_ONE)
@@ -28,7 +28,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Node:
+class LineageNode:
     """A column, under the name that a person of the project writes; `column` empty: the rows of the table."""
 
     table: str
@@ -36,11 +36,11 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LineageLink:
     """The way of the data: `target` comes from `source`."""
 
-    source: Node
-    target: Node
+    source: LineageNode
+    target: LineageNode
     kind: EdgeKind
 
 
@@ -53,7 +53,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class LineageView:
     """`trees`: one for each column asked for, with its type if known. `tables`: what it reads, or what reads it.
 
     `conditions`: upstream, the columns that decide which rows the table has; downstream, the tables (`column` empty)
@@ -65,35 +65,35 @@ class View:
     direction: Direction
     trees: tuple[tuple[Branch, str | None], ...]
     tables: tuple[str, ...]
-    conditions: tuple[Node, ...]
+    conditions: tuple[LineageNode, ...]
     namespace: str
 
-    def node(self, branch: Branch) -> Node:
-        return Node(_short(branch.table, self.namespace), branch.column)
+    def node(self, branch: Branch) -> LineageNode:
+        return LineageNode(_short(branch.table, self.namespace), branch.column)
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def links(self) -> tuple[LineageLink, ...]:
         """Each once, those of the conditions last. Where no column is known, the tables themselves."""
         found = {link: None for tree, _type in self.trees for link in self._links_of(tree)}
         for table in self.tables if not self.trees else ():
-            ends = (Node(table, ""), Node(self.table, ""))
-            found[Link(*(ends if self.direction is Direction.UP else ends[::-1]), EdgeKind.IDENTITY)] = None
+            ends = (LineageNode(table, ""), LineageNode(self.table, ""))
+            found[LineageLink(*(ends if self.direction is Direction.UP else ends[::-1]), EdgeKind.IDENTITY)] = None
         for node in self.conditions:
             if self.direction is Direction.UP:
-                found[Link(node, Node(self.table, ""), EdgeKind.CONDITION)] = None
+                found[LineageLink(node, LineageNode(self.table, ""), EdgeKind.CONDITION)] = None
             else:
-                found |= {Link(self.node(tree), node, EdgeKind.CONDITION): None for tree, _ in self._starts}
+                found |= {LineageLink(self.node(tree), node, EdgeKind.CONDITION): None for tree, _ in self._starts}
         return tuple(found)
 
     @property
     def _starts(self) -> tuple[tuple[Branch, str | None], ...]:
         return self.trees if self.column is not None else ()
 
-    def _links_of(self, branch: Branch) -> Iterator[Link]:
+    def _links_of(self, branch: Branch) -> Iterator[LineageLink]:
         for other in branch.branches:
             ends = (self.node(other), self.node(branch))
             source, target = ends if self.direction is Direction.UP else ends[::-1]
-            yield Link(source, target, other.kind or EdgeKind.IDENTITY)
+            yield LineageLink(source, target, other.kind or EdgeKind.IDENTITY)
             yield from self._links_of(other)
 
     def document(self) -> Mapping[str, Any]:
@@ -112,7 +112,7 @@ class View:
         }
 
 
-def _end(node: Node) -> Mapping[str, str | None]:
+def _end(node: LineageNode) -> Mapping[str, str | None]:
     return {"table": node.table, "column": node.column or None}
 
 
@@ -167,18 +167,20 @@ def _unknown_column(table: str, column: str, columns: tuple[str, ...]) -> Select
     return SelectionError(f"{table} has no column '{column}'", remedy=remedy)
 
 
-def find_lineage(compiled: Compiled, name: str, direction: Direction, depth: int | None) -> View:
+def find_lineage(compiled: Compiled, name: str, direction: Direction, depth: int | None) -> LineageView:
     graph = LineageGraph.of(compiled)
     return view(compiled, graph, find_target(name, compiled, graph), direction, depth)
 
 
-def view(compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None) -> View:
+def view(
+    compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None
+) -> LineageView:
     """Without a column and a depth, one step: the whole way of every column would be too much to look at."""
     key, names = target.key, (target.column,) if target.column else _columns(target.key, compiled, graph)
     depth = 1 if depth is None and target.column is None else depth
     grow = graph.upstream_tree if direction is Direction.UP else graph.downstream_tree
     relation = _relation(key, compiled)
-    return View(
+    return LineageView(
         table=_short(key, compiled.namespace),
         column=target.column,
         direction=direction,
@@ -219,16 +221,16 @@ def _neighbours(key: str, compiled: Compiled, direction: Direction) -> Iterator[
 
 def _conditions(
     compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None
-) -> Iterator[Node]:
+) -> Iterator[LineageNode]:
     if direction is Direction.DOWN:
         names = (target.column,) if target.column else _columns(target.key, compiled, graph)
         steps = (step for name in names for step in graph.impact(target.key, name))
         reached = {step.table for step in steps if step.column is None and (depth is None or step.depth <= depth)}
-        yield from (Node(_short(table, compiled.namespace), "") for table in sorted(reached))
+        yield from (LineageNode(_short(table, compiled.namespace), "") for table in sorted(reached))
         return
     for table, model in compiled.models.items():
         if str(table) == target.key:
-            yield from (Node(_short(o.table, compiled.namespace), o.column) for o in model.conditions)
+            yield from (LineageNode(_short(o.table, compiled.namespace), o.column) for o in model.conditions)
 
 
 def _short(key: str, namespace: str) -> str:

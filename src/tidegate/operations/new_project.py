@@ -1,12 +1,16 @@
-"""The smallest project that runs."""
+"""New projects on disk: the smallest one that runs (`init`), and the sample shop (`demo`)."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.errors import ProjectError, SetupError
+from tidegate.config import Settings
+from tidegate.errors import ProjectError, SetupError, TidegateError
 
-__all__ = ["ProjectExistsError", "write_project"]
+__all__ = ["MEASURES", "DemoMeasure", "ProjectExistsError", "deliver", "measure", "write_demo", "write_project"]
 
 _TOML = """\
 # The settings of this project. Everything is optional; what is commented out shows the default.
@@ -100,3 +104,90 @@ class ProjectExistsError(ProjectError):
         super().__init__(f"{folder} has a project already: {found} is there")
         self.where = str(folder / found)
         self.remedy = "Name another folder, or work with the project that is there."
+
+
+_SHOP = Path(__file__).parent / "demo" / "project"
+_LAKE = ".tidegate"
+
+
+def write_demo(folder: Path) -> None:
+    """Write the sample project. A demo that was here before and is as it was written makes room for the new one."""
+    try:
+        if folder.exists():
+            _clear(folder)
+        shutil.copytree(_SHOP, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    except OSError as error:
+        raise TidegateError(
+            f"Cannot write the demo: {error.strerror or error}",
+            where=str(error.filename or folder),
+            remedy="Name a folder that can be written: tidegate demo DIR",
+        ) from error
+
+
+def deliver(folder: Path, delivery: str) -> tuple[Path, ...]:
+    """Copy a delivery's files to the landing zones; gives them, relative to the project."""
+    source = folder / "deliveries" / delivery
+    arrived = []
+    for file in sorted(path for path in source.rglob("*") if path.is_file()):
+        target = folder / "landing" / file.relative_to(source)
+        shutil.copyfile(file, target)
+        arrived.append(target.relative_to(folder))
+    return tuple(arrived)
+
+
+def _clear(folder: Path) -> None:
+    strange = _not_ours(folder)
+    if strange is not None:
+        raise TidegateError(
+            f"'{folder}' holds something that the demo did not write: {strange}",
+            where=str(folder),
+            remedy="Name another folder (tidegate demo DIR), or remove this one if you no longer need it.",
+        )
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def _not_ours(folder: Path) -> str | None:
+    """The first thing in `folder` that is not, byte for byte, a file of the demo, nor the lake of one."""
+    if not folder.is_dir() or folder.is_symlink():
+        return folder.name
+    known = {path.read_bytes() for path in _SHOP.rglob("*") if path.is_file()}
+    is_demo = (folder / "tidegate.toml").is_file() and (folder / "tidegate.toml").read_bytes() in known
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if is_demo and relative.parts[0] == _LAKE:
+            continue
+        if path.is_symlink() or (path.is_file() and path.read_bytes() not in known):
+            return str(relative)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class DemoMeasure:
+    """One number of one table, looked at after each run."""
+
+    table: str
+    what: str
+    sql: str
+
+
+MEASURES = (
+    DemoMeasure("bronze.payments", "rows", "count(*)"),
+    DemoMeasure("silver.orders", "orders", "count(*)"),
+    DemoMeasure("silver.customers", "versions", "count(*)"),
+    DemoMeasure("silver.payments", "payments", "count(*)"),
+    DemoMeasure("gold.daily_revenue", "revenue", "sum(revenue)"),
+    DemoMeasure("gold.customer_value", "ordered", "sum(ordered)"),
+    DemoMeasure("gold.current_customers", "Ada lives in", "max(CASE WHEN name = 'Ada' THEN city END)"),
+)
+
+
+def measure(settings: Settings) -> Mapping[DemoMeasure, str]:
+    """All measures in one query, so that they are of one moment."""
+    from tidegate.operations.query import query  # only here: it imports pyspark, which writing a project does not need
+
+    parts = [f"SELECT {i} AS number, CAST({m.sql} AS STRING) AS value FROM {m.table}" for i, m in enumerate(MEASURES)]
+    return {MEASURES[row["number"]]: str(row["value"]) for row in query(settings, " UNION ALL ".join(parts)).rows}

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.options import SelectingCommand, selection_options, variables_option
-from tidegate.cli.paint import Paint
-from tidegate.cli.table import text_table
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.shared_options import SelectingCommand, selection_options, variables_option
+from tidegate.cli.terminal import Paint, text_table
 from tidegate.faults import FAULT_POINTS, parse_fault
-from tidegate.operations.chaos.choosing import BOTH, RERUN, RESUME, Wanted
-from tidegate.operations.chaos.report import ChaosReport, Trial
+from tidegate.operations.chaos.kills import BOTH, RERUN, RESUME, ChaosReport, Trial, Wanted
 from tidegate.runs.options import RunOptions
 
 __all__ = ["chaos"]

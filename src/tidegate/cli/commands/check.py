@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.lines import check_lines
-from tidegate.cli.options import SelectingCommand, selection_options
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.run_text import check_lines
+from tidegate.cli.shared_options import SelectingCommand, selection_options
 from tidegate.operations.check import Checkup, check_project
 
 __all__ = ["check"]

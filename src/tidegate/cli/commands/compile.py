@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.diagnostics import render_diagnostics
-from tidegate.cli.failures import error_document, error_lines
-from tidegate.cli.options import variables_option
-from tidegate.cli.paint import Paint
+from tidegate.cli.error_text import error_document, error_lines, render_diagnostics
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.shared_options import variables_option
+from tidegate.cli.terminal import Paint
 from tidegate.compiler.values import count_line
 from tidegate.errors import TidegateError
 from tidegate.operations.compile import Compilation, compile_workspace

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.errors import ConfigError
-from tidegate.operations.doctor import Examination, examine
+from tidegate.operations.doctor import DoctorReport, examine
 from tidegate.operations.workspace import Workspace
 
 __all__ = ["doctor"]
@@ -39,7 +39,7 @@ def doctor(invocation: Invocation, start_spark: bool) -> int:
     return done.exit_code
 
 
-def _lines(done: Examination) -> Iterator[str]:
+def _lines(done: DoctorReport) -> Iterator[str]:
     width = max(len(finding.name) for finding in done.findings)
     for finding in done.findings:
         yield f"{_TAGS[finding.status]} {finding.name:<{width}}  {finding.detail}".rstrip()

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from tidegate.amounts import duration, plural, timestamp
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import clean, text_table
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.terminal import clean, text_table
 from tidegate.jsontext import json_text
 from tidegate.operations.history import PastRun, RunLog, past_runs, run_log
 from tidegate.state.records import EventRecord, RunRecord

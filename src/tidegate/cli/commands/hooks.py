@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.amounts import plural
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.config.hooks import HOOK_EVENTS
 from tidegate.names import nearest
 

@@ -1,4 +1,4 @@
-"""`branches` and `maintain`: the lake's own upkeep."""
+"""`branches`, `maintain` and `reap`: the upkeep of the lake."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.amounts import age, plural, size, timestamp
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import text_table
-from tidegate.operations.branches import ListedBranch, list_branches
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.terminal import text_table
+from tidegate.operations.listings import ListedBranch, list_branches
 
 if TYPE_CHECKING:
     from tidegate.operations.maintain import MaintenanceReport
+    from tidegate.operations.reap import ReapReport
 
-__all__ = ["branches", "maintain"]
+__all__ = ["branches", "maintain", "reap"]
 
 
 @click.command()
@@ -91,4 +92,39 @@ def _report(report: MaintenanceReport) -> Iterator[str]:
         yield f"[WARN] {error}"
     did = report.dropped_branches or report.compacted or report.expired or (report.swept and report.swept.files)
     if not did and not report.errors:
+        yield "Nothing to do."
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@common_options
+@pass_invocation
+def reap(invocation: Invocation, dry_run: bool) -> int:
+    """Fail runs whose process is gone, and drop branches that nobody works on.
+
+    The hooks and the callback of the project are told of each run that is failed.
+    [reaper] in tidegate.toml says after how long without a sign of life. Kept branches are never dropped.
+
+    \b
+    Example:
+      tidegate reap --dry-run
+    """
+    from tidegate.operations.reap import reap as reap_project
+
+    report = reap_project(open_workspace(invocation).settings, dry_run=dry_run)
+    invocation.output().show(report.document(), lambda: _reap_lines(report))
+    return report.exit_code
+
+
+def _reap_lines(report: ReapReport) -> Iterator[str]:
+    would = "would be " if report.dry_run else ""
+    for run in report.failed_runs:
+        yield f"run {run.name} {would}failed: no sign of life since {timestamp(run.last_sign_of_life)} UTC"
+    for branch in report.dropped_branches:
+        yield f"branch {branch.name} {would}dropped: no sign of life since {timestamp(branch.last_sign_of_life)} UTC"
+    for table in report.dropped_tables:
+        yield f"table {table.name} {would}dropped: a run that wrote main itself was killed while it made it"
+    for error in report.errors:
+        yield f"[WARN] {error}"
+    if not (report.failed_runs or report.dropped_branches or report.dropped_tables or report.errors):
         yield "Nothing to do."

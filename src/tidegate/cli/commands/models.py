@@ -1,23 +1,28 @@
-"""`ls` and `show`: the project's models and sources, without a JVM."""
+"""`ls` and `show`: the models and sources of the project, without a JVM."""
 
 from __future__ import annotations
 
+import re
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 
 import click
 
 from tidegate.amounts import duration, plural, size, timestamp
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.options import SelectingCommand, selection_options
-from tidegate.cli.table import clean, text_table
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.shared_options import SelectingCommand, selection_options
+from tidegate.cli.terminal import clean, text_table
 from tidegate.compiler.values import count_line
 from tidegate.config import Settings
-from tidegate.operations.models import ListedModel, ModelList, list_models
+from tidegate.datatypes import Relation
+from tidegate.errors import SourceError
+from tidegate.names import TableName, quote
+from tidegate.operations.listings import ListedModel, ModelList, SourceList, list_models, list_sources
 from tidegate.operations.show import ModelFacts, gather_facts
 from tidegate.state.records import QualityRecord
 
-__all__ = ["ls", "show"]
+__all__ = ["ls", "show", "source_lines", "source_notes"]
 
 _SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns", "column_tags")
 
@@ -51,10 +56,6 @@ def ls(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...]
 
 
 def _list_sources(invocation: Invocation, settings: Settings) -> int:
-    # Only here: models are listed without the rooms that ask sources.
-    from tidegate.cli.source_tables import source_lines, source_notes
-    from tidegate.operations.sources import list_sources
-
     found = list_sources(settings)
     output = invocation.output()
     output.show(found.document(), lambda: source_lines(found))
@@ -184,3 +185,63 @@ def _anomaly_lines(facts: ModelFacts) -> Iterator[str]:
         yield ""
         rows = [(clean(a.message), f"{a.deviation:.0%}", a.run_id, timestamp(a.at)) for a in facts.anomalies]
         yield from text_table(("unusual", "deviation", "run", "found (UTC)"), rows, widest=100)
+
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def source_lines(sources: SourceList) -> Iterator[str]:
+    found = sources.found
+    if not sources.declared:
+        yield "No sources yet: declare one as [sources.NAME] in tidegate.toml."
+    elif found.tables:
+        rows = [
+            (table.source, table.kind, _query_name(table.table), _column_count(table.relation))
+            for table in found.tables
+        ]
+        yield from text_table(("source", "kind", "table", "columns"), rows)
+        asked = {table.source for table in found.tables}
+        yield f"{plural(len(found.tables), 'table')} in {plural(len(asked), 'source')}."
+    elif not found.failures:
+        yield "The sources have no tables that could be read."
+
+
+def source_notes(sources: SourceList, debug: bool = False) -> Iterator[str]:
+    """What went wrong, one line for what and one for what to do; with `debug`, its traceback before that."""
+    found = sources.found
+    for table in found.tables:
+        if table.problem:
+            yield f"warning: the columns of {clean(_query_name(table.table))} are not known: {clean(table.problem)}"
+    for warning in found.warnings:
+        yield from _trace(warning.failure) if debug else ()
+        yield f"warning: {clean(warning.message)}"
+        yield from _fix(warning.failure)
+    for failure in found.failures:
+        yield from _trace(failure) if debug else ()
+        yield f"error: {clean(failure.message)}"
+        yield from _fix(failure)
+
+
+def _trace(failure: SourceError) -> Iterator[str]:
+    for part in traceback.format_exception(failure):
+        yield from map(clean, part.rstrip("\n").split("\n"))
+
+
+def _fix(failure: SourceError) -> Iterator[str]:
+    if failure.where:
+        yield f"  where: {clean(failure.where)}"
+    if failure.remedy:
+        yield f"  fix: {clean(failure.remedy)}"
+
+
+def _query_name(table: TableName) -> str:
+    """As a query names it: a part with other characters needs backticks."""
+    parts = (table.namespace, table.layer, table.name)
+    return ".".join(part if _PLAIN.fullmatch(part) else quote(part) for part in parts)
+
+
+def _column_count(relation: Relation) -> str:
+    count = len(relation.columns)
+    if relation.complete:
+        return str(count)
+    return f"{count} known" if count else "-"

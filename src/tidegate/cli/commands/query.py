@@ -1,19 +1,22 @@
-"""`sql` and `preview`: look at published data."""
+"""`sql`, `preview` and `profile`: look at published data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.amounts import plural
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.table import WIDEST_CELL, cut_cells, text_table
+from tidegate.amounts import plural, timestamp
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.terminal import WIDEST_CELL, clean, cut_cells, text_table
 from tidegate.jsontext import json_text, json_value
-from tidegate.operations.query import QueryResult, query
-from tidegate.operations.query import preview as preview_table
+from tidegate.operations.profile import TableProfile, profile_model
 
-__all__ = ["preview", "sql"]
+if TYPE_CHECKING:
+    from tidegate.operations.query import QueryResult
+
+__all__ = ["preview", "profile", "sql"]
 
 
 @click.command()
@@ -31,6 +34,8 @@ def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
     Example:
       tidegate sql "SELECT count(*) FROM silver.orders"
     """
+    from tidegate.operations.query import query  # only here: it imports pyspark, which a recorded profile does not need
+
     workspace = open_workspace(invocation)
     _show(invocation, query(workspace.settings, statement, limit, say=invocation.output().note), limit, full)
 
@@ -50,6 +55,8 @@ def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
     Example:
       tidegate preview gold.revenue --limit 5
     """
+    from tidegate.operations.query import preview as preview_table  # only here, as above
+
     workspace = open_workspace(invocation)
     _show(invocation, preview_table(workspace, model, limit, invocation.output().note), limit, full)
 
@@ -74,3 +81,59 @@ def _cell(value: object) -> str:
         return str(value).lower()
     plain = json_value(value)
     return plain if isinstance(plain, str) else json_text(plain)
+
+
+@click.command()
+@click.argument("model")
+@click.option("--now", is_flag=True, help="Read the table as it is now, instead of what its last run put down.")
+@common_options
+@pass_invocation
+def profile(invocation: Invocation, model: str, now: bool) -> None:
+    """Show rows, NULLs, different values, least, greatest and mean of a table.
+
+    It is what the last run that wrote the table has put down while writing. Where there is nothing of that kind, and
+    with --now, the table is read once.
+
+    \b
+    Example:
+      tidegate profile silver.orders
+    """
+    output = invocation.output()
+    told = profile_model(open_workspace(invocation), model, now, output.note)
+    output.show(told.document(), lambda: _profile_lines(told))
+
+
+def _profile_lines(told: TableProfile) -> Iterator[str]:
+    profile = told.profile
+    rows = plural(profile.rows, "row")
+    if profile.scope == "written":
+        rows = f"{rows} that the run brought, of a table of {profile.table_rows}"
+    when = f"by {told.run_id}, {timestamp(told.at)} UTC" if told.run_id else f"now, {timestamp(told.at)} UTC"
+    yield f"{told.model}  {rows}  ({when})"
+    if told.changed:
+        yield "The table has been changed since: --now reads it as it is."
+    if not profile.columns:
+        yield "The run counted its rows and looked no closer: --now reads the table."
+        return
+    yield ""
+    cells = [
+        (
+            column.name,
+            column.type,
+            str(column.nulls),
+            _profile_cell(column.distinct),
+            _profile_cell(column.min),
+            _profile_cell(column.max),
+            _profile_cell(column.mean),
+        )
+        for column in profile.columns
+    ]
+    yield from text_table(("column", "type", "nulls", "distinct ~", "min", "max", "mean"), cells, widest=40)
+
+
+def _profile_cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else clean(str(value))

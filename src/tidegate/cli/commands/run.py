@@ -9,8 +9,8 @@ from datetime import datetime
 import click
 
 from tidegate.cli.console import RunConsole, open_console
-from tidegate.cli.context import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.options import Moment, SelectingCommand, check_times, selection_options, variables_option
+from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
+from tidegate.cli.shared_options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.operations.publish import publish_run
 from tidegate.operations.run import result_document, run_project
 from tidegate.operations.workspace import Workspace

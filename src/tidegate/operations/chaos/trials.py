@@ -21,14 +21,19 @@ from tidegate.errors import ConfigError, ProjectError, RunCancelledError, Tidega
 from tidegate.faults import FAULT, FAULT_LOG
 from tidegate.lake import MAIN, Heads, is_begun, open_catalog
 from tidegate.names import TableName
-from tidegate.operations.chaos.choosing import RESUME, Kill, Wanted, choose, counted, not_reached
-from tidegate.operations.chaos.contents import Contents
-from tidegate.operations.chaos.judging import State, differences, mixes, together
-from tidegate.operations.chaos.landing import Landing, look_at_landing
-from tidegate.operations.chaos.places import require_place
-from tidegate.operations.chaos.readers import Reader
-from tidegate.operations.chaos.report import ChaosReport, Trial, Uninterrupted
-from tidegate.operations.chaos.scratch import Scratch, make_scratch
+from tidegate.operations.chaos.kills import (
+    RESUME,
+    ChaosReport,
+    Kill,
+    Trial,
+    Uninterrupted,
+    Wanted,
+    choose,
+    counted,
+    not_reached,
+)
+from tidegate.operations.chaos.lake_copy import Landing, Scratch, look_at_landing, make_scratch, require_place
+from tidegate.operations.chaos.main_states import Contents, MainObserver, State, differences, mixes, together
 from tidegate.operations.chaos.victim import Ended, kill_at
 from tidegate.operations.reap import reap
 from tidegate.operations.run import run_project
@@ -178,7 +183,7 @@ class _Chaos:
         return Trial(str(kill.at), kill.way, round(time.monotonic() - started, 1), problems, left)
 
     def _attempt(self, kill: Kill, measure: _Measure, scratch: Scratch) -> Iterator[str]:
-        with Reader(scratch.catalog) as reader:
+        with MainObserver(scratch.catalog) as reader:
             patience = max(_LEAST_SECONDS, 20 * measure.seconds)
             ended = kill_at(kill.at, scratch, self.options, self.clock.now(), patience)
             if not ended.killed:

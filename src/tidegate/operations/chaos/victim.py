@@ -15,7 +15,7 @@ from typing import Any
 from tidegate import processes
 from tidegate.config import load_settings
 from tidegate.faults import FAULT, FAULT_LOG, Fault
-from tidegate.operations.chaos.scratch import Scratch, settings_in
+from tidegate.operations.chaos.lake_copy import Scratch, settings_in
 from tidegate.operations.run import run_project
 from tidegate.runs.clock import FixedClock
 from tidegate.runs.options import RunOptions

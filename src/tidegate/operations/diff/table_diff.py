@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.types import spark_type
-from tidegate.operations.diff.states import Moved
+from tidegate.operations.diff.moved_tables import Moved
 from tidegate.quality import plain
 from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
 from tidegate.write.columns import Column

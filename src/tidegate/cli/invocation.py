@@ -1,21 +1,34 @@
-"""What every command starts from: the options that all of them take, and the rooms below, opened for this project."""
+"""One call of the program: the options that every command takes, and where its result is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 
+from tidegate import __version__
+from tidegate.cli.terminal import is_terminal
+from tidegate.jsontext import json_text
 from tidegate.operations.workspace import Workspace
+from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
 if TYPE_CHECKING:
-    from tidegate.cli.output import Output
-    from tidegate.cli.paint import Paint
+    from tidegate.cli.terminal import Paint
 
-__all__ = ["Invocation", "common_options", "open_workspace", "pass_invocation"]
+__all__ = [
+    "CommandOutput",
+    "HumanOutput",
+    "Invocation",
+    "JsonOutput",
+    "common_options",
+    "note",
+    "open_workspace",
+    "pass_invocation",
+]
 
 
 @dataclass
@@ -42,20 +55,16 @@ class Invocation:
         options = args[: args.index("--")] if "--" in args else args
         return cls(json="--json" in options, debug="--debug" in options, no_color="--no-color" in options)
 
-    def output(self) -> Output:
-        from tidegate.cli.output import HumanOutput, JsonOutput
-
+    def output(self) -> CommandOutput:
         return JsonOutput(self.command, quiet=self.quiet) if self.json else HumanOutput(self.quiet)
 
     def painter(self, stream: TextIO) -> Paint:
-        from tidegate.cli.paint import painter, plain
+        from tidegate.cli.terminal import painter, plain
 
         return plain if self.no_color else painter(stream)
 
-    def stream(self) -> Output:
+    def stream(self) -> CommandOutput:
         """For answers that keep coming: each document is one line."""
-        from tidegate.cli.output import HumanOutput, JsonOutput
-
         return JsonOutput(self.command, indent=None, quiet=self.quiet) if self.json else HumanOutput(self.quiet)
 
 
@@ -103,3 +112,52 @@ def open_workspace(invocation: Invocation) -> Workspace:
         root = find_project(root)
         invocation.project = root
     return Workspace(load_settings(root, invocation.config))
+
+
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def note(line: str) -> None:
+    """A line on stderr. That Spark starts is shown on a terminal only until it has."""
+    live = is_terminal(sys.stderr)
+    if line in (STARTED, NOT_STARTED):
+        print(_CLEAR_LINE if live else "", end="", file=sys.stderr, flush=True)
+    elif line == STARTING and live:
+        print(f"{line} …", end="", file=sys.stderr, flush=True)
+    else:
+        print(f"{_CLEAR_LINE if live else ''}{line}", file=sys.stderr, flush=True)
+
+
+class CommandOutput(Protocol):
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+        """The answer: `document` for programs, `lines` for people. Only one of the two is used."""
+
+    def note(self, line: str, always: bool = False) -> None:
+        """Something reported on the way, which is not the answer. With --quiet only what is `always` needed."""
+
+
+class HumanOutput:
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+        for line in lines():
+            print(line)
+
+    def note(self, line: str, always: bool = False) -> None:
+        if always or not self._quiet:
+            note(line)
+
+
+class JsonOutput:
+    def __init__(self, command: str, indent: int | None = 2, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._command = command
+        self._indent = indent
+
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+        print(json_text({"version": __version__, "command": self._command, **document}, indent=self._indent))
+
+    def note(self, line: str, always: bool = False) -> None:
+        if always or not self._quiet:
+            note(line)

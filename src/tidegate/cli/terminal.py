@@ -1,17 +1,55 @@
-"""Columns of text for a screen or a pipe."""
+"""Text for a terminal or a pipe: colours, and columns of text."""
 
 from __future__ import annotations
 
+import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TextIO
+
+import click
 
 __all__ = [
     "WIDEST_CELL",
+    "Paint",
     "clean",
     "cut_cells",
     "display_width",
+    "is_terminal",
+    "painter",
+    "plain",
     "text_table",
 ]
+
+Paint = Callable[[str, str], str]
+"""(text, role) → the text as it is shown. Roles: error, warning, info, help, place, quiet, strong."""
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "info": {"fg": "cyan", "bold": True},
+    "help": {"fg": "green"},
+    "place": {"fg": "blue"},
+    "quiet": {"dim": True},
+    "strong": {"bold": True},
+}
+
+
+def plain(text: str, role: str) -> str:
+    return text
+
+
+def _coloured(text: str, role: str) -> str:
+    return click.style(text, **_STYLES[role])
+
+
+def is_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def painter(stream: TextIO) -> Paint:
+    """NO_COLOR, set to anything, means none (no-color.org)."""
+    return _coloured if is_terminal(stream) and not os.environ.get("NO_COLOR") else plain
 
 
 WIDEST_CELL = 60

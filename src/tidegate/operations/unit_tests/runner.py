@@ -1,4 +1,4 @@
-"""Unit tests of models: a query over given rows instead of tables. Nothing of the lake is read or written."""
+"""Runs unit tests of models: a query over given rows instead of tables. The lake is neither read nor written."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from tidegate.compiler.unit_inputs import UnitInputs
 from tidegate.compiler.values import Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
-from tidegate.errors import ProjectError, QueryError, TidegateError
+from tidegate.errors import ProjectError, QueryError, SourceError, TidegateError
 from tidegate.lake import is_begun, open_catalog
 from tidegate.names import TableName, quote
-from tidegate.operations.unit_tests.cells import rows_sql, type_sql
-from tidegate.operations.unit_tests.result import UnitTestReport, UnitTestResult, differences
-from tidegate.operations.unit_tests.rows import compare_rows
-from tidegate.operations.unit_tests.sources import untyped_models
-from tidegate.operations.unit_tests.views import Input, InputViews, input_of, meant
+from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_of, meant, rows_sql, type_sql
+from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, UnitTestResult, compare_rows, differences
 from tidegate.planner.model_states import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
@@ -34,7 +31,7 @@ from tidegate.transform.frames import explain
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["run_unit_tests"]
+__all__ = ["run_unit_tests", "untyped_models"]
 
 _MOST_ROWS = 10_000
 _FEW_ROWS = {
@@ -257,3 +254,24 @@ def _comparable(column: Column) -> str:
 
 def _castable(kind: DataType) -> bool:
     return kind.known and kind != VOID
+
+
+def untyped_models(compiled: Compiled, outside: Outside) -> Mapping[TableName, SourceError]:
+    """Each of them, and why: a test would have to guess the types of the rows that it gives.
+
+    They read a source that does not answer, or a table that was never built from one.
+    """
+    silent = {failure.source: failure for failure in outside.failures}
+    found: dict[TableName, SourceError] = {}
+    if not silent:
+        return found
+    for table, model in compiled.models.items():
+        names = silent.keys() & {source.namespace for source in model.sources}
+        if names:
+            found[table] = silent[min(names)]
+    for table in (table for wave in compiled.waves for table in wave if table not in found):
+        unbuilt = [other for other in compiled.models[table].depends_on if other not in outside.heads]
+        failures = [found[other] for other in unbuilt if other in found]
+        if failures:
+            found[table] = failures[0]
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.amounts import duration, plural
-from tidegate.cli.table import clean
+from tidegate.cli.terminal import clean
 from tidegate.jsontext import json_text
 from tidegate.names import TableName
 from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, RunResult

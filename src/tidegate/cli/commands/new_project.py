@@ -1,4 +1,4 @@
-"""`demo`: a small shop, built twice, so that a person sees a gate close."""
+"""`init` and `demo`: new projects."""
 
 from __future__ import annotations
 
@@ -12,16 +12,38 @@ from typing import TextIO
 import click
 
 from tidegate.cli.console import open_console
-from tidegate.cli.context import Invocation, common_options, pass_invocation
-from tidegate.cli.table import text_table
+from tidegate.cli.invocation import Invocation, common_options, pass_invocation
+from tidegate.cli.terminal import text_table
 from tidegate.config import Settings, load_settings
-from tidegate.operations.demo.files import deliver, write_demo
-from tidegate.operations.demo.measures import MEASURES, Measure, measure
-from tidegate.operations.run import run_project
+from tidegate.operations.new_project import MEASURES, DemoMeasure, deliver, measure, write_demo, write_project
 from tidegate.runs.options import RunOptions
 from tidegate.runs.result import RunResult
 
-__all__ = ["demo"]
+__all__ = ["demo", "init"]
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@common_options
+@pass_invocation
+def init(invocation: Invocation, folder: Path) -> None:
+    """Write an empty project that runs.
+
+    \b
+    Example:
+      tidegate init shop
+    """
+    written = write_project(folder)
+
+    def lines() -> Iterator[str]:
+        yield f"A new project in {folder}:"
+        yield from (f"  {name}" for name in written)
+        yield ""
+        yield "Next:" if folder.resolve() == Path.cwd() else f"Next: cd {folder}, then"
+        yield "  tidegate run                    builds silver.tides on a branch and publishes it"
+        yield "  tidegate preview silver.tides   shows its rows"
+
+    invocation.output().show({"project": str(folder.resolve()), "files": list(written)}, lines)
 
 
 @click.command()
@@ -59,6 +81,8 @@ def demo(invocation: Invocation, directory: Path) -> int:
 
 
 def _run(settings: Settings, invocation: Invocation) -> RunResult:
+    from tidegate.operations.run import run_project  # only here: `init` runs nothing
+
     with open_console(invocation) as console:
         result = run_project(settings, RunOptions(), [console])
         console.show(result)
@@ -88,7 +112,9 @@ def _second_act(arrived: Sequence[Path]) -> Iterator[str]:
     yield ""
 
 
-def _what_happened(result: RunResult, before: Mapping[Measure, str], after: Mapping[Measure, str]) -> Iterator[str]:
+def _what_happened(
+    result: RunResult, before: Mapping[DemoMeasure, str], after: Mapping[DemoMeasure, str]
+) -> Iterator[str]:
     yield ""
     yield "What main holds after each day:"
     yield ""

@@ -1,17 +1,30 @@
-"""Which fault points to kill at, of those that a run reaches."""
+"""Which fault points a chaos run kills at, and the report of what followed each kill."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from tidegate.errors import ConfigError
 from tidegate.faults import FAULT_POINTS, Fault, parse_fault
 from tidegate.names import nearest
 
-__all__ = ["BOTH", "RERUN", "RESUME", "Kill", "Wanted", "choose", "counted", "not_reached"]
+__all__ = [
+    "BOTH",
+    "RERUN",
+    "RESUME",
+    "ChaosReport",
+    "Kill",
+    "Trial",
+    "Uninterrupted",
+    "Wanted",
+    "choose",
+    "counted",
+    "not_reached",
+]
 
 RERUN, RESUME, BOTH = "rerun", "resume", "both"
 
@@ -82,3 +95,55 @@ def _named(text: str, lines: Sequence[str]) -> Fault:
         where="--points",
         remedy=f"{meant}Without --points, every point that it reaches is tried.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One kill and what followed. `way`: rerun or resume. `problems`: what is not as it should be, one line each."""
+
+    point: str
+    way: str
+    seconds: float
+    problems: tuple[str, ...] = ()
+    left: str = ""
+    """Where the copy is that it happened on, if it was kept."""
+
+    @property
+    def passed(self) -> bool:
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Uninterrupted:
+    """The run that all others are measured by. `reached`: fault points in order, with how often each was."""
+
+    status: str
+    models: int
+    seconds: float
+    reached: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ChaosReport:
+    """`left_out`: models whose tables are not compared, and why. `not_reached`: points that the run did not come to."""
+
+    catalog: str
+    uninterrupted: Uninterrupted
+    trials: tuple[Trial, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    not_reached: tuple[str, ...] = ()
+    seconds: float = 0.0
+    folder: str | None = None
+    """The scratch folder, if it was kept."""
+
+    @property
+    def failed(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if not trial.passed)
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0
+
+    def document(self) -> dict[str, Any]:
+        trials = [{**asdict(trial), "status": "passed" if trial.passed else "failed"} for trial in self.trials]
+        return {**asdict(self), "status": "failed" if self.failed else "success", "trials": trials}

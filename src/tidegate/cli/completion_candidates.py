@@ -1,17 +1,90 @@
-"""What may stand where the cursor is: words before it, and the beginning of a word → what the shell offers."""
+"""What a shell may offer where the cursor is, given the words before it and the beginning of a word."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from tidegate.cli.completion.words import Argument, Command, Option, Words
 from tidegate.planner.selector_words import METHODS, STATES
 
-__all__ = ["Answer", "Candidate", "ProjectNames", "complete"]
+__all__ = [
+    "WORDS_FILE",
+    "Argument",
+    "Candidate",
+    "Command",
+    "Completion",
+    "Option",
+    "ProjectNames",
+    "Words",
+    "complete",
+    "read_words",
+]
+
+WORDS_FILE = Path(__file__).with_name("completion_words.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`value`: what it takes, as the help calls it; None for a flag. `choices`: all that it takes, if they are few."""
+
+    names: tuple[str, ...]
+    help: str
+    value: str | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    name: str
+    many: bool = False
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`options`: without those that all commands take. One with subcommands has their names in `subcommands`."""
+
+    help: str
+    arguments: tuple[Argument, ...] = ()
+    options: tuple[Option, ...] = ()
+    subcommands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """`commands` by name, subcommands as `hooks test`. `common`: options of every command; `top`: of the program."""
+
+    commands: dict[str, Command]
+    common: tuple[Option, ...]
+    top: tuple[Option, ...]
+
+
+def read_words() -> Words:
+    raw = json.loads(WORDS_FILE.read_text("utf-8"))
+    commands = {
+        name: Command(
+            command["help"],
+            tuple(Argument(a["name"], a["many"], a["optional"], tuple(a["choices"])) for a in command["arguments"]),
+            _options(command["options"]),
+            tuple(command["subcommands"]),
+        )
+        for name, command in raw["commands"].items()
+    }
+    return Words(commands, _options(raw["common"]), _options(raw["top"]))
+
+
+def _options(raw: list[dict[str, list[str]]]) -> tuple[Option, ...]:
+    return tuple(Option(tuple(o["names"]), str(o["help"]), _value(o["value"]), tuple(o["choices"])) for o in raw)
+
+
+def _value(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 class Candidate(NamedTuple):
@@ -20,7 +93,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Completion:
     """`kind`: `words`; `open`, where the word goes on; `files` or `folders`, which the shell itself knows best."""
 
     kind: str = "words"
@@ -46,7 +119,7 @@ _OPERATORS = re.compile(r"@|\d*\+")
 _METHODS = tuple(Candidate(f"{method}:", help) for method, help in METHODS.items())
 
 
-def complete(words: Words, before: Sequence[str], current: str, find_names: FindNames) -> Answer:
+def complete(words: Words, before: Sequence[str], current: str, find_names: FindNames) -> Completion:
     """`before`: the words between the program and the cursor."""
     line = _read(words, before)
     names = find_names(line.values.get("--project"), line.values.get("--config"))
@@ -55,8 +128,8 @@ def complete(words: Words, before: Sequence[str], current: str, find_names: Find
     if current.startswith("--") and "=" in current and not line.options_ended:
         name, _, start = current.partition("=")
         option = next((o for o in line.options if name in o.names and o.value), None)
-        answer = _value_of(option, start, names) if option else Answer()
-        return Answer(answer.kind, tuple(Candidate(f"{name}={value}", help) for value, help in answer.candidates))
+        answer = _value_of(option, start, names) if option else Completion()
+        return Completion(answer.kind, tuple(Candidate(f"{name}={value}", help) for value, help in answer.candidates))
     if current.startswith("-") and not line.options_ended:
         found = (Candidate(name, option.help) for option in line.options for name in option.names)
         return _starting(
@@ -67,7 +140,7 @@ def complete(words: Words, before: Sequence[str], current: str, find_names: Find
         listed = line.command.subcommands if line.command else [name for name in words.commands if " " not in name]
         return _starting(current, (Candidate(name, words.commands[prefix + name].help) for name in listed))
     argument = _argument_at(line.command.arguments, line.arguments)
-    return _by_kind(argument.name, argument.choices, current, names) if argument else Answer()
+    return _by_kind(argument.name, argument.choices, current, names) if argument else Completion()
 
 
 @dataclass(slots=True)
@@ -114,11 +187,11 @@ def _argument_at(arguments: Sequence[Argument], given: int) -> Argument | None:
     return arguments[-1] if arguments and arguments[-1].many else None
 
 
-def _value_of(option: Option, current: str, names: ProjectNames) -> Answer:
+def _value_of(option: Option, current: str, names: ProjectNames) -> Completion:
     return _by_kind(option.value or "", option.choices, current, names)
 
 
-def _by_kind(kind: str, choices: Sequence[str], current: str, names: ProjectNames) -> Answer:
+def _by_kind(kind: str, choices: Sequence[str], current: str, names: ProjectNames) -> Completion:
     if choices:
         return _starting(current, map(Candidate, choices))
     if kind == "SELECT":
@@ -129,10 +202,10 @@ def _by_kind(kind: str, choices: Sequence[str], current: str, names: ProjectName
         return _starting(current, starmap(Candidate, names.runs()))
     if kind == "CODE":
         return _starting(current, map(Candidate, names.diagnostics()))
-    return {"FILE": Answer("files"), "DIR": Answer("folders")}.get(kind, Answer())
+    return {"FILE": Completion("files"), "DIR": Completion("folders")}.get(kind, Completion())
 
 
-def _selectors(current: str, names: ProjectNames) -> Answer:
+def _selectors(current: str, names: ProjectNames) -> Completion:
     """The last part of an intersection, behind its operators."""
     at = current.rfind(",") + 1
     if operator := _OPERATORS.match(current, at):
@@ -147,8 +220,8 @@ def _selectors(current: str, names: ProjectNames) -> Answer:
     else:
         models = _by_model(start, names.models())
         methods = _starting(start, _METHODS).candidates if start or not models else ()
-        answer = Answer("open" if methods and not models else "words", (*models, *methods))
-    return Answer(answer.kind, tuple(Candidate(before + value, help) for value, help in answer.candidates))
+        answer = Completion("open" if methods and not models else "words", (*models, *methods))
+    return Completion(answer.kind, tuple(Candidate(before + value, help) for value, help in answer.candidates))
 
 
 def _by_model(start: str, models: Iterable[str]) -> tuple[Candidate, ...]:
@@ -164,5 +237,5 @@ def _unique(names: Mapping[str, str]) -> list[str]:
     return [name for name in short if short.count(name) == 1]
 
 
-def _starting(start: str, candidates: Iterable[Candidate]) -> Answer:
-    return Answer("words", tuple(candidate for candidate in candidates if candidate.value.startswith(start)))
+def _starting(start: str, candidates: Iterable[Candidate]) -> Completion:
+    return Completion("words", tuple(candidate for candidate in candidates if candidate.value.startswith(start)))

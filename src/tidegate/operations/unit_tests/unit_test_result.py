@@ -1,15 +1,26 @@
-"""Expected rows against those that a query gave: which are missing, which nobody expected, which differ in part."""
+"""The result of a unit test: expected rows compared with those that the query returned."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["Difference", "Pair", "compare_rows"]
+from tidegate.project.unit_tests import UnitTest
+from tidegate.quality import plain
+
+__all__ = [
+    "DifferingRow",
+    "RowComparison",
+    "RowDifference",
+    "UnitTestReport",
+    "UnitTestResult",
+    "compare_rows",
+    "differences",
+]
 
 Row = tuple[Any, ...]
 _ROUNDING = 1e-9
@@ -19,7 +30,7 @@ _MOST_ALIKE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class DifferingRow:
     """A row that was expected and the one that came in its place; `columns` are the positions that differ."""
 
     expected: Row
@@ -28,12 +39,12 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RowComparison:
     """`disordered`: all rows are there, but not in this order; `differing` are then the rows at the same place."""
 
     missing: tuple[Row, ...] = ()
     unexpected: tuple[Row, ...] = ()
-    differing: tuple[Pair, ...] = ()
+    differing: tuple[DifferingRow, ...] = ()
     disordered: bool = False
 
     @property
@@ -43,25 +54,25 @@ class Difference:
 
 def compare_rows(
     expected: Sequence[Row], actual: Sequence[Row], key: Collection[int] = (), ordered: bool = False
-) -> Difference:
+) -> RowComparison:
     """Duplicates count, NULL equals NULL, floating numbers may differ by rounding. `key`: positions of the columns by
     which a row is told from others; without them a row is paired with the one that resembles it most."""
     left, right = _unmatched(expected, actual)
     if not left and not right:
-        return _in_order(expected, actual) if ordered else Difference()
+        return _in_order(expected, actual) if ordered else RowComparison()
     pairs = sorted(_paired(left, right, tuple(key)))
     paired_left, paired_right = {at for at, _ in pairs}, {at for _, at in pairs}
-    return Difference(
+    return RowComparison(
         missing=tuple(row for at, row in enumerate(left) if at not in paired_left),
         unexpected=tuple(row for at, row in enumerate(right) if at not in paired_right),
-        differing=tuple(Pair(left[i], right[j], _differing(left[i], right[j])) for i, j in pairs),
+        differing=tuple(DifferingRow(left[i], right[j], _differing(left[i], right[j])) for i, j in pairs),
     )
 
 
-def _in_order(expected: Sequence[Row], actual: Sequence[Row]) -> Difference:
-    pairs = (Pair(one, other, _differing(one, other)) for one, other in zip(expected, actual, strict=True))
+def _in_order(expected: Sequence[Row], actual: Sequence[Row]) -> RowComparison:
+    pairs = (DifferingRow(one, other, _differing(one, other)) for one, other in zip(expected, actual, strict=True))
     moved = tuple(pair for pair in pairs if pair.columns)
-    return Difference(differing=moved, disordered=bool(moved))
+    return RowComparison(differing=moved, disordered=bool(moved))
 
 
 def _unmatched(expected: Sequence[Row], actual: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -149,3 +160,87 @@ def _settled(value: Any) -> Hashable:
         return bytes(value)
     # 1 and True are equal to Python.
     return (type(value).__name__, value) if isinstance(value, bool | Decimal) else value
+
+
+ShownRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowDifference:
+    """`columns`: those in which the two rows differ."""
+
+    expected: ShownRow
+    actual: ShownRow
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestResult:
+    """`status`: passed, failed, or error where the query could not run. `columns` are those that were compared.
+
+    `disordered`: the rows are right and their order is not; `differing` are then the rows at the same place.
+    """
+
+    model: str
+    name: str
+    status: str
+    duration_ms: int
+    file: str
+    line: int
+    description: str = ""
+    columns: tuple[str, ...] = ()
+    expected_rows: int | None = None
+    actual_rows: int | None = None
+    missing: tuple[ShownRow, ...] = ()
+    unexpected: tuple[ShownRow, ...] = ()
+    differing: tuple[RowDifference, ...] = ()
+    disordered: bool = False
+    error: str | None = None
+    where: str | None = None
+    remedy: str | None = None
+
+    @classmethod
+    def of(cls, test: UnitTest, model: str, status: str, duration_ms: int, **more: Any) -> UnitTestResult:
+        place = test.place
+        return cls(model, test.name, status, duration_ms, place.file, place.line, test.description, **more)
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestReport:
+    results: tuple[UnitTestResult, ...]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return all(result.status == "passed" for result in self.results)
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.passed else 1
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "status": "success" if self.passed else "failed",
+            "tests": [result.document() for result in self.results],
+            "duration_ms": round(self.seconds * 1000),
+        }
+
+
+def differences(columns: Sequence[str], found: RowComparison) -> dict[str, Any]:
+    """The fields of a result that say how the rows differ."""
+
+    def shown(row: Sequence[Any]) -> ShownRow:
+        return dict(zip(columns, plain(list(row)), strict=True))
+
+    return {
+        "missing": tuple(map(shown, found.missing)),
+        "unexpected": tuple(map(shown, found.unexpected)),
+        "differing": tuple(
+            RowDifference(shown(pair.expected), shown(pair.actual), tuple(columns[at] for at in pair.columns))
+            for pair in found.differing
+        ),
+        "disordered": found.disordered,
+    }

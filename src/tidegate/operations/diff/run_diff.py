@@ -12,7 +12,7 @@ from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMiss
 from tidegate.lake import is_begun, open_catalog
 from tidegate.lake.port import BranchCatalog
 from tidegate.names import TableName, nearest
-from tidegate.operations.diff.states import Moved, moved_by_branch, moved_by_run, wanted_tables
+from tidegate.operations.diff.moved_tables import Moved, moved_by_branch, moved_by_run, wanted_tables
 from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.quality.hiding import without_hidden

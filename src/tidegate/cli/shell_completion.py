@@ -1,15 +1,17 @@
-"""How bash, zsh and fish ask for completions, and how they take the answer."""
+"""`completion`: how bash, zsh and fish ask for completions, and the scripts that make them ask."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 
-from tidegate.cli.completion.answers import Answer, complete
-from tidegate.cli.completion.words import read_words
+import click
+
+from tidegate.cli.completion_candidates import Completion, complete, read_words
+from tidegate.cli.invocation import Invocation, common_options, pass_invocation
 from tidegate.operations.project_names import NamesOnDisk
 
-__all__ = ["ASKED", "SCRIPTS", "answer_shell"]
+__all__ = ["ASKED", "SCRIPTS", "answer_shell", "completion"]
 
 ASKED = "_TIDEGATE_COMPLETE"
 """The environment variable that holds the shell's name where completions are asked for."""
@@ -114,26 +116,45 @@ def _joined(before: Sequence[str], current: str) -> tuple[list[str], str]:
     return joined[:-1], joined[-1]
 
 
-def _values(answer: Answer, current: str) -> list[str]:
+def _values(answer: Completion, current: str) -> list[str]:
     return [candidate.value for candidate in answer.candidates]
 
 
-def _for_bash(answer: Answer, current: str) -> list[str]:
+def _for_bash(answer: Completion, current: str) -> list[str]:
     """Only what bash replaces: the part behind the last sign at which it takes words apart, with an @ before it."""
     cut = max(current.rfind(":") + 1, current.rfind("=") + 1, current.rfind("@"))
     return [candidate.value[cut:] for candidate in answer.candidates]
 
 
-def _for_zsh(answer: Answer, current: str) -> list[str]:
+def _for_zsh(answer: Completion, current: str) -> list[str]:
     """`value:help`, so a colon of the value itself is escaped."""
     escaped = ((value.replace(":", "\\:"), help) for value, help in answer.candidates)
     return [f"{value}:{help}" if help else value for value, help in escaped]
 
 
-def _for_fish(answer: Answer, current: str) -> list[str]:
+def _for_fish(answer: Completion, current: str) -> list[str]:
     return [
         f"{candidate.value}\t{candidate.help}" if candidate.help else candidate.value for candidate in answer.candidates
     ]
 
 
-_FORMS: Mapping[str, Callable[[Answer, str], list[str]]] = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
+_FORMS: Mapping[str, Callable[[Completion, str], list[str]]] = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(list(SCRIPTS)))
+@common_options
+@pass_invocation
+def completion(invocation: Invocation, shell: str) -> None:
+    """Print the script that completes commands, options, models and runs in your shell.
+
+    \b
+    bash: add to ~/.bashrc                     eval "$(tidegate completion bash)"
+    zsh:  add to ~/.zshrc, after compinit      eval "$(tidegate completion zsh)"
+    fish: run once    tidegate completion fish > ~/.config/fish/completions/tidegate.fish
+
+    \b
+    Example:
+      tidegate completion bash
+    """
+    invocation.output().show({"shell": shell, "script": SCRIPTS[shell]}, SCRIPTS[shell].splitlines)

@@ -1,0 +1,192 @@
+"""What a project has: its models, the tables of its sources, the branches of its lake, and an overview."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from tidegate.compiler.values import Compiled
+from tidegate.config import Settings
+from tidegate.errors import SourceError, TidegateError
+from tidegate.lake import is_begun, open_catalog
+from tidegate.names import TableName
+from tidegate.operations.workspace import Workspace
+from tidegate.project.discover import discover
+from tidegate.sources import Discovery, SourceTable, known_tables
+from tidegate.state import ModelRunRecord, RunRecord
+
+__all__ = [
+    "ListedBranch",
+    "ListedModel",
+    "ModelList",
+    "Overview",
+    "SourceList",
+    "list_branches",
+    "list_models",
+    "list_sources",
+    "overview",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    model: str
+    strategy: str
+    upstreams: tuple[str, ...]
+    zones: tuple[str, ...]
+    tags: tuple[str, ...]
+    path: str
+    description: str
+    last_status: str | None
+    last_run: str | None
+
+    @classmethod
+    def of(cls, table: TableName, compiled: Compiled, last: ModelRunRecord | None) -> ListedModel:
+        model = compiled.models[table]
+        return cls(
+            model=table.short(compiled.namespace),
+            strategy=model.model.settings.written_as,
+            upstreams=tuple(upstream.short(compiled.namespace) for upstream in (*model.depends_on, *model.sources)),
+            zones=model.zones,
+            tags=model.model.settings.tags,
+            path=str(model.model.path),
+            description=model.model.settings.description,
+            last_status=last.status if last else None,
+            last_run=last.run_id if last else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    models: tuple[ListedModel, ...]
+    compiled: Compiled
+
+    def document(self) -> dict[str, Any]:
+        diagnostics = [asdict(diagnostic) for diagnostic in self.compiled.diagnostics]
+        return {"models": [asdict(model) for model in self.models], "diagnostics": diagnostics}
+
+
+def list_models(workspace: Workspace, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> ModelList:
+    """In order of name. The project may have errors."""
+    compiled = workspace.compile()
+    selected = workspace.select(compiled, select, exclude, ephemeral=True)
+    with workspace.state() as state:
+        latest = state.latest_of_each_model()
+    names = sorted((table.short(compiled.namespace), table) for table in selected)
+    return ModelList(tuple(ListedModel.of(table, compiled, latest.get(name)) for name, table in names), compiled)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """`declared`: how many sources the project has."""
+
+    found: Discovery
+    declared: int
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.found.failures else 0
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "status": "error" if self.found.failures else "success",
+            "tables": [_table_document(table) for table in self.found.tables],
+            "failures": [_failure_document(failure) for failure in self.found.failures],
+            "warnings": [
+                {"source": warning.source, "message": warning.message, "found_at": warning.found_at}
+                for warning in self.found.warnings
+            ],
+        }
+
+
+def list_sources(settings: Settings) -> SourceList:
+    return SourceList(known_tables(settings, refresh=True), len(settings.sources))
+
+
+def _table_document(table: SourceTable) -> dict[str, Any]:
+    return {
+        "source": table.source,
+        "kind": table.kind,
+        "table": str(table.table),
+        "schema": table.table.layer,
+        "name": table.table.name,
+        "columns": [
+            {"name": column.name, "type": str(column.type) if column.type.known else None, "nullable": column.nullable}
+            for column in table.relation.columns
+        ],
+        "complete": table.relation.complete,
+        "problem": table.problem,
+    }
+
+
+def _failure_document(failure: SourceError) -> dict[str, Any]:
+    return {
+        "source": failure.source,
+        "failure_kind": failure.kind.value,
+        "error": failure.message,
+        "where": failure.where,
+        "remedy": failure.remedy,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBranch:
+    """`kept`: for `publish`."""
+
+    name: str
+    created_at: datetime
+    heartbeat_at: datetime
+    kept: bool
+    changed_tables: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def list_branches(settings: Settings) -> tuple[ListedBranch, ...]:
+    if not is_begun(settings):
+        return ()
+    catalog, namespace = open_catalog(settings), settings.project.namespace
+    return tuple(
+        ListedBranch(
+            name=branch.name,
+            created_at=branch.created_at,
+            heartbeat_at=branch.heartbeat_at,
+            kept=branch.kept,
+            changed_tables=tuple(change.table.short(namespace) for change in catalog.changed_tables(branch.name)),
+        )
+        for branch in catalog.list_branches()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """`layers`: how many models each has. `last_run`: None also where the history does not answer."""
+
+    project: str
+    root: str
+    layers: dict[str, int]
+    last_run: RunRecord | None
+
+    @property
+    def models(self) -> int:
+        return sum(self.layers.values())
+
+    def document(self) -> dict[str, Any]:
+        last = self.last_run
+        run = last and {"run_id": last.run_id, "status": last.status, "started_at": last.started_at}
+        facts = {"project": self.project, "root": self.root, "models": self.models}
+        return {**facts, "layers": self.layers, "last_run": run}
+
+
+def overview(workspace: Workspace) -> Overview:
+    settings, last = workspace.settings, None
+    models = discover(settings.root, settings.project.namespace).models
+    with suppress(TidegateError), workspace.state() as state:
+        last = next(iter(state.runs(1, project=settings.project.name)), None)
+    layers = Counter(files.table.layer for files in models)
+    return Overview(settings.project.name, str(settings.root), dict(layers), last)
