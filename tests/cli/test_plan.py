@@ -217,7 +217,7 @@ def test_a_missing_metadata_file_leaves_the_other_models_to_be_planned(shop: Pat
 
 def test_nothing_heavy_is_imported_to_plan_what_is_unchanged(shop: Path) -> None:
     publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,), "gold.revenue": (13,)})
-    heavy = ["pyspark", "pyarrow", "pyiceberg", "sqlalchemy", "tidegate.planner.deltas.rewrite"]
+    heavy = ["pyspark", "pyarrow", "pyiceberg", "sqlalchemy", "httpx", "tidegate.planner.deltas.rewrite"]
     call = "import sys; from tidegate.cli.main import run_cli; assert run_cli(['plan']) == 0; "
     check = f"{call}print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", check], cwd=shop, capture_output=True, text=True, check=True)

@@ -132,7 +132,7 @@ def test_a_listing_with_debug_shows_the_traceback_of_what_failed(project: Path, 
     assert "Traceback" not in tidegate("ls", "--sources").err
     told = tidegate("ls", "--sources", "--debug").err
     assert "Traceback (most recent call last):" in told
-    assert "tidegate/sources/rest.py" in told
+    assert "tidegate/sources/fivetran.py" in told
     assert told.index("Traceback") < told.index("error: source 'ft': cannot be reached")
     assert SECRET not in told
 

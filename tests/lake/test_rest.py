@@ -193,7 +193,7 @@ def test_a_client_gets_its_token_from_the_server(place: Place) -> None:
     server = RestServer(place.address, credential=Secret("me:secret"))
     catalog = RestCatalog(server, EmbeddedCatalog(place.folder / "other.db", place.folder / "warehouse"))
     assert catalog.head() == {}
-    assert catalog._api._headers["Authorization"] == "Bearer client-credentials-token:sub=me"
+    assert catalog._api._tokens.token() == "client-credentials-token:sub=me"
 
 
 @needs_server

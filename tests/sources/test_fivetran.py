@@ -16,8 +16,8 @@ from tests.sources.rest_server import KEY, SECRET, Answer, Reply, Request, servi
 from tidegate.config import FivetranSource, Secret
 from tidegate.datatypes import Column, Relation
 from tidegate.errors import FailureKind, SourceError
+from tidegate.http_client import Timing
 from tidegate.sources.fivetran import FivetranDiscoverer
-from tidegate.sources.rest import Time
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 
@@ -38,8 +38,8 @@ class FakeTime:
         self.moment += seconds
 
     @property
-    def passing(self) -> Time:
-        return Time(lambda: self.moment, self.sleep, lambda: NOON + timedelta(seconds=self.moment))
+    def passing(self) -> Timing:
+        return Timing(lambda: self.moment, self.sleep, lambda: NOON + timedelta(seconds=self.moment))
 
 
 def table(enabled: bool = True, name: str | None = None, **columns: Any) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def failing_first(times: int, reply: Reply) -> Answer:
     return answer
 
 
-def failure_at(url: str, passing: Time | None = None, **change: Any) -> SourceError:
+def failure_at(url: str, passing: Timing | None = None, **change: Any) -> SourceError:
     with pytest.raises(SourceError) as caught:
         FivetranDiscoverer(source_at(url, **change), passing).discover()
     assert KEY not in f"{caught.value} {caught.value.where} {caught.value.remedy}"

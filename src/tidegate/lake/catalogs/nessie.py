@@ -19,8 +19,8 @@ from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 from tidegate.faults import fault
 from tidegate.lake.catalogs.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
 from tidegate.lake.catalogs.claim import claim_warehouse
-from tidegate.lake.catalogs.http_json import UnansweredError, tries_with_pauses
-from tidegate.lake.catalogs.nessie_api import Key, MovedError, NessieApi, NoReferenceError, Reference, Tree
+from tidegate.lake.catalogs.json_server import MovedError, UnansweredError
+from tidegate.lake.catalogs.nessie_api import Key, NessieApi, NoReferenceError, Reference, Tree
 from tidegate.lake.catalogs.nessie_contents import (
     Operation,
     content_of,
@@ -42,8 +42,6 @@ from tidegate.names import TableName
 
 __all__ = ["NessieCatalog"]
 
-_TRIES = 12
-_FIRST_PAUSE_SECONDS = 0.02
 _NO_SWEEP = "Nessie's history refers to files that no branch has any more: run Nessie's own GC tool (nessie-gc)"
 
 
@@ -79,7 +77,7 @@ class NessieCatalog:
         """Read until no branch has moved meanwhile; what moved while it was read is in it twice, and never missed."""
         found: set[Pointer] = set()
         read: dict[str, frozenset[Pointer]] = {}
-        for _ in self._pauses("list all branches"):
+        for _ in self._api.write_attempts("list all branches"):
             before = self._api.references()
             for reference in before:
                 if reference.hash not in read:
@@ -128,7 +126,7 @@ class NessieCatalog:
         wanted, still = sorted(set(tables)), unmoved or {}
         keys = [key_of(table) for table in wanted]
         before: dict[TableName, Pointer | None] = {}
-        for _ in self._pauses(f"publish {branch}"):
+        for _ in self._api.write_attempts(f"publish {branch}"):
             ours = self._contents(branch, [*keys, *_above(keys)])
             main = self._contents(MAIN, {*keys, *_above(keys), *map(key_of, still)})
             bases = self._bases(_mark(ours, branch, self._server.uri))
@@ -154,7 +152,7 @@ class NessieCatalog:
         raise AssertionError("unreachable")
 
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
-        for _ in self._pauses(f"refresh {branch}"):
+        for _ in self._api.write_attempts(f"refresh {branch}"):
             ours, main = self._tree(branch), self._tree(MAIN)
             mark = _mark(ours, branch, self._server.uri)
             mine, bases, mains = heads(ours), self._bases(mark), heads(main)
@@ -191,7 +189,7 @@ class NessieCatalog:
 
     def drop_branch(self, name: str) -> None:
         branch_catalog(name)
-        for _ in self._pauses(f"drop {name}"):
+        for _ in self._api.write_attempts(f"drop {name}"):
             try:
                 tree = self._api.contents(name, [MARK])
                 if branch_info(name, self._main, tree) is None:
@@ -281,7 +279,7 @@ class NessieCatalog:
         self, branch: str, keys: Collection[Key], message: str, operations: Callable[[Tree], Sequence[Operation]]
     ) -> None:
         """One commit of what `operations` finds to do; asked again where the branch was changed in between."""
-        for _ in self._pauses(message):
+        for _ in self._api.write_attempts(message):
             tree = self._contents(branch, keys)
             steps = operations(tree)
             if not steps:
@@ -345,15 +343,6 @@ class NessieCatalog:
         bases = self._bases(mark).values() if mark is not None else ()
         found = (pointer_of(content) for content in tree.contents.values())
         return frozenset([*(pointer for pointer in found if pointer), *bases])
-
-    def _pauses(self, what: str) -> Iterator[int]:
-        """So many tries, with a pause between two; then the lake is too busy."""
-        yield from tries_with_pauses(_TRIES, _FIRST_PAUSE_SECONDS)
-        raise LakeUnavailableError(
-            f"Nessie did not take the change '{what}' in {_TRIES} tries",
-            where=self._server.uri,
-            remedy="see whether many runs write to this lake at once, then try again",
-        )
 
 
 def _mark(tree: Tree, branch: str, where: str) -> Mark:

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from tidegate.config import NessieServer
 from tidegate.errors import FailureKind, LakeError
-from tidegate.lake.catalogs.http_json import JsonServer
+from tidegate.lake.catalogs.json_server import JsonServer, MovedError
 
-__all__ = ["Content", "Key", "MovedError", "NessieApi", "NoReferenceError", "Reference", "Tree"]
+__all__ = ["Content", "Key", "NessieApi", "NoReferenceError", "Reference", "Tree"]
 
 _PAGE = 1000
 
@@ -39,12 +39,6 @@ class NoReferenceError(LakeError):
     """There is no such branch or commit."""
 
     kind = FailureKind.NOT_FOUND
-
-
-class MovedError(LakeError):
-    """The branch, or a key on it, is no longer what was expected; nothing was changed."""
-
-    kind = FailureKind.CONFLICT
 
 
 class NessieApi(JsonServer):
@@ -75,7 +69,7 @@ class NessieApi(JsonServer):
         self._change("POST", "/trees", {"name": name, "type": "BRANCH"}, body)
 
     def delete_branch(self, name: str, hash: str) -> None:
-        self._change("DELETE", f"/trees/{_ref(name, hash)}", {"type": "BRANCH"}, None)
+        self._change("DELETE", f"/trees/{_ref(name, hash)}", {"type": "BRANCH"})
 
     def assign_branch(self, name: str, hash: str, to: Reference) -> None:
         """Let the branch point at another commit, if it is still at `hash`; else raises MovedError."""
@@ -92,7 +86,7 @@ class NessieApi(JsonServer):
 
     def contents(self, name: str, keys: Iterable[Key]) -> Tree:
         body = {"requestedKeys": [{"elements": list(key)} for key in keys]}
-        answer = self._repeated("POST", f"/trees/{_ref(name)}/contents", {}, body)
+        answer = self._request("POST", f"/trees/{_ref(name)}/contents", body=body, repeatable=True)
         found = {tuple(item["key"]["elements"]): item["content"] for item in answer["contents"]}
         return Tree(answer["effectiveReference"]["hash"], found)
 
@@ -102,15 +96,15 @@ class NessieApi(JsonServer):
         Raises MovedError if any key of them is no longer what it was at `hash`; other keys may have changed.
         """
         body = {"commitMeta": {"message": message}, "operations": list(operations)}
-        answer = self._change("POST", f"/trees/{_ref(name, hash)}/history/commit", {}, body)
+        answer = self._change("POST", f"/trees/{_ref(name, hash)}/history/commit", body=body)
         return str(answer["targetBranch"]["hash"])
 
-    def _pages(self, path: str, parameters: Mapping[str, str], pin: str | None = None) -> Iterator[Any]:
+    def _pages(self, path: str, query: Mapping[str, str], pin: str | None = None) -> Iterator[Any]:
         """`pin`: later pages are read at the commit of the first, so that no commit in between tears them apart."""
         token = None
         while True:
             paging = {"max-records": str(_PAGE), **({"page-token": token} if token else {})}
-            page = self._get(path, {**parameters, **paging})
+            page = self._get(path, {**query, **paging})
             yield page
             if not page.get("hasMore"):
                 return
@@ -118,25 +112,27 @@ class NessieApi(JsonServer):
             if pin is not None:
                 path = f"/trees/{_ref(pin, page['effectiveReference']['hash'])}/entries"
 
-    def _refused(self, status: int, answer: bytes) -> LakeError:
+    def _refused(self, status: int, body: bytes) -> LakeError:
         try:
-            error = json.loads(answer)
+            error = json.loads(body)
             code, message = str(error.get("errorCode", "")), str(error.get("message", ""))
         except (ValueError, AttributeError):
             code, message = "", ""
-        said = message.partition("\n")[0][:300] or f"HTTP status {status}"
+        explanation = message.partition("\n")[0][:300] or f"HTTP status {status}"
         if status in (401, 403):
             return self._unavailable(
-                f"Nessie refused: {said}", FailureKind.AUTH_FAILED, "correct 'token' in [lake], or what it may do"
+                f"Nessie refused: {explanation}",
+                FailureKind.AUTH_FAILED,
+                "correct 'token' in [lake] or its permissions",
             )
         if status == 404 and "NOT_FOUND" in code:
-            return NoReferenceError(f"Nessie: {said}", where=self.uri)
+            return NoReferenceError(f"Nessie: {explanation}", where=self.uri)
         if status == 409:
-            return MovedError(f"Nessie: {said}", where=self.uri)
+            return MovedError(f"Nessie: {explanation}", where=self.uri)
         if status == 400:
-            return LakeError(f"Nessie refused: {said}", where=self.uri, remedy="see the log of the Nessie server")
+            return LakeError(f"Nessie refused: {explanation}", where=self.uri, remedy="see the server's log")
         kind = FailureKind.QUOTA_EXCEEDED if status == 429 else FailureKind.CONNECTION_FAILED
-        return self._unavailable(f"Nessie answered: {said}", kind)
+        return self._unavailable(f"Nessie answered: {explanation}", kind)
 
 
 def _ref(name: str, hash: str | None = None) -> str:

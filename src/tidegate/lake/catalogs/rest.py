@@ -6,21 +6,21 @@ in the embedded catalog. A publish tells the server what is new between its meta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from tidegate.config import RestServer
-from tidegate.errors import LakeError, LakeUnavailableError, PublishConflictError
+from tidegate.errors import LakeError, PublishConflictError
 from tidegate.faults import fault
 from tidegate.lake.catalogs import pointer_tables as rows
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.catalogs.http_json import UnansweredError, tries_with_pauses
 from tidegate.lake.catalogs.jdbc import JdbcCatalog
+from tidegate.lake.catalogs.json_server import MovedError, UnansweredError
 from tidegate.lake.catalogs.relational import RelationalCatalog
-from tidegate.lake.catalogs.rest_api import Commit, MovedError, RestApi
+from tidegate.lake.catalogs.rest_api import Commit, RestApi
 from tidegate.lake.catalogs.rest_updates import (
     fits,
     is_same_state,
@@ -38,8 +38,6 @@ from tidegate.names import TableName
 
 __all__ = ["RestCatalog"]
 
-_TRIES = 6
-_FIRST_PAUSE_SECONDS = 0.05
 _NO_SWEEP = "the files of main belong to the REST server, and others may read them: use the server's own upkeep"
 _NOT_AT_ONCE = "a REST server moves tables that it has at once at best; new or dropped ones and views follow one by one"
 _NUMBERED = (
@@ -107,7 +105,7 @@ class RestCatalog(RelationalCatalog):
     ) -> tuple[Change, ...]:
         wanted, still = sorted(set(tables)), unmoved or {}
         before: dict[TableName, Pointer | None] = {}
-        for _ in _pauses(f"publish {branch}", self._server.uri):
+        for _ in self._api.write_attempts(f"publish {branch}"):
             with self._database.read() as db:
                 catalog = self._known_branch(db, branch)
                 bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
@@ -298,13 +296,3 @@ def _rank(change: Change) -> int:
     if change.after is None:
         return 2
     return 0 if change.after.kind is PointerKind.TABLE else 1
-
-
-def _pauses(what: str, where: str) -> Iterator[int]:
-    """So many tries, with a pause between two; then the server is too busy."""
-    yield from tries_with_pauses(_TRIES, _FIRST_PAUSE_SECONDS)
-    raise LakeUnavailableError(
-        f"the REST catalog did not take the change '{what}' in {_TRIES} tries",
-        where=where,
-        remedy="see whether the server works and whether many runs write to this lake at once, then try again",
-    )

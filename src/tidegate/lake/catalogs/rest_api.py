@@ -13,13 +13,13 @@ from urllib.parse import quote, unquote
 from tidegate.config import RestServer
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 from tidegate.failures import kind_of_status
-from tidegate.lake.catalogs.http_json import JsonServer, UnansweredError
+from tidegate.lake.catalogs.json_server import JsonServer, MovedError, UnansweredError
 from tidegate.lake.catalogs.rest_login import TokenServer
 from tidegate.lake.catalogs.rest_updates import new_view
 from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 
-__all__ = ["Commit", "MovedError", "NotThereError", "RestApi"]
+__all__ = ["Commit", "NotThereError", "RestApi"]
 
 _UNKNOWN_STATE = frozenset({500, 502, 504})
 """By the protocol, a commit that is answered so may or may not have been done."""
@@ -41,12 +41,6 @@ class NotThereError(LakeError):
     """There is no such table, view or namespace."""
 
     kind = FailureKind.NOT_FOUND
-
-
-class MovedError(LakeError):
-    """A table is no longer what was expected, or its name is taken; nothing was changed."""
-
-    kind = FailureKind.CONFLICT
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,7 @@ class RestApi(JsonServer):
     def __init__(self, server: RestServer) -> None:
         headers = {key: value.reveal() for key, value in server.headers.items()}
         if server.token is not None:
-            headers["Authorization"] = f"Bearer {server.token.reveal()}"
+            headers |= _bearer(server.token.reveal())
         super().__init__(server.uri, headers)
         self._server = server
         self._tokens = TokenServer(server) if server.credential is not None else None
@@ -110,11 +104,11 @@ class RestApi(JsonServer):
         levels = _levels(table)
         for depth in range(1, len(levels) + 1):
             try:
-                self._repeated("GET", self._namespace(levels[:depth]), {}, None)
+                self._get(self._namespace(levels[:depth]))
             except NotThereError:
-                with suppress(MovedError):  # somebody made it meanwhile
+                with suppress(MovedError):  # another process created it meanwhile
                     body = {"namespace": list(levels[:depth]), "properties": {}}
-                    self._change("POST", self._path_to("namespaces"), {}, body)
+                    self._change("POST", self._path_to("namespaces"), body=body)
 
     def create(self, table: TableName, pointer: Pointer, metadata: Mapping[str, Any]) -> None:
         """A new table or view, as its metadata file has it. Raises MovedError where the name is taken."""
@@ -124,22 +118,22 @@ class RestApi(JsonServer):
             if not is_view or not self.has_views:
                 raise self._lacks("views" if is_view else "to register a table")
             way, body = "views", new_view(metadata)
-        self._change("POST", f"{self._namespace(_levels(table))}/{way}", {}, {"name": table.name, **body})
+        self._change("POST", f"{self._namespace(_levels(table))}/{way}", body={"name": table.name, **body})
 
     def drop(self, table: TableName, kind: PointerKind) -> None:
         """Its files stay. One that is gone already is no error."""
-        parameters = {"purgeRequested": "false"} if kind is PointerKind.TABLE else {}
+        query = {"purgeRequested": "false"} if kind is PointerKind.TABLE else {}
         with suppress(NotThereError):
-            self._change("DELETE", self._item(table, kind), parameters, None)
+            self._change("DELETE", self._item(table, kind), query)
 
     def commit(self, commit: Commit, kind: PointerKind = PointerKind.TABLE) -> None:
         """Raises MovedError if a requirement no longer holds."""
-        self._change("POST", self._item(commit.table, kind), {}, commit.document())
+        self._change("POST", self._item(commit.table, kind), body=commit.document())
 
     def commit_all(self, commits: Iterable[Commit]) -> None:
         """All of them in one step, or raise MovedError."""
         body = {"table-changes": [commit.document() for commit in commits]}
-        self._change("POST", self._path_to("transactions/commit"), {}, body)
+        self._change("POST", self._path_to("transactions/commit"), body=body)
 
     def _namespaces(self) -> Iterator[tuple[str, str]]:
         """Those of two levels."""
@@ -159,19 +153,19 @@ class RestApi(JsonServer):
         except NotThereError:
             return
 
-    def _pages(self, path: str, parameters: Mapping[str, str]) -> Iterator[Any]:
+    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Any]:
         token = None
         while True:
-            page = self._get(path, {**parameters, **({"pageToken": token} if token else {})})
+            page = self._get(path, {**query, **({"pageToken": token} if token else {})})
             yield page
             token = page.get("next-page-token")
             if not token:
                 return
 
     def _pointer(self, table: TableName, kind: PointerKind) -> Pointer | None:
-        parameters = {"snapshots": "refs"} if kind is PointerKind.TABLE else {}
+        query = {"snapshots": "refs"} if kind is PointerKind.TABLE else {}
         try:
-            found = self._get(self._item(table, kind), parameters)
+            found = self._get(self._item(table, kind), query)
         except NotThereError:
             return None
         location = found.get("metadata-location")
@@ -198,46 +192,55 @@ class RestApi(JsonServer):
         named = self._server.catalog_name
         answer = self._get("/v1/config", {"warehouse": named} if named else {})
         if not isinstance(answer, dict) or "defaults" not in answer:
-            raise self._unavailable("what answers there is no Iceberg REST catalog", FailureKind.CONNECTION_FAILED)
+            message = "the server at this address is no Iceberg REST catalog"
+            raise self._unavailable(message, FailureKind.CONNECTION_FAILED)
         settings = {**(answer["defaults"] or {}), **(answer.get("overrides") or {})}
         separator = quote(unquote(settings.get("namespace-separator", "%1F")), safe="")
         return _Config(settings.get("prefix", ""), separator, frozenset(answer.get("endpoints") or ()))
 
-    def _change(self, method: str, path: str, parameters: Mapping[str, str], body: Any) -> Any:
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        repeatable: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Sent once more with a new token where the server refuses the one in use."""
         if self._tokens is None:
-            return super()._change(method, path, parameters, body)
+            return super()._request(method, path, query, body, repeatable, headers)
         token = self._tokens.token()
-        for last in (False, True):
-            self._headers = {**self._headers, "Authorization": f"Bearer {token}"}
-            try:
-                return super()._change(method, path, parameters, body)
-            except LakeUnavailableError as error:
-                if last or error.kind is not FailureKind.AUTH_FAILED:
-                    raise
-            token = self._tokens.token(refused=token)
-        raise AssertionError("unreachable")
-
-    def _refused(self, status: int, answer: bytes) -> LakeError:
         try:
-            message = str(json.loads(answer)["error"]["message"])
+            return super()._request(method, path, query, body, repeatable, _bearer(token))
+        except LakeUnavailableError as error:
+            if error.kind is not FailureKind.AUTH_FAILED:
+                raise
+        return super()._request(method, path, query, body, repeatable, _bearer(self._tokens.token(refused=token)))
+
+    def _refused(self, status: int, body: bytes) -> LakeError:
+        try:
+            message = str(json.loads(body)["error"]["message"])
         except (ValueError, KeyError, TypeError):
             message = ""
-        said = message.partition("\n")[0][:300] or f"HTTP status {status}"
+        explanation = message.partition("\n")[0][:300] or f"HTTP status {status}"
         if status in _AUTH:
             return self._unavailable(
-                f"the REST catalog refused: {said}",
+                f"the REST catalog refused: {explanation}",
                 FailureKind.AUTH_FAILED,
                 "correct 'token', 'credential' or 'headers' in [lake], or what they may do",
             )
         if status == 404:
-            return NotThereError(f"the REST catalog: {said}", where=self.uri, remedy="check 'uri' in [lake]")
+            return NotThereError(f"the REST catalog: {explanation}", where=self.uri, remedy="check 'uri' in [lake]")
         if status == 409:
-            return MovedError(f"the REST catalog: {said}", where=self.uri)
+            return MovedError(f"the REST catalog: {explanation}", where=self.uri)
         if status in _UNKNOWN_STATE:
-            return UnansweredError(f"the REST catalog answered: {said}", where=self.uri, remedy="see the server's log")
+            return UnansweredError(
+                f"the REST catalog answered: {explanation}", where=self.uri, remedy="see the server's log"
+            )
         if status < 500 and status != 429:
-            return LakeError(f"the REST catalog refused: {said}", where=self.uri, remedy="see the server's log")
-        return self._unavailable(f"the REST catalog answered: {said}", kind_of_status(status))
+            return LakeError(f"the REST catalog refused: {explanation}", where=self.uri, remedy="see the server's log")
+        return self._unavailable(f"the REST catalog answered: {explanation}", kind_of_status(status))
 
     def _lacks(self, what: str) -> LakeError:
         return LakeError(
@@ -249,3 +252,7 @@ class RestApi(JsonServer):
 
 def _levels(table: TableName) -> tuple[str, str]:
     return table.namespace, table.layer
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}

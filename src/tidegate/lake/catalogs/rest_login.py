@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from tidegate.config import RestServer
 from tidegate.errors import FailureKind, LakeError
 from tidegate.failures import kind_of_status
-from tidegate.lake.catalogs.http_json import JsonServer
+from tidegate.lake.catalogs.json_server import JsonServer
 
 __all__ = ["TokenServer"]
 
@@ -29,7 +30,7 @@ class TokenServer(JsonServer):
         self._until = 0.0
 
     def token(self, refused: str | None = None) -> str:
-        """`refused`: the token that was not taken, so that another is fetched unless that has happened already."""
+        """`refused`: a token that the server rejects; a new one is fetched unless that has already happened."""
         with self._lock:
             if time.monotonic() > self._until or self._token == refused:
                 self._fetch()
@@ -44,23 +45,24 @@ class TokenServer(JsonServer):
             "client_secret": secret,
             "scope": self._server.scope,
         }
-        headers = {**self._headers, "Content-Type": "application/x-www-form-urlencoded"}
-        answer = self._send("POST", "", urlencode(form).encode(), headers)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        reply = self._client.send("POST", "", urlencode(form).encode(), headers, repeatable=True)
+        answer = self._document(reply)
         if not isinstance(answer, dict) or not isinstance(answer.get("access_token"), str):
             raise self._unavailable("the OAuth2 server gave no token", FailureKind.AUTH_FAILED)
         self._token = answer["access_token"]
         self._until = time.monotonic() + float(answer.get("expires_in") or _DEFAULT_SECONDS) - _EARLY_SECONDS
 
-    def _refused(self, status: int, answer: bytes) -> LakeError:
-        try:
-            said = json.loads(answer)
-            said = said.get("error_description") or said.get("error")
-            told = said if isinstance(said, str) else f"HTTP status {status}"
-        except (ValueError, AttributeError):
-            told = f"HTTP status {status}"
+    def _refused(self, status: int, body: bytes) -> LakeError:
+        explanation: object = None
+        with suppress(ValueError, AttributeError):
+            document = json.loads(body)
+            explanation = document.get("error_description") or document.get("error")
+        if not isinstance(explanation, str):
+            explanation = f"HTTP status {status}"
         kind = FailureKind.AUTH_FAILED if status in (400, 401, 403) else kind_of_status(status)
         return self._unavailable(
-            f"the OAuth2 server refused: {told[:300]}",
+            f"the OAuth2 server refused: {explanation[:300]}",
             kind,
             "correct 'credential', 'scope' and 'oauth2_server_uri' in [lake]",
         )
