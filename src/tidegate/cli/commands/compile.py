@@ -81,16 +81,16 @@ def _explain(invocation: Invocation, code: str) -> int:
 
 
 def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | None) -> int:
-    from tidegate.cli.watch import Watched, watch
+    from tidegate.cli.project_watch import WatchedPaths, watch_project  # only here: it takes 50 ms to load
     from tidegate.config.load import FILE_NAME, find_project
 
     if invocation.project is None and invocation.config is None:
         invocation.project = find_project(invocation.root)
     root = invocation.root.absolute()
-    folders, files = [root / name for name in _FOLDERS], [invocation.config or root / FILE_NAME]
+    folders, file = tuple(root / name for name in _FOLDERS), invocation.config or root / FILE_NAME
     landing = _landing_root(invocation) or root / "landing"
     # Before the first compilation, so that a save during it is not missed.
-    changes = watch(lambda: Watched(folders, files, [landing]))
+    changes = watch_project(lambda: WatchedPaths(folders, (file,), landing))
     try:
         while True:
             _compile_once(invocation, variables, against)
