@@ -30,11 +30,11 @@ from tidegate.planner.decide import Decision, keeps_history
 from tidegate.planner.inputs import recorded_inputs
 from tidegate.planner.plan import Facts
 from tidegate.project.model import Materialized
+from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import require_unchanged, take_files
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.limits import Deadline
 from tidegate.runs.reads import checked_inputs
-from tidegate.runs.result import CheckResult
 from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.request import WriteOutcome
 

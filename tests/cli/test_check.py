@@ -54,8 +54,8 @@ def test_a_model_is_shown_with_the_history_of_its_checks(project: Path, orders: 
     with open_state(f"sqlite:///{project}/.tidegate/state.db") as store:
         for number, (status, value) in enumerate([("passed", 3), ("failed", 0), ("passed", 2), ("passed", 5)]):
             record = QualityRecord(
-                f"run-{number}", "silver.orders", "row_count(>, 0)", "before_publish", "error", status, value,
-                "rows > 0", 1, NOON + timedelta(days=number), kind="audit",
+                "silver.orders", "row_count(>, 0)", "before_publish", "error", status, value,
+                "rows > 0", 1, kind="audit", run_id=f"run-{number}", at=NOON + timedelta(days=number),
             )  # fmt: skip
             store.add_check(record)
     table = [line.split("  ") for line in tidegate("show", "silver.orders").out.splitlines() if "(" in line]

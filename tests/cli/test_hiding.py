@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.calling import Call
+from tidegate.results import CheckResult
 from tidegate.runs.options import RunOptions
-from tidegate.runs.result import CheckResult, Publish, RunResult
+from tidegate.runs.result import Publish, RunResult
 from tidegate.state import (
     AnomalyRecord,
     EventRecord,
@@ -32,8 +33,8 @@ TAGS = "-- @column: email: [pii]\n-- @column: salary: [pii]\n"
 
 
 def check(name: str, stage: str, value: object, *samples: dict[str, object], **more: str) -> QualityRecord:
-    record = ("run-1", "silver.people", name, stage, "error", "failed", value, "", 1, NOON, samples)
-    return QualityRecord(*record, **more)  # type: ignore[arg-type]
+    record = ("silver.people", name, stage, "error", "failed", value, "", 1, samples)
+    return QualityRecord(*record, run_id="run-1", at=NOON, **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -59,7 +60,9 @@ def people(project: Path) -> Path:
             store.add_check(one)
             result = {name: getattr(one, name) for name in one.__dataclass_fields__ if name not in ("at", "run_id")}
             store.add_event(EventRecord("run-1", NOON, "check_result", "silver.people", {"result": result}))
-        store.add_model_run(ModelRunRecord("run-1", *failed, NOON, error="cannot cast 'clear-6' to int"))
+        store.add_model_run(
+            ModelRunRecord(*failed, run_id="run-1", finished_at=NOON, error="cannot cast 'clear-6' to int")
+        )
         store.add_event(EventRecord("run-1", NOON, "model_error", "silver.people", {"error": "no 'clear-7'"}))
         store.add_anomaly(AnomalyRecord("run-1", "silver.people", *mean[:2], NOON, *mean[2:]))  # type: ignore[arg-type]
         told = dict(zip(("kind", "column", "value", "expected", "deviation", "message"), mean, strict=True))

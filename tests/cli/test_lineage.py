@@ -298,7 +298,9 @@ def test_a_run_is_told_as_events_one_a_line(shop: Path, tidegate: Call) -> None:
         store.start_run(RunRecord("run-1", "shop", "run", "run-1", "run", noon))
         for n, model in enumerate(("silver.orders", "gold.days")):
             at = noon + timedelta(seconds=n)
-            store.add_model_run(ModelRunRecord("run-1", model, "completed", "full_refresh", "full", "", at))
+            store.add_model_run(
+                ModelRunRecord(model, "completed", "full_refresh", "full", "", run_id="run-1", finished_at=at)
+            )
         store.finish_run("run-1", "success", finished_at=noon + timedelta(seconds=2), duration_ms=2000)
     events = [json.loads(line) for line in tidegate("lineage", "--format", "openlineage").out.splitlines()]
     assert [event["job"]["name"] for event in events] == [

@@ -87,8 +87,12 @@ def test_logs_tell_the_events_of_a_run_in_order(project: Path, tidegate: Call) -
         bad = {"status": "failed", "severity": "error", "name": "no_gaps", "value": 2}
         store.add_event(EventRecord("run-1", NOON, "check_result", "silver.orders", {"result": bad}))
         store.add_event(EventRecord("run-1", NOON, "warning", None, {"message": "odd\x1b[31m"}))
-        store.add_model_run(ModelRunRecord("run-1", "silver.orders", "completed", "tracked", "full", "", NOON))
-        store.add_check(QualityRecord("run-1", "silver.orders", "no_gaps", "audit", "error", "failed", 2, "", 1, NOON))
+        store.add_model_run(
+            ModelRunRecord("silver.orders", "completed", "tracked", "full", "", run_id="run-1", finished_at=NOON)
+        )
+        store.add_check(
+            QualityRecord("silver.orders", "no_gaps", "audit", "error", "failed", 2, "", 1, run_id="run-1", at=NOON)
+        )
         finish(store, "run-1")
     assert tidegate("logs", "run-1").out.splitlines() == [
         "run-1  partial  run of shop  started 2026-11-15 12:00:00 UTC",

@@ -28,7 +28,9 @@ def models(project: Path) -> Path:
 
 def test_models_are_listed_with_their_last_status(models: Path, project: Path, tidegate: Call) -> None:
     with open_state(f"sqlite:///{project}/.tidegate/state.db") as store:
-        store.add_model_run(ModelRunRecord("run-1", "silver.orders", "completed", "incremental", "full", "", NOON))
+        store.add_model_run(
+            ModelRunRecord("silver.orders", "completed", "incremental", "full", "", run_id="run-1", finished_at=NOON)
+        )
     _header, _rule, gold, silver = tidegate("ls").out.splitlines()
     assert gold.split() == ["gold.revenue", "full_refresh", "silver.orders", "-", "never", "run"]
     assert silver.split() == ["silver.orders", "incremental", "-", "daily,", "core", "completed"]
@@ -41,9 +43,15 @@ def test_models_are_listed_with_their_last_status(models: Path, project: Path, t
 
 def test_one_model_is_shown_with_neighbours_runs_and_checks(models: Path, project: Path, tidegate: Call) -> None:
     with open_state(f"sqlite:///{project}/.tidegate/state.db") as store:
-        store.add_model_run(ModelRunRecord("run-1", "silver.orders", "completed", "incremental", "full", "", NOON))
-        store.add_check(QualityRecord("run-1", "silver.orders", "no_gaps", "audit", "error", "failed", 2, "", 1, NOON))
-        store.add_model_run(ModelRunRecord("run-2", "silver.orders", "skipped", "incremental", "skip", "same", NOON))
+        store.add_model_run(
+            ModelRunRecord("silver.orders", "completed", "incremental", "full", "", run_id="run-1", finished_at=NOON)
+        )
+        store.add_check(
+            QualityRecord("silver.orders", "no_gaps", "audit", "error", "failed", 2, "", 1, run_id="run-1", at=NOON)
+        )
+        store.add_model_run(
+            ModelRunRecord("silver.orders", "skipped", "incremental", "skip", "same", run_id="run-2", finished_at=NOON)
+        )
     out = tidegate("show", "silver.orders").out
     assert "All orders." in out
     assert "downstreams  gold.revenue" in out

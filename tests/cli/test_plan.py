@@ -248,7 +248,7 @@ def remember(project: Path, model: str, *runs: tuple[str, str, int]) -> None:
         for n, (status, kind, ms) in enumerate(runs):
             at = NOW + timedelta(minutes=n)
             store.start_run(RunRecord(f"run-{n:03}", "shop", "run", "b", "run", at))
-            record = ModelRunRecord(f"run-{n:03}", model, status, "full_refresh", kind, "", at)
+            record = ModelRunRecord(model, status, "full_refresh", kind, "", run_id=f"run-{n:03}", finished_at=at)
             store.add_model_run(replace(record, duration_ms=ms))
 
 
@@ -362,7 +362,9 @@ def test_what_a_step_would_read_is_told_with_its_time(large: Path, tidegate: Cal
     with open_state(load_settings(large).state.url) as store:
         for n, (kind, ms) in enumerate([("full", 31_000), ("incremental", 2000), ("incremental", 3000)]):
             store.start_run(RunRecord(f"run-{n}", "shop", "run", "b", "run", NOW))
-            record = ModelRunRecord(f"run-{n}", "gold.spending", "completed", "full_refresh", kind, "", NOW)
+            record = ModelRunRecord(
+                "gold.spending", "completed", "full_refresh", kind, "", run_id=f"run-{n}", finished_at=NOW
+            )
             store.add_model_run(replace(record, duration_ms=ms))
     line = tidegate("plan").out.splitlines()[3]
     assert "incremental  20002000  " in line

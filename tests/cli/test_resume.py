@@ -116,9 +116,13 @@ def test_a_secret_variable_may_be_given_again_and_no_other(idle: Path, tidegate:
 def test_what_an_earlier_try_built_is_in_the_result_as_it_was_built(idle: Path, tidegate: Call) -> None:
     run_id, at = interrupt(idle, branch=False), datetime(2026, 11, 15, tzinfo=UTC)
     with open_state(load_settings(idle).state.url) as store:
-        built = ModelRunRecord(run_id, "silver.a", "completed", "full_refresh", "backfill", "first run", at, 7)
+        built = ModelRunRecord(
+            "silver.a", "completed", "full_refresh", "backfill", "first run", 7, run_id=run_id, finished_at=at
+        )
         store.add_model_run(built)
-        store.add_check(QualityRecord(run_id, "silver.a", "row_count", "audit", "error", "passed", 7, "> 0", 5, at))
+        store.add_check(
+            QualityRecord("silver.a", "row_count", "audit", "error", "passed", 7, "> 0", 5, run_id=run_id, at=at)
+        )
         store.add_progress(ProgressEntry(run_id, "shop.silver.a", at))
     document = tidegate("run", "--resume-latest", "--json").document
     first, second = document["materializations"]

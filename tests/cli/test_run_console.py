@@ -12,16 +12,17 @@ from rich.console import Console
 from tidegate.cli.console import PlainView, RunConsole
 from tidegate.cli.live import LiveView
 from tidegate.hooks.events import Event
-from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+from tidegate.results import CheckResult, ModelResult
+from tidegate.runs.result import Publish, RunResult
 from tidegate.spark.starting import STARTED, STARTING
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 RUN = "run-20261115-101112-123"
 
-ORDERS = Materialization("raw.orders", "skipped", "full_refresh", "skip", "unchanged")
-CUSTOMERS = Materialization("raw.customers", "completed", "full_refresh", "backfill", "first run", 20, duration_ms=95)
-STAGING = Materialization("staging.orders", "completed", "incremental", "incremental", "", 3, duration_ms=200)
-REVENUE = Materialization(
+ORDERS = ModelResult("raw.orders", "skipped", "full_refresh", "skip", "unchanged")
+CUSTOMERS = ModelResult("raw.customers", "completed", "full_refresh", "backfill", "first run", 20, duration_ms=95)
+STAGING = ModelResult("staging.orders", "completed", "incremental", "incremental", "", 3, duration_ms=200)
+REVENUE = ModelResult(
     "mart.revenue",
     "failed",
     "full_refresh",
@@ -31,14 +32,14 @@ REVENUE = Materialization(
     error="audit row_count(>, 0) failed: 0",
     failure_kind="QualityFailed",
 )
-BLOCKED = Materialization("mart.top", "blocked", "view", None, "blocked: upstream failed (mart.revenue)")
+BLOCKED = ModelResult("mart.top", "blocked", "view", None, "blocked: upstream failed (mart.revenue)")
 
 
 def event(name: str, model: str | None = None, **data: Any) -> Event:
     return Event(name, RUN, NOON, model, data)
 
 
-def ended(*models: Materialization, **changes: Any) -> RunResult:
+def ended(*models: ModelResult, **changes: Any) -> RunResult:
     result = RunResult(RUN, "partial", RUN, Publish("run"), NOON, 2100, {}, models)
     return replace(result, **changes)
 
@@ -115,7 +116,11 @@ def test_a_failing_check_is_told_once_below_its_model_with_a_sample_and_its_reme
     passed = replace(GAPS, status="passed", name="fine")
     checks = (GAPS, mean, broken, passed)
     failed = replace(
-        REVENUE, model="silver.orders", error=f"{GAPS.told} (and 2 more)", where="tests/no_gaps.sql", remedy="Reload."
+        REVENUE,
+        model="silver.orders",
+        error=f"{GAPS.message} (and 2 more)",
+        where="tests/no_gaps.sql",
+        remedy="Reload.",
     )
     events = [event("before_model_run", "silver.orders")]
     events += [event("check_result", "silver.orders", result=each) for each in checks]
@@ -134,7 +139,7 @@ def test_a_failing_check_is_told_once_below_its_model_with_a_sample_and_its_reme
 
 def test_a_failing_check_without_a_remedy_of_its_own_says_what_can_be_done() -> None:
     check = replace(GAPS, samples=(), description="", remediation="")
-    failed = replace(REVENUE, model="silver.orders", error=check.told, where="models/silver/orders.sql:1", remedy=None)
+    failed = replace(REVENUE, model="silver.orders", error=check.message, where="models/silver/orders.sql:1", remedy=None)
     events = [
         event("before_model_run", "silver.orders"),
         event("check_result", "silver.orders", result=check),
@@ -149,7 +154,7 @@ def test_a_check_that_cannot_run_shows_what_to_change_in_it() -> None:
     check = replace(GAPS, samples=(), description="", remediation="", status="error", value=None, error="no such date")
     change = "Change the check: correct models/silver/orders.sql:1."
     failed = replace(
-        REVENUE, model="silver.orders", error=check.told, where="models/silver/orders.sql:1", remedy=change
+        REVENUE, model="silver.orders", error=check.message, where="models/silver/orders.sql:1", remedy=change
     )
     events = [
         event("before_model_run", "silver.orders"),

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.config import CommandHook, Endpoint, HookSettings, Secret, WebHook
 from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Event
-from tidegate.runs.result import CheckResult, Materialization
+from tidegate.results import CheckResult, ModelResult
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -45,5 +45,5 @@ def check(status: str, model: str = "silver.orders") -> CheckResult:
     return CheckResult(model, "not_null(id)", "before_publish", "error", status, 3, "0 rows", 5, samples, unit="row")
 
 
-def built(status: str = "completed", model: str = "silver.orders", rows: int = 7) -> Materialization:
-    return Materialization(model, status, "full_refresh", "full", "first run", rows_written=rows, duration_ms=12)
+def built(status: str = "completed", model: str = "silver.orders", rows: int = 7) -> ModelResult:
+    return ModelResult(model, status, "full_refresh", "full", "first run", rows_written=rows, duration_ms=12)

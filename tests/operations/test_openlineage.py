@@ -71,7 +71,9 @@ def shop(tmp_path: Path) -> Built:
 def ended(model: str, status: str = "completed", after: int = 5, strategy: str = "full_refresh") -> ModelRunRecord:
     error = "it broke" if status == "failed" else None
     at = NOON + timedelta(seconds=after)
-    return ModelRunRecord("run-1", model, status, strategy, "full", "", at, 7, duration_ms=2000, error=error)
+    return ModelRunRecord(
+        model, status, strategy, "full", "", 7, duration_ms=2000, error=error, run_id="run-1", finished_at=at
+    )
 
 
 def events(shop: Built, *models: ModelRunRecord, status: str = "success") -> list[dict[str, Any]]:

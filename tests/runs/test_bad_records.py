@@ -11,7 +11,8 @@ from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.lake.arrival import arrival_order
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
-from tidegate.runs.result import Materialization, RunResult
+from tidegate.results import ModelResult
+from tidegate.runs.result import RunResult
 
 pytestmark = pytest.mark.spark
 
@@ -37,7 +38,7 @@ class Story:
     held_back: dict[str, TableMetadata | None] = field(default_factory=dict)
     """What main has after the first run of the model whose gate was closed then."""
 
-    def of(self, number: int, name: str = "bronze.orders") -> Materialization:
+    def of(self, number: int, name: str = "bronze.orders") -> ModelResult:
         return next(m for m in self.results[number].materializations if m.model == name)
 
     def counts(self, number: int, name: str = "bronze.orders") -> tuple[int | None, int | None]:

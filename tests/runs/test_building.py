@@ -11,13 +11,13 @@ from tests.projects import FakeClock
 from tidegate.config import RunSection, SparkSection
 from tidegate.errors import FailureKind, LakeUnavailableError
 from tidegate.names import TableName
+from tidegate.results import ModelResult
 from tidegate.runs import building
 from tidegate.runs.context import Phases
 from tidegate.runs.options import RunOptions
-from tidegate.runs.result import Materialization
 from tidegate.runs.tally import ModelOutcome, Tally
 
-BUILT = ModelOutcome(Materialization("silver.a", "completed", "full_refresh", "full", "first run"))
+BUILT = ModelOutcome(ModelResult("silver.a", "completed", "full_refresh", "full", "first run"))
 
 
 @pytest.mark.parametrize(

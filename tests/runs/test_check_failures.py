@@ -7,8 +7,8 @@ from dataclasses import replace
 from tidegate.checks.parsing import parse_call
 from tidegate.checks.values import Check, Stage
 from tidegate.problems import Place
+from tidegate.results import CheckResult
 from tidegate.runs.checks import failure_of
-from tidegate.runs.result import CheckResult
 
 PLACE = Place("models/silver/orders.sql", 4, 17)
 TEXT = "compare(day, >, 2026-13-01)"

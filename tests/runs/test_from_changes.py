@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.projects import ProjectFolder, run_types
+from tidegate.results import ModelResult
 from tidegate.runs import RunResult
-from tidegate.runs.result import Materialization
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Story:
     shop: ProjectFolder
     results: list[RunResult] = field(default_factory=list)
 
-    def of(self, name: str, number: int = 1) -> Materialization:
+    def of(self, name: str, number: int = 1) -> ModelResult:
         return next(m for m in self.results[number].materializations if m.model == name)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.projects import ProjectFolder, statuses
 from tidegate.hooks.events import Event
+from tidegate.results import ModelResult
 from tidegate.runs import RunResult
-from tidegate.runs.result import Materialization
 
 pytestmark = pytest.mark.spark
 
@@ -30,7 +30,7 @@ class Story:
     left: list[list[str]] = field(default_factory=list)
     """What each run left in the zone that is archived."""
 
-    def of(self, number: int, name: str) -> Materialization:
+    def of(self, number: int, name: str) -> ModelResult:
         return next(m for m in self.results[number].materializations if m.model == name)
 
 

@@ -23,10 +23,10 @@ from tidegate.operations.diff.run_diff import diff
 from tidegate.project.masks import ColumnMask
 from tidegate.project.model import ModelSettings
 from tidegate.quality.hiding import without_values
+from tidegate.results import ModelResult
 from tidegate.runs import RunResult
 from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.build.verify import verify
-from tidegate.runs.result import Materialization
 from tidegate.spark.session import child_session
 from tidegate.write import WriteRequest, write
 
@@ -91,7 +91,7 @@ class Story:
     clear: list[tuple[Any, ...]]
     """Rows of a table that had no mask in the first run."""
 
-    def of(self, result: RunResult, name: str) -> Materialization:
+    def of(self, result: RunResult, name: str) -> ModelResult:
         return next(m for m in result.materializations if m.model == name)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.projects import ProjectFolder, run_types
 from tests.runs.test_what_an_append_takes import Outside
+from tidegate.results import ModelResult
 from tidegate.runs import RunResult
-from tidegate.runs.result import Materialization
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +60,7 @@ class Story:
     merged: list[list[tuple[Any, ...]]] = field(default_factory=list)
     """The table below one whose order is not known, after each run."""
 
-    def of(self, number: int, name: str) -> Materialization:
+    def of(self, number: int, name: str) -> ModelResult:
         return next(m for m in self.results[number].materializations if m.model == name)
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.projects import ProjectFolder, statuses
 from tidegate.operations.check import check_project
 from tidegate.operations.publish import publish_run
+from tidegate.results import CheckResult
 from tidegate.runs import RunResult
-from tidegate.runs.result import CheckResult
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark

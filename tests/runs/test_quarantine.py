@@ -15,8 +15,8 @@ from tests.runs.test_killed import start
 from tidegate.cli.main import run_cli
 from tidegate.hooks.events import Event
 from tidegate.operations.publish import publish_run
+from tidegate.results import ModelResult
 from tidegate.runs import RunResult
-from tidegate.runs.result import Materialization
 from tidegate.spark.session import child_session
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def people(shop: ProjectFolder, *more: str, name: str = "people", **settings: st
     shop.file(f"models/silver/{name}.sql", f"{header}SELECT id, email, n FROM src.{name}\n")
 
 
-def of(result: RunResult, name: str = "silver.people") -> Materialization:
+def of(result: RunResult, name: str = "silver.people") -> ModelResult:
     return next(m for m in result.materializations if m.model == name)
 
 

@@ -18,9 +18,10 @@ import pytest
 from tidegate.config import Settings, load_settings
 from tidegate.errors import KeyTakenError, RunInFlightError, SelectionError, TidegateError
 from tidegate.planner.intervals import parse_time
+from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.options import LATEST, RunOptions
 from tidegate.runs.register import Begun, begin
-from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult
+from tidegate.runs.result import Publish, RunResult
 from tidegate.state import RunRecord, StateStore, open_state
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -69,7 +70,7 @@ def begun(store: StateStore, settings: Settings, clock: Noon | None = None, **op
 
 
 def ended(store: StateStore, run: RunRecord, status: str) -> RunResult:
-    model = Materialization("a.b", "completed", "full_refresh", "full", "first run", 3, attempts=({"number": 1},))
+    model = ModelResult("a.b", "completed", "full_refresh", "full", "first run", 3, attempts=({"number": 1},))
     check = CheckResult("a.b", "not_null(x)", "audit", "error", "passed", 0, "", 5, samples=({"x": 1},))
     result = RunResult(
         run.run_id, status, run.run_id, Publish("run", ("a.b",)), NOON, 9, {"x": 1}, (model,), (check,), error="e"

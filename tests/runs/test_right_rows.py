@@ -9,8 +9,8 @@ import pytest
 
 from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.errors import TidegateError
+from tidegate.results import ModelResult
 from tidegate.runs import RunResult
-from tidegate.runs.result import Materialization
 from tidegate.spark.session import child_session
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ class Story:
     results: list[RunResult] = field(default_factory=list)
     after_two: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
 
-    def of(self, number: int, name: str) -> Materialization:
+    def of(self, number: int, name: str) -> ModelResult:
         return next(m for m in self.results[number].materializations if m.model == name)
 
 

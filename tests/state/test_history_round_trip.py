@@ -43,7 +43,7 @@ def a_model_run(model: str = "silver.orders", run_id: str = "run-1", **changes: 
 
 def a_check(status: str = "failed", **changes: object) -> QualityRecord:
     values: dict[str, object] = {"value": 2, "expected": "no rows", "duration_ms": 5, "at": NOON, **changes}
-    return QualityRecord("run-1", "silver.orders", "no_orphans", "audit", "error", status, **values)  # type: ignore[arg-type]
+    return QualityRecord("silver.orders", "no_orphans", "audit", "error", status, run_id="run-1", **values)  # type: ignore[arg-type]
 
 
 @pytest.fixture

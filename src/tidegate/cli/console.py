@@ -21,7 +21,8 @@ from tidegate.cli.run_text import (
 )
 from tidegate.cli.terminal import is_terminal
 from tidegate.hooks.events import Event
-from tidegate.runs.result import CheckResult, Materialization, RunResult
+from tidegate.results import CheckResult, ModelResult
+from tidegate.runs.result import RunResult
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
 __all__ = ["PlainView", "RunConsole", "RunView", "open_console", "open_view"]
@@ -126,7 +127,7 @@ class RunConsole:
 
     def _hear(self, event: Event) -> None:
         result = event.data.get("result")
-        if isinstance(result, Materialization):
+        if isinstance(result, ModelResult):
             self._tell_model(result)
         elif isinstance(result, CheckResult):
             self._tell_check(result)
@@ -169,7 +170,7 @@ class RunConsole:
         self._view.total(count)
         self._aside(head_line(event.run_id, count, bool(event.data.get("resumes"))))
 
-    def _tell_model(self, result: Materialization) -> None:
+    def _tell_model(self, result: ModelResult) -> None:
         if result.model in self._told:
             return
         self._told.add(result.model)

@@ -10,7 +10,8 @@ from tidegate.amounts import duration, plural
 from tidegate.cli.terminal import clean
 from tidegate.jsontext import json_text
 from tidegate.names import TableName
-from tidegate.runs.result import KEPT, VERIFIED, CheckResult, Materialization, RunResult
+from tidegate.results import CheckResult, ModelResult
+from tidegate.runs.result import KEPT, VERIFIED, RunResult
 
 __all__ = [
     "anomaly_line",
@@ -41,7 +42,7 @@ def repeated_line(result: RunResult) -> str:
 
 
 def model_lines(
-    result: Materialization, width: int, checks: Sequence[CheckResult] = (), rebuilt: bool = False
+    result: ModelResult, width: int, checks: Sequence[CheckResult] = (), rebuilt: bool = False
 ) -> Iterator[str]:
     """`width` is that of the longest model name, so that the brackets stand below each other. `checks`: those that
     kept it from being published; its error tells of the first of them. `rebuilt`: it had been built before in this
@@ -59,7 +60,7 @@ def model_lines(
         yield from _where_and_fix(result.where, None if told else result.remedy or (_CORRECT_IT if checks else None))
 
 
-def detail_lines(result: Materialization) -> Iterator[str]:
+def detail_lines(result: ModelResult) -> Iterator[str]:
     """What --verbose adds below the line of a model: why it was built, and where its time went."""
     if result.status in ("completed", "failed") and result.reason:
         yield f"{_INDENT}why: {clean(result.reason)}"
@@ -69,7 +70,7 @@ def detail_lines(result: Materialization) -> Iterator[str]:
         yield f"{_INDENT}attempts: {len(result.attempts)}"
 
 
-def _facts(result: Materialization) -> Iterator[str]:
+def _facts(result: ModelResult) -> Iterator[str]:
     yield result.strategy
     if result.status == "skipped":
         yield f"skip: {result.reason}" if result.reason not in ("", KEPT) else result.reason or "skip"
@@ -126,7 +127,7 @@ def failed_check_lines(checks: Sequence[CheckResult]) -> Iterator[str]:
 
 def _told(check: CheckResult) -> str:
     expected = f", expected {check.expected}" if check.status != "error" and check.expected else ""
-    return f"{_first_line(check.told)}{clean(expected)}"
+    return f"{_first_line(check.message)}{clean(expected)}"
 
 
 def _details(check: CheckResult) -> Iterator[str]:

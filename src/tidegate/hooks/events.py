@@ -17,7 +17,7 @@ EVENT_NAMES = (*ALL_EVENTS, "concurrency", "phase", "warning", "published")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`model` is the short name. `data` holds JSON values; after_model_run carries a Materialization as `result`."""
+    """`model` is the short name. `data` holds JSON values; after_model_run carries a ModelResult as `result`."""
 
     name: str
     run_id: str

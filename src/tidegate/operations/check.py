@@ -24,7 +24,7 @@ from tidegate.planner.model_states import read_states
 from tidegate.planner.selection import select as selected_tables
 from tidegate.project import Project
 from tidegate.quality import OwnFunctions
-from tidegate.runs.result import CheckResult
+from tidegate.results import CheckResult
 from tidegate.runs.source_checks import CheckedSources, unchecked
 from tidegate.sources.reading import readable
 from tidegate.spark.opening import open_spark

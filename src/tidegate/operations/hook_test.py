@@ -14,7 +14,7 @@ from tidegate.hooks.budget import Breach
 from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Event
 from tidegate.quality.anomalies import Anomaly
-from tidegate.runs.result import CheckResult, Materialization
+from tidegate.results import CheckResult, ModelResult
 
 __all__ = ["HookTest", "sample_event", "try_hooks"]
 
@@ -128,7 +128,7 @@ def _check(status: str) -> CheckResult:
     )
 
 
-def _built(status: str) -> Materialization:
+def _built(status: str) -> ModelResult:
     rows = 20 if status == "completed" else 0
     error = _ERROR if status == "failed" else None
-    return Materialization(_MODEL, status, "full_refresh", "full", "sample", rows_written=rows, error=error)
+    return ModelResult(_MODEL, status, "full_refresh", "full", "sample", rows_written=rows, error=error)

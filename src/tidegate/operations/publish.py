@@ -22,6 +22,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.selection import select
 from tidegate.project import Model, Project
+from tidegate.results import CheckResult
 from tidegate.runs.archive import archive_consumed
 from tidegate.runs.build.spark_builder import SparkBuilder
 from tidegate.runs.clock import Clock, SystemClock
@@ -32,7 +33,7 @@ from tidegate.runs.options import RunOptions
 from tidegate.runs.publishing import compacted_only
 from tidegate.runs.reads import recorded_reads, still_on_main
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.result import CheckResult, Publish, RunResult
+from tidegate.runs.result import Publish, RunResult
 from tidegate.spark.opening import open_spark
 from tidegate.state import RunRecord, StateStore, open_state
 from tidegate.state.alive import lives

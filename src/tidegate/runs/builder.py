@@ -15,8 +15,8 @@ from tidegate.lake.port import BranchCatalog
 from tidegate.lake.progress import Progress
 from tidegate.planner.decide import Decision
 from tidegate.planner.plan import Facts
+from tidegate.results import CheckResult
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.result import CheckResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

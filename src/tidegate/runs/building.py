@@ -116,7 +116,7 @@ class Building:
         built = sorted(map(self.run.short, _built(outcomes)))
         if not built or self.run.cancellation.requested:
             return
-        ends = {self.run.short(table): outcome.materialization.status for table, outcome in sorted(outcomes.items())}
+        ends = {self.run.short(table): outcome.result.status for table, outcome in sorted(outcomes.items())}
         because = ", ".join(f"{name} {status}" for name, status in ends.items() if status in ("failed", "blocked"))
         mode = self.run.publish_mode
         message = f"Not published: {', '.join(built)}. {because}, and --publish {mode} holds back {what}."
@@ -135,13 +135,13 @@ class Building:
             return rebuilt
         error = self.tally.error
         failed = replace(
-            rebuilt.materialization,
+            rebuilt.result,
             status="failed",
             failure_kind=str(error.kind),
             error=str(error),
             remedy=error.remedy,
         )
-        return replace(rebuilt, materialization=failed)
+        return replace(rebuilt, result=failed)
 
 
 def _built(outcomes: Outcomes) -> set[TableName]:

@@ -11,9 +11,9 @@ from tidegate.errors import QualityError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
 from tidegate.quality.hiding import without_values
+from tidegate.results import CheckResult
 from tidegate.runs.builder import TableWork
 from tidegate.runs.context import RunContext
-from tidegate.runs.result import CheckResult
 from tidegate.runs.source_checks import unchecked
 from tidegate.spark.failures import read_failure
 
@@ -89,7 +89,7 @@ def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> Qua
     more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
     where = place.file if first.kind == "test" else f"{place.file}:{place.line}"
     change = _CHANGE_IT.format(where) if first.status == "error" else None
-    return QualityError(f"{first.told}{more}", where=where, remedy=first.remediation or change)
+    return QualityError(f"{first.message}{more}", where=where, remedy=first.remediation or change)
 
 
 def _tell(run: RunContext, name: str, results: Iterable[CheckResult]) -> None:

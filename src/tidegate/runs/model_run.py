@@ -28,6 +28,7 @@ from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.plan import Facts, plan_model
 from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
+from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.build.deliveries import take_files
 from tidegate.runs.build.quarantine import left_out
 from tidegate.runs.builder import TableWork
@@ -38,7 +39,7 @@ from tidegate.runs.control.retries import Attempt, Failed
 from tidegate.runs.damage import explain_damage
 from tidegate.runs.owned_tables import tables_of
 from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, tables_read
-from tidegate.runs.result import KEPT, CheckResult, Materialization
+from tidegate.runs.result import KEPT
 from tidegate.runs.tally import ModelOutcome
 from tidegate.write.request import WriteOutcome
 
@@ -54,11 +55,11 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
     tries: list[_Attempt] = []
     before: dict[TableName, Pointer | None] = {}
 
-    def once(number: int) -> Materialization:
+    def once(number: int) -> ModelResult:
         tries.append(_Attempt(run, model, deadline, tries[-1].note if tries else ""))
         return tries[-1].go(before)
 
-    def failed(result: Materialization) -> Failed | None:
+    def failed(result: ModelResult) -> Failed | None:
         if result.status != "failed" or tries[-1].aborted or tries[-1].lost:
             return None
         return Failed(FailureKind(result.failure_kind or ""), result.error or "", tries[-1].retry_after)
@@ -68,29 +69,29 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         run.emit("warning", name, {"message": f"{message}; trying again in {pause:.1f} s"})
 
     tried = run.guard.retries(model.model.settings, deadline).until_done(once, failed, told)
-    attempt, materialization = tries[-1], tried.outcome
+    attempt, result = tries[-1], tried.outcome
     duration = round((run.clock.monotonic() - started) * 1000)
-    materialization = replace(
-        materialization,
-        status="cancelled" if tried.cancelled else materialization.status,
+    result = replace(
+        result,
+        status="cancelled" if tried.cancelled else result.status,
         duration_ms=duration,
         phases=dict(attempt.phases.ms),
         attempts=tuple(each.to_dict() for each in tried.attempts),
     )
-    if attempt.lost and materialization.status == "failed":
-        return ModelOutcome(materialization, torn=attempt.torn, lost=True)
-    if materialization.status == "failed":
-        failure = {"error": materialization.error, "failure_kind": materialization.failure_kind}
+    if attempt.lost and result.status == "failed":
+        return ModelOutcome(result, torn=attempt.torn, lost=True)
+    if result.status == "failed":
+        failure = {"error": result.error, "failure_kind": result.failure_kind}
         if attempt.writing:
             run.emit("materialize_error", name, failure)
         run.emit("model_error", name, failure)
-    kept = attempt.kept and materialization.status == "skipped"
-    run.emit("after_model_run", name, {"result": materialization, **({"kept": True} if kept else {})})
-    checked_again = attempt.checked_again and materialization.status == "skipped"
-    profile = attempt.profile if materialization.status == "completed" or kept else None
+    kept = attempt.kept and result.status == "skipped"
+    run.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
+    checked_again = attempt.checked_again and result.status == "skipped"
+    profile = attempt.profile if result.status == "completed" or kept else None
     checks, drift = tuple(attempt.checks), tuple(attempt.drift)
-    read = attempt.read if materialization.status == "skipped" else None
-    return ModelOutcome(materialization, checks, drift, checked_again, profile, attempt.torn, read, kept)
+    read = attempt.read if result.status == "skipped" else None
+    return ModelOutcome(result, checks, drift, checked_again, profile, attempt.torn, read, kept)
 
 
 class _Attempt:
@@ -124,7 +125,7 @@ class _Attempt:
         """Whether it came as far as the write, and not to the checks."""
         return "iceberg_write" in self.phases.ms and "quality_tests" not in self.phases.ms
 
-    def go(self, before: dict[TableName, Pointer | None]) -> Materialization:
+    def go(self, before: dict[TableName, Pointer | None]) -> ModelResult:
         """`before`: what the branch had of the model's tables when it was first tried; empty until that is known."""
         run = self.run
         services = {source.namespace for source in self.model.sources} & run.settings.sources.keys()
@@ -165,7 +166,7 @@ class _Attempt:
             if pointer != self.run.lake.pointer(owned):
                 self.run.catalog.restore(self.run.branch, owned, pointer)
 
-    def build(self) -> Materialization:
+    def build(self) -> ModelResult:
         run = self.run
         run.cancellation.check()
         fault("before_build", self.table)
@@ -297,7 +298,7 @@ class _Attempt:
         with self.phases.timed("quality_tests"):
             check_before_publish(self.run, self.model, work, self.checks, before, settled)
 
-    def _check_again(self) -> Materialization:
+    def _check_again(self) -> ModelResult:
         """The table stays as it is; its checks are others than it was published with."""
         run = self.run
         with run.builder.open(run, self.model, self.phases, self.deadline) as work:
@@ -330,10 +331,10 @@ class _Attempt:
     def _reason(self) -> str:
         return "; ".join(part for part in (self.decision.reason if self.decision else "", self.note) if part)
 
-    def _result(self, status: str, outcome: WriteOutcome | None = None) -> Materialization:
+    def _result(self, status: str, outcome: WriteOutcome | None = None) -> ModelResult:
         assert self.decision is not None
         metadata = self.run.lake.table(self.table) if status == "completed" else None
-        return Materialization(
+        return ModelResult(
             model=self.name,
             status=status,
             strategy=self.settings.written_as,
@@ -346,20 +347,16 @@ class _Attempt:
             snapshot_id=metadata.current_snapshot_id if metadata else None,
         )
 
-    def failed(self, error: Exception) -> Materialization:
+    def failed(self, error: Exception) -> ModelResult:
         if not isinstance(error, TidegateError):
             error = ModelError(f"{type(error).__name__}: {error}")
         self.retry_after = error.retry_after
         self.aborted = isinstance(error, RunAbortedError)
-        cancelled = isinstance(error, RunCancelledError)
-        return Materialization(
+        result = ModelResult(
             model=self.name,
-            status="cancelled" if cancelled else "failed",
+            status="failed",
             strategy=self.settings.written_as,
             run_type=str(self.decision.run_type) if self.decision else None,
             reason=self._reason,
-            failure_kind=str(error.kind),
-            error=str(error),
-            where=error.where,
-            remedy=error.remedy,
         )
+        return result.failed(error, "cancelled" if isinstance(error, RunCancelledError) else "failed")

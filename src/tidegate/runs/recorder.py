@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 
 from tidegate.errors import StateError
 from tidegate.hooks.events import Event
-from tidegate.runs.result import CheckResult, Materialization, RunResult
+from tidegate.results import CheckResult, ModelResult
+from tidegate.runs.result import RunResult
 from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, QualityRecord, StateStore
 
 __all__ = ["Recorder"]
@@ -37,12 +36,12 @@ class Recorder:
     def _put(self, event: Event) -> None:
         data = dict(event.data)
         result = data.pop("result", None)
-        if isinstance(result, Materialization):
+        if isinstance(result, ModelResult):
             add = self._store.add_kept_model if data.get("kept") else self._store.add_model_run
-            add(ModelRunRecord(run_id=event.run_id, finished_at=event.at, **_fields(result)))
+            add(ModelRunRecord.of(result, event.run_id, event.at))
             data["result"] = asdict(result)
         elif isinstance(result, CheckResult):
-            self._store.add_check(QualityRecord(run_id=event.run_id, at=event.at, **_fields(result)))
+            self._store.add_check(QualityRecord.of(result, event.run_id, event.at))
             data["result"] = asdict(result)
         elif event.name == "anomaly_detected":
             self._store.add_anomaly(AnomalyRecord(run_id=event.run_id, at=event.at, **data))
@@ -67,7 +66,3 @@ class Recorder:
             )
         except StateError as error:
             self.lost = self.lost or error
-
-
-def _fields(value: Materialization | CheckResult) -> Mapping[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}

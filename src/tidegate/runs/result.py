@@ -11,13 +11,12 @@ from tidegate import __version__
 from tidegate.failures import causes
 from tidegate.hooks.events import Ending
 from tidegate.quality.anomalies import Anomaly
+from tidegate.results import CheckResult, ModelResult
 
 __all__ = [
     "KEPT",
     "PHASES",
     "VERIFIED",
-    "CheckResult",
-    "Materialization",
     "Publish",
     "RunResult",
     "attach_result",
@@ -32,68 +31,6 @@ KEPT = "kept: built before the run was interrupted"
 """The reason for which a resumed run does not build a model."""
 
 PHASES = ("branch_creation", "config_loading", "build_result", "iceberg_write", "quality_tests", "branch_resolution")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """`status`: passed, failed, warned or error. `value`: what was found; `unit`: `row` where it counts rows that break
-    the rule. `kind`: constraint, audit, check, test or warning."""
-
-    model: str
-    name: str
-    stage: str
-    severity: str
-    status: str
-    value: int | float | str | bool | None
-    expected: str
-    duration_ms: int
-    samples: tuple[Mapping[str, Any], ...] = ()
-    description: str = ""
-    remediation: str = ""
-    error: str | None = None
-    kind: str = "check"
-    unit: str = ""
-
-    @property
-    def blocks(self) -> bool:
-        """It keeps its table from being published."""
-        return self.severity == "error" and self.status in ("failed", "error") and self.stage != "after_publish"
-
-    @property
-    def told(self) -> str:
-        """One sentence, for a check that did not pass."""
-        if self.status == "error":
-            return f"{self.kind} {self.name} could not run: {self.error}"
-        return f"{self.kind} {self.name} failed: {self.found}"
-
-    @property
-    def found(self) -> str:
-        if self.unit:
-            return f"{self.value} {self.unit}{'' if self.value == 1 else 's'}"
-        return "nothing to compare" if self.value is None else str(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Materialization:
-    """One model of a run. `status`: completed, skipped, failed, blocked or cancelled."""
-
-    model: str
-    status: str
-    strategy: str
-    run_type: str | None
-    reason: str
-    rows_written: int = 0
-    rows_deleted: int = 0
-    rows_quarantined: int = 0
-    duration_ms: int = 0
-    phases: Mapping[str, int] = field(default_factory=dict)
-    attempts: tuple[Mapping[str, Any], ...] = ()
-    failure_kind: str | None = None
-    error: str | None = None
-    where: str | None = None
-    remedy: str | None = None
-    watermark: str | None = None
-    snapshot_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +59,7 @@ class RunResult:
     started_at: datetime
     duration_ms: int
     phase_profiles: Mapping[str, int]
-    materializations: tuple[Materialization, ...]
+    materializations: tuple[ModelResult, ...]
     check_results: tuple[CheckResult, ...] = ()
     drift: tuple[Mapping[str, Any], ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
@@ -188,7 +125,7 @@ class RunResult:
     def from_dict(cls, document: Mapping[str, Any]) -> RunResult:
         """What `to_dict` gave, as the history of runs keeps it."""
         values = _known(cls, document)
-        materializations = (_known(Materialization, each) for each in values["materializations"])
+        materializations = (_known(ModelResult, each) for each in values["materializations"])
         checks = (_known(CheckResult, each) for each in values["check_results"])
         publish = _known(Publish, values["publish"])
         return cls(
@@ -197,7 +134,7 @@ class RunResult:
                 "publish": Publish(**publish | {"tables": tuple(publish["tables"])}),
                 "started_at": datetime.fromisoformat(values["started_at"]),
                 "materializations": tuple(
-                    Materialization(**each | {"attempts": tuple(each.get("attempts", ()))}) for each in materializations
+                    ModelResult(**each | {"attempts": tuple(each.get("attempts", ()))}) for each in materializations
                 ),
                 "check_results": tuple(
                     CheckResult(**each | {"samples": tuple(each.get("samples", ()))}) for each in checks

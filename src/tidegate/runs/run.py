@@ -34,6 +34,7 @@ from tidegate.planner.plan import Plan, Wish, make_plan
 from tidegate.planner.readers import readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
+from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.after_publish import Maintain, archive_landing_files, report_anomalies, run_maintenance
 from tidegate.runs.builder import Builder, OpenBuilder
 from tidegate.runs.clock import Clock, SystemClock
@@ -45,7 +46,7 @@ from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.register import Begun, begin, interrupted_runs, select_for_run
-from tidegate.runs.result import CheckResult, Materialization, Publish, RunResult, attach_result
+from tidegate.runs.result import Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.tally import Earlier, ModelOutcome, Tally
 from tidegate.runs.unreadable import require_one_readable, unreadable_models
@@ -245,7 +246,7 @@ class _Run:
             name = step.table.short(compiled.namespace)
             # Only for those outside: it says nothing to the history that what follows does not.
             self.watch(Event("before_model_run", self.run_id, self.clock.now(), name, {}))
-            result = Materialization(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
+            result = ModelResult(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
             kept = str(step.table) in self.ledger.earlier
             self.tally.outcomes[step.table] = ModelOutcome(result, kept=kept)
             self.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
@@ -403,7 +404,7 @@ class _Run:
         outcomes = [self.tally.outcomes[table] for table in sorted(self.tally.outcomes)]
         phases = dict(self.phases.ms)
         for outcome in outcomes:
-            for name, ms in outcome.materialization.phases.items():
+            for name, ms in outcome.result.phases.items():
                 phases[name] = phases.get(name, 0) + ms
         outcomes = [self.earlier.told(outcome) for outcome in outcomes]
         checks: list[CheckResult] = [check for outcome in outcomes for check in outcome.checks]
@@ -411,7 +412,7 @@ class _Run:
         error = self.tally.error
         return RunResult(
             run_id=self.run_id,
-            status=self.tally.status([outcome.materialization.status for outcome in outcomes]),
+            status=self.tally.status([outcome.result.status for outcome in outcomes]),
             branch=self.branch.name,
             publish=Publish(
                 self.branch.mode,
@@ -423,7 +424,7 @@ class _Run:
             duration_ms=self._elapsed(),
             phase_profiles=phases,
             phase_wall_ms=self.spans.wall_ms(),
-            materializations=tuple(outcome.materialization for outcome in outcomes),
+            materializations=tuple(outcome.result for outcome in outcomes),
             check_results=tuple(checks),
             drift=tuple(entry for outcome in outcomes for entry in outcome.drift),
             anomalies=tuple(self.tally.anomalies),

@@ -139,7 +139,7 @@ class RunBranch:
 
     def _worth_keeping(self) -> bool:
         outcomes = self._tally.outcomes.values()
-        statuses = {outcome.materialization.status for outcome in outcomes}
+        statuses = {outcome.result.status for outcome in outcomes}
         whole = statuses <= {"completed", "skipped"}
         torn = any(outcome.torn for outcome in outcomes)
         fit = ("completed" in statuses or self._tally.kept) and not torn and (whole or self.mode != "all")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tidegate.checks.values import Check, Stage
 from tidegate.config import Settings
 from tidegate.errors import SourceError
-from tidegate.runs.result import CheckResult
+from tidegate.results import CheckResult
 from tidegate.sources import mentioned, ping_all
 
 __all__ = ["CheckedSources", "failed_pings", "kind_of_check", "sources_of_check", "unchecked"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from tidegate.errors import TidegateError
 from tidegate.lake.progress import TableInput
 from tidegate.names import TableName
 from tidegate.quality.anomalies import Anomaly
 from tidegate.quality.profile import Profile
-from tidegate.runs.result import CheckResult, Materialization
+from tidegate.results import CheckResult, ModelResult
 from tidegate.state import RunRecord, StateStore
 
 __all__ = ["Earlier", "ModelOutcome", "Outcomes", "Tally"]
@@ -30,7 +30,7 @@ class ModelOutcome:
     showed it to be up to date, its own among them; None where it was built, and its table remembers what it read.
     """
 
-    materialization: Materialization
+    result: ModelResult
     checks: tuple[CheckResult, ...] = ()
     drift: tuple[dict[str, Any], ...] = ()
     checked_again: bool = False
@@ -42,12 +42,12 @@ class ModelOutcome:
 
     @property
     def publishable(self) -> bool:
-        return self.materialization.status == "completed" or self.checked_again or self.kept
+        return self.result.status == "completed" or self.checked_again or self.kept
 
     @property
     def usable(self) -> bool:
         """Models below this one may read its table."""
-        return self.materialization.status in ("completed", "skipped")
+        return self.result.status in ("completed", "skipped")
 
 
 Outcomes = dict[TableName, ModelOutcome]
@@ -83,14 +83,11 @@ class Tally:
         return "success" if "completed" in statuses or self.kept else "skipped"
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """By model, as the history has it."""
 
-    built: Mapping[str, Materialization] = field(default_factory=dict)
+    built: Mapping[str, ModelResult] = field(default_factory=dict)
     checks: tuple[CheckResult, ...] = ()
 
     @classmethod
@@ -98,18 +95,14 @@ class Earlier:
         if not record.resumes:
             return cls()
         reader = store.reader()
-        found = (_as(Materialization, model) for model in reader.model_runs(record.run_id))
-        built = {model.model: model for model in found if model.status == "completed"}
-        return cls(built, tuple(_as(CheckResult, check) for check in reader.checks(record.run_id)))
+        models = reader.model_runs(record.run_id)
+        built = {model.model: model.result for model in models if model.status == "completed"}
+        return cls(built, tuple(check.result for check in reader.checks(record.run_id)))
 
     def told(self, outcome: ModelOutcome) -> ModelOutcome:
         """A model that was kept, as it was built, with the reason for which it was not built again."""
-        now = outcome.materialization
+        now = outcome.result
         if not outcome.kept or now.model not in self.built:
             return outcome
         checks = outcome.checks or tuple(check for check in self.checks if check.model == now.model)
-        return replace(outcome, materialization=replace(self.built[now.model], reason=now.reason), checks=checks)
-
-
-def _as(kind: type[T], record: Any) -> T:
-    return kind(**{name: getattr(record, name) for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
+        return replace(outcome, result=replace(self.built[now.model], reason=now.reason), checks=checks)

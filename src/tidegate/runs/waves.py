@@ -11,10 +11,10 @@ from tidegate.compiler.values import RunValues
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
+from tidegate.results import ModelResult
 from tidegate.runs.context import RunContext
 from tidegate.runs.model_run import run_model
 from tidegate.runs.reads import tables_of_checks
-from tidegate.runs.result import Materialization
 from tidegate.runs.tally import ModelOutcome, Outcomes
 
 __all__ = ["downstream_of", "run_waves"]
@@ -81,8 +81,8 @@ def _run_wave(
         if built.lost:
             return built
         outcome = after_model(table, built)
-        run.guard.ended(outcome.materialization)
-        if outcome.materialization.status == "failed":
+        run.guard.ended(outcome.result)
+        if outcome.result.status == "failed":
             failed.set()
         return outcome
 
@@ -120,13 +120,13 @@ def _run_though_spark_dies(
         batch, waiting, suspects = ([suspects[0]], waiting, suspects[1:]) if suspects else (waiting, [], [])
         outcomes = _run_wave(run, pool, batch, after_model)
         lost = [table for table in batch if outcomes[table].lost]
-        under_way = [table for table in lost if outcomes[table].materialization.status == "failed"]
+        under_way = [table for table in lost if outcomes[table].result.status == "failed"]
         done.update({table: outcomes[table] for table in batch if table not in lost})
         waiting += [table for table in lost if table not in under_way]
         if len(under_way) == 1:
             error = run.builder.error(f"Spark's JVM ended while this model was built ({run.builder.why})")
             done[under_way[0]] = _died_under(run, outcomes[under_way[0]], error)
-            run.guard.ended(done[under_way[0]].materialization)
+            run.guard.ended(done[under_way[0]].result)
         else:
             suspects += under_way
     return done
@@ -142,7 +142,7 @@ def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[Ta
     waiting = [name for name in _looked_at(run, table) if name in held] if held else []
     if waiting:
         return f"blocked: upstream not published ({', '.join(run.short(name) for name in waiting)})"
-    if _fails_fast(run) and any(outcome.materialization.status == "failed" for outcome in outcomes.values()):
+    if _fails_fast(run) and any(outcome.result.status == "failed" for outcome in outcomes.values()):
         return _FAIL_FAST
     return None
 
@@ -159,26 +159,16 @@ def _not_run(run: RunContext, table: TableName, reason: str, since: float | None
     return ModelOutcome(result)
 
 
-def _blocked_result(run: RunContext, table: TableName, reason: str) -> Materialization:
+def _blocked_result(run: RunContext, table: TableName, reason: str) -> ModelResult:
     strategy = run.compiled.models[table].model.settings.written_as
     status = "cancelled" if reason == "cancelled" else "blocked"
-    return Materialization(run.short(table), status, strategy, None, reason)
+    return ModelResult(run.short(table), status, strategy, None, reason)
 
 
 def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOutcome:
     """Without having been tried."""
     name, strategy = run.short(table), run.compiled.models[table].model.settings.written_as
-    result = Materialization(
-        name,
-        "failed",
-        strategy,
-        None,
-        "",
-        failure_kind=str(error.kind),
-        error=str(error),
-        where=error.where,
-        remedy=error.remedy,
-    )
+    result = ModelResult(name, "failed", strategy, None, "").failed(error)
     run.emit("before_model_run", name, {})
     _report_failure(run, result)
     return ModelOutcome(result)
@@ -186,21 +176,14 @@ def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOut
 
 def _died_under(run: RunContext, outcome: ModelOutcome, error: TidegateError) -> ModelOutcome:
     """The outcome of a model that was being built when the JVM ended: with its time and phases until then."""
-    kind, message, attempted = str(error.kind), str(error), outcome.materialization
-    last = [{**attempt, "failure_kind": kind, "error": message} for attempt in attempted.attempts[-1:]]
-    result = replace(
-        attempted,
-        attempts=(*attempted.attempts[:-1], *last),
-        failure_kind=kind,
-        error=message,
-        where=error.where,
-        remedy=error.remedy,
-    )
+    result = outcome.result.failed(error)
+    last = [{**attempt, "failure_kind": result.failure_kind, "error": result.error} for attempt in result.attempts[-1:]]
+    result = replace(result, attempts=(*result.attempts[:-1], *last))
     _report_failure(run, result)
-    return replace(outcome, materialization=result, lost=False)
+    return replace(outcome, result=result, lost=False)
 
 
-def _report_failure(run: RunContext, result: Materialization) -> None:
+def _report_failure(run: RunContext, result: ModelResult) -> None:
     run.emit("model_error", result.model, {"error": result.error, "failure_kind": result.failure_kind})
     run.emit("after_model_run", result.model, {"result": result})
 

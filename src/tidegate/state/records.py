@@ -1,11 +1,13 @@
-"""The rows of the state database, as values. Field names are those of the run's results and of the columns."""
+"""The rows of the state database, as values. Their fields are its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
+
+from tidegate.results import CheckResult, ModelResult
 
 __all__ = [
     "AnomalyRecord",
@@ -49,29 +51,20 @@ class RunRecord:
     process: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRunRecord:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRunRecord(ModelResult):
     """One model of one run; a model built again within a run replaces its record."""
 
     run_id: str
-    model: str
-    status: str
-    strategy: str
-    run_type: str | None
-    reason: str
     finished_at: datetime
-    rows_written: int = 0
-    rows_deleted: int = 0
-    rows_quarantined: int = 0
-    duration_ms: int = 0
-    phases: Mapping[str, int] = field(default_factory=dict)
-    attempts: tuple[Mapping[str, Any], ...] = ()
-    failure_kind: str | None = None
-    error: str | None = None
-    where: str | None = None
-    remedy: str | None = None
-    watermark: str | None = None
-    snapshot_id: int | None = None
+
+    @classmethod
+    def of(cls, result: ModelResult, run_id: str, finished_at: datetime) -> ModelRunRecord:
+        return cls(**_fields(result, ModelResult), run_id=run_id, finished_at=finished_at)
+
+    @property
+    def result(self) -> ModelResult:
+        return ModelResult(**_fields(self, ModelResult))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +94,24 @@ class KeyRecord:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class QualityRecord:
-    """One check of one model in one run; a check done again within a run replaces its record.
-
-    `value`: what was found; `unit`: `row` where it counts rows. `kind`: constraint, audit, test or warning.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityRecord(CheckResult):
+    """One check of one model in one run; a check done again within a run replaces its record."""
 
     run_id: str
-    model: str
-    name: str
-    stage: str
-    severity: str
-    status: str
-    value: int | float | str | bool | None
-    expected: str
-    duration_ms: int
     at: datetime
-    samples: tuple[Mapping[str, Any], ...] = ()
-    description: str = ""
-    remediation: str = ""
-    error: str | None = None
-    kind: str = "check"
-    unit: str = ""
+
+    @classmethod
+    def of(cls, result: CheckResult, run_id: str, at: datetime) -> QualityRecord:
+        return cls(**_fields(result, CheckResult), run_id=run_id, at=at)
+
+    @property
+    def result(self) -> CheckResult:
+        return CheckResult(**_fields(self, CheckResult))
+
+
+def _fields(value: Any, kind: type[Any]) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(kind)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from tests.projects import FakeClock
 from tidegate.config import RunSection
 from tidegate.errors import FailureKind, TidegateError
 from tidegate.project.model import ModelSettings
+from tidegate.results import ModelResult
 from tidegate.runs.control.cancellation import Cancellation
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.control.limits import Deadline
 from tidegate.runs.control.retries import Failed
-from tidegate.runs.result import Materialization
 
 
 def test_the_time_of_a_run_counts_from_its_beginning() -> None:
@@ -33,7 +33,7 @@ def test_a_wrong_password_keeps_others_from_being_tried_again() -> None:
     def work(number: int) -> Failed:
         tries.append(number)
         if number == 2:
-            refused = Materialization("silver.b", "failed", "full_refresh", "full", "", failure_kind="AuthFailed")
+            refused = ModelResult("silver.b", "failed", "full_refresh", "full", "", failure_kind="AuthFailed")
             guard.ended(refused)
         return failed
 

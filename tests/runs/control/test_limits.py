@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.errors import FailureKind
+from tidegate.results import ModelResult
 from tidegate.runs.control.limits import (
     Deadline,
     error_rate_exceeded,
@@ -21,14 +22,13 @@ from tidegate.runs.control.limits import (
     time_exceeded,
     why_stop,
 )
-from tidegate.runs.result import Materialization
 
 MOMENTS = st.floats(0, 1e6)
 LIMITS = st.none() | st.timedeltas(timedelta(0), timedelta(days=2))
 
 
-def result(model: str, status: str, kind: str | None = None) -> Materialization:
-    return Materialization(model, status, "full_refresh", "full", "", failure_kind=kind, error=kind and "it broke")
+def result(model: str, status: str, kind: str | None = None) -> ModelResult:
+    return ModelResult(model, status, "full_refresh", "full", "", failure_kind=kind, error=kind and "it broke")
 
 
 @given(LIMITS, LIMITS, MOMENTS, MOMENTS)

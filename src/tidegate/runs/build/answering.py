@@ -24,9 +24,9 @@ from tidegate.project import Project
 from tidegate.quality import Asked, Found, OwnFunctions, measure
 from tidegate.quality.file_proof import FileProof
 from tidegate.quality.hiding import without_values
+from tidegate.results import CheckResult
 from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.reads import tables_of_check
-from tidegate.runs.result import CheckResult
 from tidegate.runs.source_checks import kind_of_check
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
 from tidegate.quality import SAMPLES, OwnFunctions
 from tidegate.quality.quarantine import Refused
+from tidegate.results import CheckResult
 from tidegate.runs.context import RunContext
-from tidegate.runs.result import CheckResult
 from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.quarantine import Sieve
 from tidegate.write.request import BadRecords

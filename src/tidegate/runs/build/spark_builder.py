@@ -15,8 +15,8 @@ from tidegate.failures import causes
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.quality import OwnFunctions
+from tidegate.results import CheckResult
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.result import CheckResult
 from tidegate.spark.jvm import running_jvm
 from tidegate.spark.opening import open_spark
 from tidegate.spark.session import child_session, use_pool

@@ -31,6 +31,7 @@ from tidegate.project.landing import ZoneFile
 from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values
+from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
@@ -39,7 +40,7 @@ from tidegate.runs.build.verify import can_be_verified, verification_due, verify
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.damage import is_damaged
 from tidegate.runs.reads import bound_query, checked_inputs
-from tidegate.runs.result import VERIFIED, CheckResult
+from tidegate.runs.result import VERIFIED
 from tidegate.spark.failures import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys

@@ -18,11 +18,11 @@ from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values
+from tidegate.results import CheckResult
 from tidegate.runs.build.answering import Answering
 from tidegate.runs.build.table_build import TableBuild, set_progress
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
-from tidegate.runs.result import CheckResult
 from tidegate.transform import QueryInputs, explain
 from tidegate.write import WriteOutcome, write_view
 from tidegate.write.added import added_rows, newer_snapshots

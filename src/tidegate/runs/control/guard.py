@@ -11,6 +11,7 @@ from tidegate.config import RunSection
 from tidegate.errors import RunAbortedError, TidegateError
 from tidegate.hooks.events import Emit
 from tidegate.project.model import ModelSettings
+from tidegate.results import ModelResult
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.cancellation import Cancellation
 from tidegate.runs.control.deadlines import Overdue
@@ -18,7 +19,6 @@ from tidegate.runs.control.limits import Deadline, memory_exceeded, memory_in_us
 from tidegate.runs.control.retries import Retries, RetryBudget, RetryPolicy
 from tidegate.runs.control.services import Services
 from tidegate.runs.control.throttling import Level
-from tidegate.runs.result import Materialization
 
 __all__ = ["Guard"]
 
@@ -45,7 +45,7 @@ class Guard:
         self._emit = emit
         self._budget = RetryBudget(settings.retries)
         self._deadline = Deadline.after(settings.timeout, clock.monotonic() if started is None else started)
-        self._ended: list[Materialization] = []
+        self._ended: list[ModelResult] = []
         self._lock = threading.Lock()
         self._memory_looked_at = clock.monotonic()
         self.overdue = Overdue(clock.monotonic)
@@ -63,7 +63,7 @@ class Guard:
         wait = self._cancellation.wait
         return Retries(policy, self._budget, self._clock, wait, deadline=soonest, over=lambda: bool(self.why_stop()))
 
-    def ended(self, result: Materialization) -> None:
+    def ended(self, result: ModelResult) -> None:
         with self._lock:
             self._ended.append(result)
 

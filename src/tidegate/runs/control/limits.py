@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tidegate.config import format_duration
 from tidegate.errors import FailureKind, ModelTimeoutError, RunAbortedError
-from tidegate.runs.result import Materialization
+from tidegate.results import ModelResult
 
 __all__ = ["Deadline", "error_rate_exceeded", "memory_exceeded", "memory_in_use", "time_exceeded", "why_stop"]
 
@@ -131,7 +131,7 @@ def error_rate_exceeded(failed: int, ended: int, share: float | None, least: int
     )
 
 
-def why_stop(results: Iterable[Materialization], share: float | None = None, least: int = 1) -> RunAbortedError | None:
+def why_stop(results: Iterable[ModelResult], share: float | None = None, least: int = 1) -> RunAbortedError | None:
     """Whether what has ended so far tells that the other models need not be tried."""
     ended = [result for result in results if result.status in ("completed", "skipped", "failed")]
     failed = [result for result in ended if result.status == "failed"]
