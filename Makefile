@@ -69,7 +69,7 @@ format: $(VENV)/.package ## let ruff put the code in order
 	@$(BIN)/ruff format .
 
 docs: $(VENV)/.package ## write docs/diagnostics.md, docs/failures.md, the tables of docs/checks.md, docs/commands.md and of strategies from the code
-	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.registry import markdown; \
+	@$(BIN)/python -c 'from pathlib import Path; from tidegate.compiler.diagnostic_registry import markdown; \
 	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.failure_table import markdown; \
 	  Path("docs/failures.md").write_text(markdown(), "utf-8")'

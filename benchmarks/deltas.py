@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from benchmarks.compiling import Target
 from benchmarks.running import run_process, say
 from tidegate.compiler import bind, compile_from_disk
-from tidegate.compiler.values import RunValues
+from tidegate.compiler.compiled import RunValues
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.run import run_project
-from tidegate.planner.plan import Wish, make_plan
+from tidegate.planner.make_plan import Wish, make_plan
 from tidegate.runs import RunOptions
 from tidegate.spark.session import child_session, start_session
 from tidegate.write.promises import promised

@@ -18,7 +18,7 @@ from typing import Any
 
 from tidegate.checks.values import Check
 from tidegate.compiler import bind
-from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, QueryError, SparkDiedError, TidegateError
 from tidegate.faults import fault
@@ -28,7 +28,7 @@ from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, keeps_history
 from tidegate.planner.inputs import recorded_inputs
-from tidegate.planner.plan import Facts
+from tidegate.planner.make_plan import Facts
 from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import require_unchanged, take_files

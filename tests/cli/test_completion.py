@@ -19,7 +19,7 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import collect_words, words_json
 from tidegate.cli.shell_completion import SCRIPTS, answer_shell
 from tidegate.config import load_settings
-from tidegate.planner import selectors
+from tidegate.planner import selection
 from tidegate.state import RunRecord, open_state
 
 RUNS = ["run-20261115-000002-000", "run-20261115-000001-000", "run-20261115-000000-000"]
@@ -166,8 +166,8 @@ def test_the_script_is_printed(shell: str, tidegate: Call) -> None:
 
 
 def test_the_words_of_selectors_are_those_of_the_planner() -> None:
-    assert completion_candidates.METHODS is selectors.METHODS
-    assert completion_candidates.STATES is selectors.STATES
+    assert completion_candidates.METHODS is selection.METHODS
+    assert completion_candidates.STATES is selection.STATES
 
 
 def test_nothing_slow_is_imported_to_complete(shop: Path) -> None:

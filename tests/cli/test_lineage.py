@@ -13,8 +13,8 @@ import pytest
 from tests.cli.calling import Call
 from tests.compiler.projects import build, table
 from tidegate.cli.commands.lineage import dot_lines, mermaid_lines, text_lines
-from tidegate.compiler.lineage import LineageGraph
-from tidegate.compiler.values import Compiled, Edge, EdgeKind, Origin
+from tidegate.compiler.compiled import Compiled, Edge, EdgeKind, Origin
+from tidegate.compiler.lineage_graph import LineageGraph
 from tidegate.datatypes import BIGINT, DATE, STRING, Column, Relation
 from tidegate.errors import SelectionError
 from tidegate.operations.lineage import Direction, LineageView, find_target, view

@@ -139,7 +139,9 @@ def test_a_failing_check_is_told_once_below_its_model_with_a_sample_and_its_reme
 
 def test_a_failing_check_without_a_remedy_of_its_own_says_what_can_be_done() -> None:
     check = replace(GAPS, samples=(), description="", remediation="")
-    failed = replace(REVENUE, model="silver.orders", error=check.message, where="models/silver/orders.sql:1", remedy=None)
+    failed = replace(
+        REVENUE, model="silver.orders", error=check.message, where="models/silver/orders.sql:1", remedy=None
+    )
     events = [
         event("before_model_run", "silver.orders"),
         event("check_result", "silver.orders", result=check),

@@ -11,7 +11,7 @@ import pytest
 from tidegate.amounts import duration, size
 from tidegate.cli.error_text import render_diagnostics
 from tidegate.cli.terminal import painter, plain, text_table
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span, count_line
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span, count_line
 
 ERROR, WARNING, INFO = DiagnosticSeverity
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.compiler.projects import build
-from tidegate.compiler.changes.compare import compare
-from tidegate.compiler.changes.diagnostics import change_diagnostics, not_compared
+from tidegate.compiler.changes.interface_changes import change_diagnostics, compare, not_compared
 from tidegate.compiler.changes.interfaces import interfaces
-from tidegate.compiler.lineage import LineageGraph
-from tidegate.compiler.values import Diagnostic
+from tidegate.compiler.compiled import Diagnostic
+from tidegate.compiler.lineage_graph import LineageGraph
 
 __all__ = ["diagnose"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.compiler.values import Edge, EdgeKind, Origin
+from tidegate.compiler.compiled import Edge, EdgeKind, Origin
 from tidegate.datatypes import ANY, Column, Relation, parse_type
 
 __all__ = ["edge", "relation"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.compiler import bind_adhoc
-from tidegate.compiler.sql.as_of import AsOf
+from tidegate.compiler.adhoc import AsOf
 from tidegate.config import Settings, load_settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName

@@ -5,10 +5,9 @@ from pathlib import Path
 from tests.compiler.projects import build
 from tests.project.test_git_ref import commit, git
 from tidegate.compiler import compile_project
-from tidegate.compiler.changes.compare import compare
-from tidegate.compiler.changes.diagnostics import change_diagnostics
+from tidegate.compiler.changes.interface_changes import change_diagnostics, compare
 from tidegate.compiler.changes.interfaces import interfaces
-from tidegate.compiler.values import Span
+from tidegate.compiler.compiled import Span
 from tidegate.project import load_project
 from tidegate.project.git_ref import at_git_ref, settings_of_past
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.compiler.projects import build, table
-from tidegate.compiler.facts import QueryFacts, facts_of
+from tidegate.compiler.query_facts import QueryFacts, facts_of
 from tidegate.compiler.sql.queries import Query, parse_query
 
 

@@ -15,7 +15,7 @@ from tidegate.compiler.analysis.functions.refused import REFUSED, WITH_OPTIONS
 from tidegate.compiler.analysis.functions.registry import FUNCTIONS
 from tidegate.compiler.analysis.lexemes import lexemes
 from tidegate.compiler.bind import bind
-from tidegate.compiler.values import Diagnostic, RunValues
+from tidegate.compiler.compiled import Diagnostic, RunValues
 from tidegate.config import load_settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName

@@ -13,8 +13,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import DateType, LongType, NestedField
 
 from tests.compiler.projects import write_project
-from tidegate.compiler import Compiled, compile_project, understand
-from tidegate.compiler.cache import CompileCache
+from tidegate.compiler import Compiled, compile_project, run_passes
+from tidegate.compiler.compile_cache import CompileCache
 from tidegate.config import load_settings
 from tidegate.datatypes import INT, Column, Relation
 from tidegate.lake.port import Heads, Pointer, PointerKind
@@ -181,8 +181,8 @@ def test_all_cores_together_find_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     files |= {"models/gold/z.sql": "select {{ nothing }}"}
     write_project(tmp_path, files)
     alone = compiled(tmp_path)
-    monkeypatch.setattr(understand, "_WORTH_FORKING", 1)
-    monkeypatch.setattr(understand, "cores", lambda: 3)
+    monkeypatch.setattr(run_passes, "_WORTH_FORKING", 1)
+    monkeypatch.setattr(run_passes, "cores", lambda: 3)
     assert kept(compiled(tmp_path)) == kept(alone)
 
 

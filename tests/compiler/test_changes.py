@@ -3,12 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.compiler.columns import edge, relation
-from tidegate.compiler.changes.compare import compare
-from tidegate.compiler.changes.diagnostics import change_diagnostics
+from tidegate.compiler.changes.interface_changes import change_diagnostics, compare, type_change
 from tidegate.compiler.changes.interfaces import Interface, Interfaces
-from tidegate.compiler.changes.types import type_change
-from tidegate.compiler.lineage import LineageGraph
-from tidegate.compiler.values import Compiled, Origin
+from tidegate.compiler.compiled import Compiled, Origin
+from tidegate.compiler.lineage_graph import LineageGraph
 from tidegate.datatypes import NOTHING_KNOWN, Relation, parse_type
 from tidegate.names import TableName
 from tidegate.project import Materialized

@@ -142,7 +142,7 @@ def test_a_query_in_a_settings_file_is_compiled_like_a_test(tmp_path: Path) -> N
 
 def test_checks_are_looked_at_again_when_nothing_else_changed(tmp_path: Path) -> None:
     from tidegate.compiler import compile_project
-    from tidegate.compiler.cache import CompileCache
+    from tidegate.compiler.compile_cache import CompileCache
     from tidegate.project import load_project
 
     cache = CompileCache()

@@ -8,10 +8,10 @@ import pytest
 
 from tests.compiler.columns import relation
 from tests.compiler.projects import write_project
+from tidegate.compiler.compiled import Diagnostic
 from tidegate.compiler.drafts import Workspace
-from tidegate.compiler.outside import Outside
-from tidegate.compiler.passes.contracts import check_contracts
-from tidegate.compiler.values import Diagnostic
+from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.passes.contract_rules import check_contracts
 from tidegate.config import load_settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName

@@ -14,8 +14,8 @@ import pytest
 
 import tidegate
 from tests.compiler.against import diagnose
-from tidegate.compiler.registry import markdown, registry
-from tidegate.compiler.values import Diagnostic
+from tidegate.compiler.compiled import Diagnostic
+from tidegate.compiler.diagnostic_registry import markdown, registry
 
 CASES = Path(__file__).parents[1] / "cases" / "compile"
 SOURCE = Path(tidegate.__file__).parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.compiler.fitting import misfit
+from tidegate.compiler.unit_test_inputs import misfit
 from tidegate.datatypes import ANY, parse_type
 from tidegate.project.unit_tests import read_unit_tests
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.compiler.columns import relation
 from tests.compiler.projects import build, table
-from tidegate.compiler.changes.compare import compare
+from tidegate.compiler.changes.interface_changes import compare
 from tidegate.compiler.changes.interfaces import Interface, interfaces, published_interfaces
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.project import Materialized

@@ -10,8 +10,8 @@ import pytest
 
 from tests.compiler.columns import edge, relation
 from tests.compiler.projects import Built, build, table
+from tidegate.compiler.compiled import Compiled, EdgeKind, Origin
 from tidegate.compiler.passes.lints import lint
-from tidegate.compiler.values import Compiled, EdgeKind, Origin
 
 STARS = {
     "models/bronze/orders.sql": "select 1 as id, 2 as amount",

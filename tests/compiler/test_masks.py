@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.projects import Built, build, table
-from tidegate.compiler.hidden import hidden_columns, hidden_in_query, rests_on_errors
+from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query, rests_on_errors
 
 PEOPLE = "-- @column: email: {}\n-- @column: ssn: {}\nselect 1L as id, 'a@b.c' as email, 123456789 as ssn, 5 as age\n"
 

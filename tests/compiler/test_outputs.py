@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.compiler.sql.outputs import line_and_column, offset_in_source, offset_of_star
+from tidegate.compiler.sql.locate import line_and_column, offset_in_source, offset_of_star
 
 NAMED = {
     "select ^id from a.b": "id",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.compiler import Diagnostic, compile_project
-from tidegate.compiler.cache import CompileCache
+from tidegate.compiler.compile_cache import CompileCache
 from tidegate.config import load_settings
 from tidegate.project import load_project
 from tidegate.sources import known_tables

@@ -9,8 +9,8 @@ import pytest
 
 from tests.compiler.projects import Built, build, table
 from tidegate.compiler import compile_project
-from tidegate.compiler.cache import CompileCache
-from tidegate.compiler.hidden import hidden_columns, hidden_in_query, hidden_of
+from tidegate.compiler.compile_cache import CompileCache
+from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query, hidden_of
 from tidegate.names import TableName
 from tidegate.project import load_project
 from tidegate.runs.owned_tables import models_of, tables_of

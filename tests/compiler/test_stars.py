@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tidegate.compiler.query_facts import takes_all_columns
 from tidegate.compiler.sql.queries import Query, parse_query
-from tidegate.compiler.sql.stars import takes_all_columns
 
 CASES = {
     "select * from a.b": True,

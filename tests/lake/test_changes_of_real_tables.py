@@ -12,8 +12,7 @@ from tidegate.lake.changes import TableChange, Untraceable, change_since
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.deltas.images import image_sql
-from tidegate.planner.deltas.values import Image
+from tidegate.planner.deltas.delta_query import Image, image_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ import pytest
 
 from tests.compiler.projects import Built, build, write_project
 from tidegate.compiler import compile_project
-from tidegate.compiler.values import Edge, EdgeKind, Origin
+from tidegate.compiler.compiled import Edge, EdgeKind, Origin
 from tidegate.config import load_settings
 from tidegate.datatypes import ANY, BIGINT, DATE, NOTHING_KNOWN, Column, Relation
 from tidegate.jsontext import json_text

@@ -9,7 +9,7 @@ from tidegate.errors import FailureKind, LakeError, SourceError, TidegateError
 from tidegate.names import TableName
 from tidegate.operations.plan import PlanView, StepView
 from tidegate.planner.decide import Decision, RunType
-from tidegate.planner.plan import Step
+from tidegate.planner.make_plan import Step
 
 
 def step(name: str, error: TidegateError | None = None, lost: bool = False) -> StepView:

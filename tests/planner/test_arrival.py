@@ -13,9 +13,9 @@ from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery, is_row_by_row, 
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import WHOLE, Order, Progress
 from tidegate.names import TableName
-from tidegate.planner.arrival import order_after
-from tidegate.planner.deltas.newest import newest_rows
-from tidegate.planner.deltas.values import InputTable
+from tidegate.planner.arrival_order import order_after
+from tidegate.planner.deltas.delta_query import InputTable
+from tidegate.planner.deltas.rewrite import newest_rows
 
 TABLE = TableName("shop", "bronze", "a")
 INPUTS = {TABLE: InputTable(("id", "v"))}

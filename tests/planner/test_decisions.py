@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.consumed import Consumed, ConsumedFile
 from tidegate.lake.metadata import TableMetadata
@@ -17,7 +17,7 @@ from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
 from tidegate.planner.decide import Asked, Decision, RunType, decide, keeps_history, result_is_complete
 from tidegate.planner.inputs import Inputs, ZoneState
-from tidegate.planner.kinds import unique_after
+from tidegate.planner.model_traits import unique_after
 from tidegate.project.file_content import NewFiles
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized, Model, ModelSettings, Strategy

@@ -11,7 +11,7 @@ from tidegate.lake.changes import TableChange, change_since
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import DeltaQuery, Image, ImageRead
+from tidegate.planner.deltas.delta_query import DeltaQuery, Image, ImageRead
 from tidegate.planner.estimate import Estimate, Timing, estimate_all, estimate_delta, estimate_new, probable_time
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.file_content import NewFiles

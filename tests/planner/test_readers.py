@@ -14,8 +14,7 @@ from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.inputs import Inputs
-from tidegate.planner.plan import Facts
-from tidegate.planner.readers import as_difference, readers_of
+from tidegate.planner.make_plan import Facts, as_difference, readers_of
 
 FILES = {
     "models/bronze/orders.sql": "SELECT 1 AS id, 2 AS amount\n",

@@ -26,7 +26,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.delta_rule import used_columns
 from tidegate.planner.inputs import read_inputs, recorded_inputs
-from tidegate.planner.plan import Facts, Wish, plan_model
+from tidegate.planner.make_plan import Facts, Wish, plan_model
 
 CASES = Path(__file__).parents[1] / "cases" / "reasons"
 MODEL = "silver.m"

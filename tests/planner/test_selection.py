@@ -7,8 +7,7 @@ import pytest
 from tests.compiler.projects import build, table
 from tidegate.compiler import Compiled
 from tidegate.errors import SelectionError
-from tidegate.planner.model_states import ModelStates
-from tidegate.planner.selection import select
+from tidegate.planner.selection import ModelStates, select
 
 FILES = {
     "models/bronze/orders.sql": "-- @tags: daily, raw\nselect 1 as id",

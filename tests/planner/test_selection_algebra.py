@@ -7,11 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.errors import SelectionError
 from tidegate.names import TableName
-from tidegate.planner.model_states import ModelStates
-from tidegate.planner.selection import select
+from tidegate.planner.selection import ModelStates, select
 from tidegate.project.model import Model, ModelSettings
 
 LAYERS = ("bronze", "silver", "gold")

@@ -7,7 +7,7 @@ import pytest
 from tests.projects import FAILS, ProjectFolder, statuses
 from tests.services.door import door_to
 from tests.sources.postgres import running_postgres
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.hooks.events import Event
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.context import RunContext

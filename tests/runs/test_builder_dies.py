@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.projects import ProjectFolder, statuses
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.runs.context import RunContext
 
 

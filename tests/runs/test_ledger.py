@@ -12,7 +12,7 @@ import pytest
 from tests.cli.test_plan import write_table
 from tests.lake.places import Place
 from tidegate.compiler import compile_project
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings, load_settings
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tidegate.compiler import compile_project
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
 from tidegate.project import Project, load_project

@@ -16,7 +16,7 @@ import click
 from tidegate.cli.dbt_hints import hint_for_option
 from tidegate.cli.invocation import Invocation, JsonOutput
 from tidegate.cli.terminal import Paint, clean, display_width, plain
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Span, count_line
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span, count_line
 from tidegate.errors import ConfigError, FailureKind, ProjectError, RunCancelledError, StatementError, TidegateError
 from tidegate.failures import kind_of
 
@@ -105,7 +105,7 @@ def _render(shown: _Shown, read: Lines, paint: Paint) -> Iterator[str]:
 def _usual_fix(code: str) -> str | None:
     """What helps with most diagnostics of this code."""
     # Most diagnostics bring a suggestion of their own, and do without the registry.
-    from tidegate.compiler.registry import registry
+    from tidegate.compiler.diagnostic_registry import registry
 
     kind = registry().get(code)
     return kind.fix if kind else None

@@ -2,9 +2,7 @@
 
 from tidegate.compiler.adhoc import bind_adhoc
 from tidegate.compiler.bind import bind, bind_test
-from tidegate.compiler.compile import compile_project
-from tidegate.compiler.from_disk import compile_from_disk
-from tidegate.compiler.values import (
+from tidegate.compiler.compiled import (
     BoundQuery,
     Compiled,
     CompiledModel,
@@ -15,6 +13,8 @@ from tidegate.compiler.values import (
     Span,
     TableRead,
 )
+from tidegate.compiler.from_disk import compile_from_disk
+from tidegate.compiler.project_compiler import compile_project
 
 __all__ = [
     "BoundQuery",

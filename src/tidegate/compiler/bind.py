@@ -12,14 +12,14 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.checks.values import Check
-from tidegate.compiler.catalog import TableIndex
+from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues, TableRead
 from tidegate.compiler.drafts import templates_of
-from tidegate.compiler.outside import landing_read
-from tidegate.compiler.sql.edits import Edit, apply_edits
+from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.sql.permitted import Permissions
 from tidegate.compiler.sql.qualifiers import shorten_columns
 from tidegate.compiler.sql.queries import Query, Reference, SqlFault, sound_query
-from tidegate.compiler.values import BoundQuery, Compiled, RunValues, TableRead
+from tidegate.compiler.sql.sql_text import Edit, apply_edits
+from tidegate.compiler.table_index import TableIndex
 from tidegate.config import Settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName, quote

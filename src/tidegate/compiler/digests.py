@@ -12,9 +12,9 @@ from blake3 import blake3
 from tidegate.checks.forms import OtherTable, other_tables
 from tidegate.checks.values import Check
 from tidegate.compiler.drafts import Draft, Outcome, Workspace, refuses_rows
+from tidegate.compiler.external_tables import zone_names
 from tidegate.compiler.inlining import reads_bad_records
-from tidegate.compiler.outside import zone_names
-from tidegate.compiler.tables import visible_columns
+from tidegate.compiler.table_columns import visible_columns
 from tidegate.datatypes import Relation
 from tidegate.names import TableName
 from tidegate.project import Materialized, ModelSettings

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from tidegate.checks.row_constraints import row_constraints
 from tidegate.checks.values import Check
-from tidegate.compiler.catalog import TableIndex
-from tidegate.compiler.facts import QueryFacts
-from tidegate.compiler.outside import Outside
-from tidegate.compiler.sql.locate import locate
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
+from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.query_facts import QueryFacts
+from tidegate.compiler.sql.locate import locate, offset_of_output
 from tidegate.compiler.sql.permitted import Permissions
 from tidegate.compiler.sql.queries import Query, SqlFault
 from tidegate.compiler.sql.row_by_row import Obstacle
-from tidegate.compiler.values import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
+from tidegate.compiler.table_index import TableIndex
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
@@ -282,6 +282,12 @@ class Workspace:
         """Where the draft first names the table."""
         named = draft.content.places[table]
         return named if isinstance(named, Place) else self.place(draft, *named)
+
+    def place_of_column(self, draft: Draft, name: str) -> Place | None:
+        """Where the draft's file names a column of its result; None where it does not, as with `*`."""
+        rendered = self.templates.render(draft.source, draft.file, self.context(draft, later=False))
+        offset = offset_of_output(rendered.text, name) if isinstance(rendered, Rendered) else None
+        return None if offset is None else self.place(draft, False, offset)
 
     def error(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
         """An error in a draft, which will then not be built."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from blake3 import blake3
 
-from tidegate.compiler.facts import QueryFacts
-from tidegate.compiler.values import LandingRead
+from tidegate.compiler.compiled import LandingRead
+from tidegate.compiler.query_facts import QueryFacts
 from tidegate.project.masks import ColumnMask
 from tidegate.project.model import ModelSettings
 

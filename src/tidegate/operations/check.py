@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import compile_from_disk
-from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import ProjectError
 from tidegate.hooks.events import Emit
@@ -20,7 +20,7 @@ from tidegate.lake import open_catalog
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
-from tidegate.planner.model_states import read_states
+from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as selected_tables
 from tidegate.project import Project
 from tidegate.quality import OwnFunctions

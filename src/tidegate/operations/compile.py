@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.compiler import compile_project
+from tidegate.compiler.compiled import Compiled, Diagnostic, DiagnosticSeverity, in_order
+from tidegate.compiler.diagnostic_registry import DiagnosticKind, registry
 from tidegate.compiler.from_disk import sources_named
-from tidegate.compiler.registry import DiagnosticKind, registry
-from tidegate.compiler.values import Compiled, Diagnostic, DiagnosticSeverity, in_order
 from tidegate.config import FILE_NAME
 from tidegate.errors import ConfigError, SelectionError
 from tidegate.names import nearest
@@ -68,10 +68,9 @@ def _changes(
     """What readers of the tables would notice, compared with a git ref, or with what was last published."""
     if against is None:
         return
-    from tidegate.compiler.changes.compare import compare
-    from tidegate.compiler.changes.diagnostics import change_diagnostics, not_compared
+    from tidegate.compiler.changes.interface_changes import change_diagnostics, compare, not_compared
     from tidegate.compiler.changes.interfaces import interfaces, published_interfaces
-    from tidegate.compiler.lineage import LineageGraph
+    from tidegate.compiler.lineage_graph import LineageGraph
 
     now, unjudged = interfaces(compiled), set(compiled.broken)
     if against == PUBLISHED:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.amounts import plural, size
-from tidegate.compiler.values import count_line
+from tidegate.compiler.compiled import count_line
 from tidegate.errors import ConfigError, TidegateError
 from tidegate.operations.workspace import Workspace
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tidegate.compiler.lineage import Branch, LineageGraph
-from tidegate.compiler.tables import table_columns
-from tidegate.compiler.values import Compiled, EdgeKind
+from tidegate.compiler.compiled import Compiled, EdgeKind
+from tidegate.compiler.lineage_graph import Branch, LineageGraph
+from tidegate.compiler.table_columns import table_columns
 from tidegate.datatypes import Relation
 from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest

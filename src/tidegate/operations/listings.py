@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import SourceError, TidegateError
 from tidegate.lake import is_begun, open_catalog

@@ -11,8 +11,8 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from tidegate import __version__
-from tidegate.compiler.tables import table_columns
-from tidegate.compiler.values import Compiled, CompiledModel, EdgeKind, Origin
+from tidegate.compiler.compiled import Compiled, CompiledModel, EdgeKind, Origin
+from tidegate.compiler.table_columns import table_columns
 from tidegate.config import CatalogSource, DatabaseSource, Settings, SourceSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName

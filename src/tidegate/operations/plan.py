@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel, Diagnostic, RunValues
+from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, Diagnostic, RunValues
 from tidegate.config import Settings
 from tidegate.errors import ProjectError, SourceError, TidegateError
 from tidegate.lake.changes import TableChange
@@ -19,7 +19,7 @@ from tidegate.operations.workspace import Workspace
 from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.estimate import Timing, probable_time
 from tidegate.planner.inputs import Inputs
-from tidegate.planner.plan import Plan, Step, Wish, make_plan
+from tidegate.planner.make_plan import Plan, Step, Wish, make_plan
 from tidegate.project import Project
 
 __all__ = ["InputView", "PlanView", "StepView", "plan_run"]
@@ -254,7 +254,7 @@ def _delta_sql(step: Step) -> str | None:
     delta = step.decision.delta
     if delta is None:
         return None
-    from tidegate.planner.deltas.images import image_sql
+    from tidegate.planner.deltas.delta_query import image_sql
     from tidegate.planner.deltas.rewrite import explain
 
     images = {}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.hidden import hidden_of
+from tidegate.compiler.hidden_columns import hidden_of
 from tidegate.config import Settings
 from tidegate.datatypes import Column, parse_type
 from tidegate.errors import FailureKind, QueryError, SelectionError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.checks.values import Stage
 from tidegate.compiler import compile_from_disk
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import BranchMissingError, OptionsError, RunInFlightError, TidegateError
 from tidegate.failures import kind_of

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
-from tidegate.compiler.adhoc import refused
-from tidegate.compiler.hidden import hidden_of
-from tidegate.compiler.sql.as_of import AsOf
+from tidegate.compiler.adhoc import AsOf, refused
+from tidegate.compiler.hidden_columns import hidden_of
 from tidegate.compiler.sql.queries import SqlFault
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation

@@ -10,8 +10,8 @@ from typing import Any
 from tidegate.checks.forms import form_of
 from tidegate.checks.values import Check, Measure
 from tidegate.compiler import bind_test
-from tidegate.compiler.hidden import hidden_in_query, hidden_of, rests_on_errors, sees_hidden
-from tidegate.compiler.values import Compiled, RunValues
+from tidegate.compiler.compiled import Compiled, RunValues
+from tidegate.compiler.hidden_columns import hidden_in_query, hidden_of, rests_on_errors, sees_hidden
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace

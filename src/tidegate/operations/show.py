@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.checks.values import Check
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.types import type_text

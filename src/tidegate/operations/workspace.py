@@ -10,7 +10,7 @@ from tidegate.errors import SelectionError
 from tidegate.names import TableName, nearest
 
 if TYPE_CHECKING:
-    from tidegate.compiler.values import Compiled, CompiledModel
+    from tidegate.compiler.compiled import Compiled, CompiledModel
     from tidegate.config import Settings
     from tidegate.lake import BranchCatalog, Heads, TableMetadata, ViewMetadata
     from tidegate.project import Project
@@ -88,8 +88,7 @@ class Workspace:
         ephemeral: bool = False,
     ) -> frozenset[TableName]:
         """What SELECT and --exclude mean. `ephemeral`: also models that have no table."""
-        from tidegate.planner.model_states import read_states
-        from tidegate.planner.selection import select
+        from tidegate.planner.selection import read_states, select
 
         among = replace(compiled, waves=(tuple(compiled.models),)) if ephemeral else compiled
         return select(among, patterns, exclude, lambda: read_states(compiled, self.heads()))
@@ -114,7 +113,7 @@ class Workspace:
         if len(meant) == 1:
             return meant[0]
         if meant:
-            from tidegate.planner.selectors import ambiguous_name
+            from tidegate.planner.selection import ambiguous_name
 
             raise ambiguous_name(name, [table.short(namespace) for table in meant])
         try:

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.checks.values import Stage
-from tidegate.compiler.values import BoundQuery, CompiledModel
+from tidegate.compiler.compiled import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
-from tidegate.planner.append_cautions import append_cautions
 from tidegate.planner.delta_rule import delta_query, obstacle
-from tidegate.planner.deltas.values import DeltaQuery, Refusal
+from tidegate.planner.deltas.delta_query import DeltaQuery, Refusal
 from tidegate.planner.estimate import Estimate, estimate_all, estimate_delta, estimate_new, in_seconds
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval
-from tidegate.planner.kinds import is_upsert, keeps_history, result_is_complete
+from tidegate.planner.model_traits import is_upsert, keeps_history, result_is_complete
+from tidegate.planner.row_keys import append_cautions
 from tidegate.project.model import Materialized
 from tidegate.project.strategies import Deltas
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tidegate.compiler.values import BoundQuery, CompiledModel
+from tidegate.compiler.compiled import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import LINEAGE, DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.delta_query import LINEAGE, DeltaQuery, InputTable, Refusal
 from tidegate.planner.inputs import Inputs
-from tidegate.planner.kinds import result_is_complete
+from tidegate.planner.model_traits import result_is_complete
 from tidegate.project.strategies import Deltas
 
 __all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "used_columns"]
@@ -44,7 +44,7 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
 def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | Refusal:
     """The model's query rewritten for what changed. Call only where there is no obstacle."""
     # Only here: a run in which nothing changed ends without a parser.
-    from tidegate.planner.arrival import Arrival, by_arrival
+    from tidegate.planner.arrival_order import Arrival, by_arrival
     from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
 
     settings = model.model.settings

@@ -11,7 +11,7 @@ from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, Image
+from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image
 from tidegate.planner.inputs import Inputs
 
 __all__ = [

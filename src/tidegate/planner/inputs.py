@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.lake.changes import TableChange, Untraceable, change_since, other_columns
 from tidegate.lake.consumed import Consumed, read_consumed
@@ -14,7 +14,7 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.kinds import declared_key
+from tidegate.planner.model_traits import declared_key
 from tidegate.project.file_content import NewFiles, content_digest, unconsumed
 from tidegate.project.landing import ZoneFile, list_zone
 from tidegate.sources.reading import has_own_catalog, is_outside

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.checks.row_constraints import RowConstraint
 from tidegate.checks.values import FunctionRule, RowRule
-from tidegate.compiler.tables import ABOUT_REFUSED
+from tidegate.compiler.table_columns import ABOUT_REFUSED
 from tidegate.names import literal, quote
 from tidegate.quality.functions import OwnFunctions, breaks
 from tidegate.quality.samples import Columns, row_samples

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import StateError, TidegateError
 from tidegate.faults import fault

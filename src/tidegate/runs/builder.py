@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.checks.values import Check
-from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.progress import Progress
 from tidegate.planner.decide import Decision
-from tidegate.planner.plan import Facts
+from tidegate.planner.make_plan import Facts
 from tidegate.results import CheckResult
 from tidegate.runs.control.limits import Deadline
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from tidegate.checks.values import Check, Stage
-from tidegate.compiler.hidden import sees_hidden
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
+from tidegate.compiler.hidden_columns import sees_hidden
 from tidegate.errors import QualityError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName

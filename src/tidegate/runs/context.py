@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.hooks.events import Emit
 from tidegate.lake.port import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.plan import Wish
+from tidegate.planner.make_plan import Wish
 from tidegate.project import Project
 from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock

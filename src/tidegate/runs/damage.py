@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.errors import FailureKind, LakeError, LandingError, SourceError, TidegateError
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.port import Heads, PointerKind

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.config.sources import SourceSettings, source_digest
 from tidegate.faults import fault

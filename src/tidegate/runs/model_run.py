@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.errors import (
     FailureKind,
     LakeError,
@@ -25,7 +25,7 @@ from tidegate.lake.progress import TableInput
 from tidegate.lake.unfinished import before_unfinished_write
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
-from tidegate.planner.plan import Facts, plan_model
+from tidegate.planner.make_plan import Facts, plan_model
 from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
 from tidegate.results import CheckResult, ModelResult

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tidegate.checks.forms import other_tables
 from tidegate.checks.values import Check, Stage
 from tidegate.compiler import bind, bind_test
-from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel, RunValues
+from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.metadata import read_metadata

@@ -7,13 +7,12 @@ import socket
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import KeyTakenError, OptionsError, RunExistsError, RunInFlightError, StateError
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
-from tidegate.planner.model_states import read_states
-from tidegate.planner.selection import select, uses_state
+from tidegate.planner.selection import read_states, select, uses_state
 from tidegate.redaction import redact
 from tidegate.runs.clock import Clock
 from tidegate.runs.options import OF_THE_CALL, RunOptions

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import (
     FailureKind,
@@ -30,8 +30,7 @@ from tidegate.lake.view import BranchView
 from tidegate.lake.writable import require_writable
 from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
-from tidegate.planner.plan import Plan, Wish, make_plan
-from tidegate.planner.readers import readers_of
+from tidegate.planner.make_plan import Plan, Wish, make_plan, readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
 from tidegate.results import CheckResult, ModelResult

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import SourceError
 from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
-from tidegate.planner.plan import Plan
+from tidegate.planner.make_plan import Plan
 from tidegate.runs.damage import missing_file, tables_of
 from tidegate.runs.source_checks import failed_pings, sources_of_check
 from tidegate.sources.reading import missing_table, must_be_in_lake

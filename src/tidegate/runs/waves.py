@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from tidegate.compiler.values import RunValues
+from tidegate.compiler.compiled import RunValues
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind

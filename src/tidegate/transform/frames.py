@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.compiler.values import BoundQuery, TableRead
+from tidegate.compiler.compiled import BoundQuery, TableRead
 from tidegate.errors import FailureKind, ModelError, QueryError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
-from tidegate.planner.append_cautions import repeated_keys_warning
+from tidegate.planner.row_keys import repeated_keys_warning
 from tidegate.project.landing import ZoneFile
 from tidegate.spark.failures import read_failure
 from tidegate.transform.inserted import inserted_rows

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.checks.row_constraints import RowConstraint
-from tidegate.compiler.tables import (
+from tidegate.compiler.table_columns import (
     ABOUT_BAD_RECORDS,
     IS_CURRENT,
     RECORD_TEXT,

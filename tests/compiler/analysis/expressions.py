@@ -12,8 +12,8 @@ from tidegate.compiler.analysis.scoping import CALLED_WITHOUT_PARENTHESES
 from tidegate.compiler.analysis.typing import field_of, type_of
 from tidegate.compiler.analysis.values import UNKNOWN, Typed
 from tidegate.compiler.analysis.words import WORDS, WrittenCall, written_calls
+from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.compiler.sql.queries import Query, parse_query
-from tidegate.compiler.values import DiagnosticSeverity
 from tidegate.datatypes import DataType, parse_type
 
 CASES = Path(__file__).parents[2] / "cases" / "types"

@@ -9,8 +9,8 @@ import pytest
 
 from tests.compiler.analysis.cases import CASES, Case, analyzed, read_cases, read_tables
 from tests.compiler.projects import build
-from tidegate.compiler.lineage import Branch, LineageGraph, Step
-from tidegate.compiler.values import Edge, EdgeKind, Origin
+from tidegate.compiler.compiled import Edge, EdgeKind, Origin
+from tidegate.compiler.lineage_graph import Branch, LineageGraph, Step
 
 FOLDER = CASES / "analysis"
 TABLES = read_tables(FOLDER / "tables.txt")

@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.analysis.cases import CASES, Case, analyzed, parsed, read_cases, read_tables
 from tidegate.compiler.analysis.query import analyze
 from tidegate.compiler.analysis.values import Analysis, Source
-from tidegate.compiler.values import Edge, EdgeKind, Origin
+from tidegate.compiler.compiled import Edge, EdgeKind, Origin
 from tidegate.datatypes import ANY, BIGINT, Column, Relation
 
 FOLDER = CASES / "analysis"

@@ -12,7 +12,7 @@ from hypothesis import reject
 
 from tests.planner.deltas.models import Changed, Row, Table
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, Image, InputTable
+from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image, InputTable
 
 __all__ = ["Duck", "facts", "translated"]
 

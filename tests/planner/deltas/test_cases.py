@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from tidegate.names import TableName
+from tidegate.planner.deltas.delta_query import DeltaQuery, InputTable, Refusal
 from tidegate.planner.deltas.rewrite import rewrite
-from tidegate.planner.deltas.values import DeltaQuery, InputTable, Refusal
 
 CASES = Path(__file__).parents[2] / "cases" / "deltas"
 TABLE = re.compile(r"(\w+)\((.*?)\)( changed)?(?: keyed by (.*))?")

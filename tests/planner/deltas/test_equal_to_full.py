@@ -27,8 +27,8 @@ from tests.planner.deltas.models import (
     random_tables,
 )
 from tidegate.names import TableName
+from tidegate.planner.deltas.delta_query import DeltaQuery
 from tidegate.planner.deltas.rewrite import explain, needed_columns, rewrite
-from tidegate.planner.deltas.values import DeltaQuery
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 EXAMPLES = 6000 if PROVE else 150

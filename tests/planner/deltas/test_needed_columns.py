@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tidegate.names import TableName
+from tidegate.planner.deltas.delta_query import DeltaQuery, InputTable
 from tidegate.planner.deltas.rewrite import needed_columns, rewrite
-from tidegate.planner.deltas.values import DeltaQuery, InputTable
 
 A = TableName("shop", "silver", "a")
 INPUTS = {A: InputTable(("id", "k", "v", "items", "z"), changed=True)}

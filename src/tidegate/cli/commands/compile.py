@@ -15,7 +15,7 @@ from tidegate.cli.error_text import error_document, error_lines, render_diagnost
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import variables_option
 from tidegate.cli.terminal import Paint
-from tidegate.compiler.values import count_line
+from tidegate.compiler.compiled import count_line
 from tidegate.errors import TidegateError
 from tidegate.operations.compile import Compilation, compile_workspace
 from tidegate.operations.compile import explain as explain_diagnostic

@@ -10,8 +10,8 @@ import click
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import variables_option
 from tidegate.cli.terminal import Paint, clean, plain
-from tidegate.compiler.lineage import Branch
-from tidegate.compiler.values import EdgeKind, count_line
+from tidegate.compiler.compiled import EdgeKind, count_line
+from tidegate.compiler.lineage_graph import Branch
 from tidegate.jsontext import json_text
 from tidegate.operations.lineage import Direction, LineageLink, LineageNode, LineageView, find_lineage
 

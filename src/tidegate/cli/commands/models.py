@@ -13,7 +13,7 @@ from tidegate.amounts import duration, plural, size, timestamp
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import SelectingCommand, selection_options
 from tidegate.cli.terminal import clean, text_table
-from tidegate.compiler.values import count_line
+from tidegate.compiler.compiled import count_line
 from tidegate.config import Settings
 from tidegate.datatypes import Relation
 from tidegate.errors import SourceError

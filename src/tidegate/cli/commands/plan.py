@@ -12,7 +12,7 @@ from tidegate.amounts import duration, plural, size
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import Moment, SelectingCommand, check_times, selection_options, variables_option
 from tidegate.cli.terminal import text_table
-from tidegate.compiler.values import count_line
+from tidegate.compiler.compiled import count_line
 from tidegate.operations.plan import PlanView, StepView, plan_run
 
 __all__ = ["obstacle_lines", "plan"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.compiler.analysis.arguments import wrong_count
 from tidegate.compiler.analysis.scoping import Work
 from tidegate.compiler.analysis.values import Finding
-from tidegate.compiler.values import DiagnosticSeverity
+from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.problems import did_you_mean
 
 __all__ = ["report_calls_read_apart"]

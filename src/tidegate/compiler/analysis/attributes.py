@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tidegate.compiler.values import EdgeKind
+from tidegate.compiler.compiled import EdgeKind
 from tidegate.datatypes import ANY, DataType
 
 __all__ = [

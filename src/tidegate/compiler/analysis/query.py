@@ -21,7 +21,7 @@ from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.analysis.typing import type_of
 from tidegate.compiler.analysis.values import Analysis, Source
 from tidegate.compiler.analysis.words import WORDS
-from tidegate.compiler.values import DiagnosticSeverity, Edge, Origin
+from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation
 
 __all__ = ["RAISE_FAULTS", "analyze"]

@@ -12,10 +12,19 @@ from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, It
 from tidegate.compiler.analysis.mistakes import report_ambiguous, report_field, report_unknown
 from tidegate.compiler.analysis.values import UNKNOWN, Finding, Source, Typed
 from tidegate.compiler.analysis.words import WrittenCall, written_calls
-from tidegate.compiler.values import DiagnosticSeverity
+from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, array
 
-__all__ = ["CALLED_WITHOUT_PARENTHESES", "Cte", "Found", "QueryScope", "Result", "Work", "column_parts", "offset_of"]
+__all__ = [
+    "CALLED_WITHOUT_PARENTHESES",
+    "Cte",
+    "Found",
+    "QueryScope",
+    "Result",
+    "Work",
+    "column_parts",
+    "offset_of",
+]
 
 CALLED_WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
     "current_date": ("current_date()", DATE),

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import EXPRESSION, Attribute, Frame, Lineage, Unknown, add_origins
 from tidegate.compiler.analysis.scoping import QueryScope
-from tidegate.compiler.values import DiagnosticSeverity
+from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.datatypes import DataType, struct
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean

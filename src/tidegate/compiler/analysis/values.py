@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tidegate.compiler.analysis.words import WrittenCall
-from tidegate.compiler.values import DiagnosticSeverity, Edge, Origin
+from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, DataType, Relation
 
 __all__ = ["UNKNOWN", "Analysis", "Finding", "Scope", "Source", "Typed"]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from tidegate.compiler.tables import table_columns
-from tidegate.compiler.values import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel
+from tidegate.compiler.table_columns import table_columns
 from tidegate.datatypes import Relation
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.port import Heads

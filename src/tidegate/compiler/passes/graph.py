@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
+from tidegate.compiler.compiled import Diagnostic
 from tidegate.compiler.digests import tables_of_checks
 from tidegate.compiler.drafts import Workspace
 from tidegate.compiler.inlining import tables_through
-from tidegate.compiler.values import Diagnostic
 from tidegate.names import TableName
 from tidegate.project import Materialized
 

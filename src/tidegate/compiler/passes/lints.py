@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from tidegate.compiler.sql.outputs import line_and_column, offset_of_star
-from tidegate.compiler.values import Compiled, CompiledModel, Diagnostic, DiagnosticSeverity, Edge, EdgeKind, Span
+from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, DiagnosticSeverity, Edge, EdgeKind, Span
+from tidegate.compiler.sql.locate import line_and_column, offset_of_star
 from tidegate.config import Settings
 from tidegate.names import TableName
 from tidegate.project import Materialized

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.sql.function_calls import aggregates, generates
 from tidegate.compiler.sql.queries import Query
-from tidegate.compiler.sql.refusals import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
 from tidegate.compiler.sql.script import Script, read_script
-from tidegate.compiler.sql.tree_parts import aggregates, generates
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
 
 __all__ = ["Obstacle", "RowQuery", "is_row_by_row", "is_star", "read_row_query"]
 

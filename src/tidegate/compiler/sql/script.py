@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.sql.queries import Query, parse_query
-from tidegate.compiler.sql.refusals import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
 from tidegate.compiler.sql.scopes import cte_of
-from tidegate.compiler.sql.text import closed, name_text, same_meaning
+from tidegate.compiler.sql.sql_text import (
+    CANNOT_REWRITE,
+    READ_TOO_OFTEN,
+    STEPS,
+    Edit,
+    Refused,
+    closed,
+    name_text,
+    same_meaning,
+)
 
-__all__ = ["Edit", "Script", "read_script", "span_of_table"]
+__all__ = ["Script", "read_script", "span_of_table"]
 
 _LONGEST = 400_000
 _BEGINS_QUERY = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM, TokenType.TABLE})
-
-
-class Edit(NamedTuple):
-    """`text[start:end]` becomes `replacement`."""
-
-    start: int
-    end: int
-    replacement: str
 
 
 class Script:
@@ -50,9 +50,9 @@ class Script:
         at = self.start if start is None else start
         end = self.end if end is None else end
         parts = []
-        for edit in sorted(edits.values()):
+        for edit in sorted(edits.values(), key=lambda edit: (edit.start, edit.end)):
             if at <= edit.start and edit.end <= end:
-                parts += [self.text[at : edit.start], edit.replacement]
+                parts += [self.text[at : edit.start], edit.text]
                 at = edit.end
         return "".join([*parts, self.text[at:end]])
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tidegate.compiler import compile_from_disk
-from tidegate.compiler.values import Compiled
+from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import ConfigError, ProjectError, RunCancelledError, TidegateError
 from tidegate.faults import FAULT, FAULT_LOG

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.hidden import hidden_of
+from tidegate.compiler.hidden_columns import hidden_of
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
 from tidegate.lake import is_begun, open_catalog
@@ -24,7 +24,7 @@ from tidegate.state import open_reader
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidegate.compiler.values import Compiled
+    from tidegate.compiler.compiled import Compiled
 
 __all__ = ["Diff", "diff"]
 

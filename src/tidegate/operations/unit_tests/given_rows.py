@@ -8,9 +8,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from tidegate.compiler.outside import Outside
-from tidegate.compiler.tables import visible_columns
-from tidegate.compiler.values import BoundQuery, Compiled, CompiledModel, TableRead
+from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, TableRead
+from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.table_columns import visible_columns
 from tidegate.datatypes import (
     ANY,
     BIGINT,

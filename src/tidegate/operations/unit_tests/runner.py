@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import bind, compile_from_disk
-from tidegate.compiler.outside import Outside
-from tidegate.compiler.unit_inputs import UnitInputs
-from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
+from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.unit_test_inputs import UnitInputs
 from tidegate.config import Settings
 from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
 from tidegate.errors import ProjectError, QueryError, SourceError, TidegateError
@@ -19,7 +19,7 @@ from tidegate.lake import is_begun, open_catalog
 from tidegate.names import TableName, quote
 from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_of, meant, rows_sql, type_sql
 from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, UnitTestResult, compare_rows, differences
-from tidegate.planner.model_states import read_states
+from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
 from tidegate.project.unit_tests import Rows, UnitTest

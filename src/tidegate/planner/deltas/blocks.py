@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from tidegate.compiler.sql.text import key_of
+from tidegate.compiler.sql.sql_text import key_of
 from tidegate.names import TableName
-from tidegate.planner.deltas.values import InputTable
+from tidegate.planner.deltas.delta_query import InputTable
 
 __all__ = ["Base", "Block", "Item", "Join", "Link", "Output", "Relation", "Rows", "SetOperation", "Value", "Window"]
 

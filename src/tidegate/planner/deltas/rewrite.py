@@ -1,4 +1,4 @@
-"""A query over changed tables → what the change can touch, and the query for just that."""
+"""A query over changed tables → the keys that the change can touch, and the query for just those."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tidegate.compiler.sql.determinism import calls_unknown_function, first_change
+from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
 from tidegate.compiler.sql.queries import Query, parse_query
-from tidegate.compiler.sql.refusals import CANNOT_REWRITE, Refused
+from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery, is_star
 from tidegate.compiler.sql.script import Script, read_script
-from tidegate.compiler.sql.text import indented, name_text, union
-from tidegate.names import TableName
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, Edit, Refused, indented, name_text, union
+from tidegate.lake.progress import WHOLE, Order
+from tidegate.names import TableName, quote
+from tidegate.planner.deltas.block_reader import Reader
 from tidegate.planner.deltas.blocks import Block, Relation
-from tidegate.planner.deltas.reading import Reader
-from tidegate.planner.deltas.regions import candidates, commutes, is_unique, only_inexact, touchable, why_untouchable
-from tidegate.planner.deltas.restricting import Restrictor
-from tidegate.planner.deltas.touching import Images, Toucher
-from tidegate.planner.deltas.values import TOUCHED, DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.candidate_regions import (
+    candidates,
+    commutes,
+    is_unique,
+    only_inexact,
+    touchable,
+    why_untouchable,
+)
+from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.restricted_query import Restrictor
+from tidegate.planner.deltas.touched_keys import Images, Toucher
 
-__all__ = ["NO_KEY", "explain", "needed_columns", "output_columns", "rewrite", "unique_columns"]
+__all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "output_columns", "rewrite", "unique_columns"]
 
 NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
@@ -189,3 +197,55 @@ def explain(delta: DeltaQuery, images: Mapping[str, str]) -> str:
     parts.append((TOUCHED, delta.touched))
     named = ",\n".join(f"{name_text(name)} AS (\n{indented(text)}\n)" for name, text in parts)
     return f"WITH {named}\n{delta.result}"
+
+
+_COMMIT, _ROW, _PLACE = "__tidegate_commit", "__tidegate_row", "__tidegate_place"
+
+
+def newest_rows(
+    query: RowQuery, key: tuple[str, ...], inputs: Mapping[TableName, InputTable], order: Order
+) -> str | Obstacle | None:
+    """None where the query proves that its key is unique. An obstacle where its columns are not known, or lack the key.
+
+    `order`: the commits inside which rows have an order, by their ids. Of a key whose newest commit has none, all rows
+    of that commit are given.
+    """
+    wanted, sql = {name.lower() for name in key}, query.script.text[query.script.start : query.script.end]
+    try:
+        columns = output_columns(sql, inputs)
+    except (Refused, RecursionError) as refused:
+        return Obstacle(f"its columns are not known: {refused}", "name each column in the SELECT list")
+    if not wanted <= {name.lower() for name in columns}:
+        return Obstacle("the query does not give all columns of unique_key", "select them")
+    if any({name.lower() for name in proven} <= wanted for proven in unique_columns(sql, inputs)):
+        return None
+    rows = _with_lineage(query)
+    inside, function = _ROW, "row_number"
+    if order != WHOLE:
+        others = f" AND {_COMMIT} NOT IN ({', '.join(map(str, order.without))})" if order.without else ""
+        inside, function = f"CASE WHEN {_COMMIT} >= {order.since}{others} THEN {_ROW} END", "rank"
+    rank = (
+        f"{function}() OVER (PARTITION BY {_names(key)}"
+        f" ORDER BY {_COMMIT} DESC NULLS LAST, {inside} DESC NULLS LAST) AS {_PLACE}"
+    )
+    return (
+        f"SELECT {_names(columns)}\nFROM (SELECT {_names(columns)}, {rank}\nFROM (\n{rows}\n) AS __tidegate_rows"
+        f") AS __tidegate_ranked\nWHERE {_PLACE} = 1"
+    )
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return ", ".join(map(quote, columns))
+
+
+def _with_lineage(query: RowQuery) -> str:
+    """The query with commit and row id beside its columns, from the table outwards."""
+    edits = {}
+    for depth, (select, begin) in enumerate(zip(query.selects, query.begins, strict=True)):
+        innermost = depth == len(query.selects) - 1
+        if not innermost and any(map(is_star, select.expressions)):
+            continue  # it takes them over with the others
+        names = LINEAGE if innermost else (_COMMIT, _ROW)
+        added = ", ".join(f"{name} AS {alias}" for name, alias in zip(names, (_COMMIT, _ROW), strict=True))
+        edits[depth] = Edit(begin, begin, f" {added},")
+    return query.script.render(edits)

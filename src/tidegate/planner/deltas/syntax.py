@@ -8,8 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.scoping import column_parts
-from tidegate.compiler.sql.refusals import Refused
-from tidegate.compiler.sql.tree_parts import own_nodes
+from tidegate.compiler.sql.function_calls import own_nodes
+from tidegate.compiler.sql.sql_text import Refused
 from tidegate.planner.deltas.blocks import Join
 
 __all__ = [

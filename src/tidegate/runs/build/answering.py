@@ -10,8 +10,8 @@ from tidegate.checks.forms import form_of
 from tidegate.checks.parameters import Mistake
 from tidegate.checks.values import Check, Form, FunctionRule, Grouped, Query, RowRule, Stage
 from tidegate.compiler import bind_test
-from tidegate.compiler.hidden import hidden_columns, hidden_in_query
-from tidegate.compiler.values import Compiled, CompiledModel, RunValues
+from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
+from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query
 from tidegate.config import Settings
 from tidegate.datatypes import Relation
 from tidegate.errors import FailureKind, TidegateError

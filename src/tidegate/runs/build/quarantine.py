@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from tidegate.checks.row_constraints import RowConstraint, row_constraints
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
 from tidegate.quality import SAMPLES, OwnFunctions

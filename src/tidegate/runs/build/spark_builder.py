@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.checks.values import Check
-from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SparkDiedError, TidegateError
 from tidegate.failures import causes

@@ -10,22 +10,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
-from tidegate.compiler.hidden import hidden_columns, sees_hidden
-from tidegate.compiler.values import BoundQuery, CompiledModel, RunValues
+from tidegate.compiler.compiled import BoundQuery, CompiledModel, RunValues
+from tidegate.compiler.hidden_columns import hidden_columns, sees_hidden
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Order, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
-from tidegate.planner.arrival import Arrival, by_arrival, keeps_order, order_after
+from tidegate.planner.arrival_order import Arrival, by_arrival, keeps_order, order_after
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
 from tidegate.planner.inputs import recorded_inputs, with_discarded
 from tidegate.planner.intervals import Interval, decode, encode
-from tidegate.planner.kinds import unique_after
-from tidegate.planner.plan import Facts
-from tidegate.planner.readers import as_difference
+from tidegate.planner.make_plan import Facts, as_difference
+from tidegate.planner.model_traits import unique_after
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.landing import ZoneFile
 from tidegate.project.strategies import Deltas

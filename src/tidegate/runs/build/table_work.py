@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.checks.values import Check, Stage
-from tidegate.compiler.hidden import sees_hidden
-from tidegate.compiler.values import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel, RunValues
+from tidegate.compiler.hidden_columns import sees_hidden
 from tidegate.errors import ModelError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.planner.decide import Decision
-from tidegate.planner.plan import Facts
+from tidegate.planner.make_plan import Facts
 from tidegate.project.landing import ZoneFile
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.values import CompiledModel
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.jsontext import json_text
 from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.model import Materialized

@@ -12,7 +12,7 @@ from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.types import spark_type
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
-from tidegate.planner.deltas.values import Image, ImageRead
+from tidegate.planner.deltas.delta_query import Image, ImageRead
 from tidegate.write.added import added_rows, masked_positions, newer_snapshots
 from tidegate.write.types import type_sql
 

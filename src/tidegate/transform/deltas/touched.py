@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidegate.names import quote
-from tidegate.planner.deltas.values import TOUCHED, DeltaQuery
+from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery
 from tidegate.write.request import Touched
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.compiler.tables import SOURCE_FILE
+from tidegate.compiler.table_columns import SOURCE_FILE
 from tidegate.project.landing import ZoneFile
 from tidegate.write.request import BadRecords
 

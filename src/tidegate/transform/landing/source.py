@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-from tidegate.compiler.tables import ABOUT_BAD_RECORDS, ABOUT_REFUSED
+from tidegate.compiler.table_columns import ABOUT_BAD_RECORDS, ABOUT_REFUSED
 from tidegate.transform.landing.records import FILE, LINE, TEXT
 from tidegate.transform.landing.schemas import column
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.compiler.tables import IS_CURRENT
+from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.write.columns import Column, Columns
 from tidegate.write.drift import aligned
 from tidegate.write.request import WriteRequest

@@ -17,7 +17,7 @@ from tidegate.compiler.analysis.functions.times import extracted, has_parts
 from tidegate.compiler.analysis.functions.values import WRITTEN_AS, Call, Function
 from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
 from tidegate.compiler.analysis.words import WrittenCall
-from tidegate.compiler.values import DiagnosticSeverity
+from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.datatypes import BOOLEAN
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean

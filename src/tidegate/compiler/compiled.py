@@ -1,0 +1,229 @@
+"""What the compiler gives: diagnostics, the compiled project, and queries bound to one run's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from tidegate.amounts import plural
+from tidegate.checks.values import Check
+from tidegate.config import ZoneSettings
+from tidegate.datatypes import NOTHING_KNOWN, Relation
+from tidegate.names import TableName, quote
+from tidegate.project.model import Materialized, Model
+
+__all__ = [
+    "SOURCE_UNAVAILABLE",
+    "BoundQuery",
+    "Compiled",
+    "CompiledModel",
+    "Diagnostic",
+    "DiagnosticSeverity",
+    "Edge",
+    "EdgeKind",
+    "LandingRead",
+    "Origin",
+    "RunValues",
+    "Span",
+    "TableRead",
+    "count_line",
+    "in_order",
+]
+
+SOURCE_UNAVAILABLE = "SourceUnavailable"
+"""The code of the one error that is not a mistake in the project."""
+
+
+class DiagnosticSeverity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a source file; `line` and `col` count from 1, `file` is relative to the project."""
+
+    file: str
+    line: int
+    col: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    severity: DiagnosticSeverity
+    code: str
+    message: str
+    model: str | None = None
+    span: Span | None = None
+    suggestion: str | None = None
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """By place, and the same every time."""
+
+    def key(diagnostic: Diagnostic) -> tuple[str, int, int, str, str, str, str]:
+        span = diagnostic.span
+        place = (span.file, span.line, span.col) if span else ("", 0, 0)
+        return (*place, diagnostic.code, diagnostic.message, diagnostic.model or "", diagnostic.suggestion or "")
+
+    return tuple(sorted(diagnostics, key=key))
+
+
+class EdgeKind(StrEnum):
+    """How a column comes from another, the plainest first; a path is as plain as its least plain step."""
+
+    IDENTITY = "identity"
+    CAST = "cast"
+    EXPRESSION = "expression"
+    AGGREGATION = "aggregation"
+    WINDOW = "window"
+    CONDITION = "condition"
+    """The other column decides which value is taken (CASE WHEN, IF, FILTER), and is not part of it."""
+
+
+class Origin(NamedTuple):
+    """A column of something outside the query. `table`: the key of its source."""
+
+    table: str
+    column: str
+
+
+class Edge(NamedTuple):
+    """`column` of the query's result comes from `origin`."""
+
+    column: str
+    origin: Origin
+    kind: EdgeKind
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModel:
+    """A model whose templates, SQL and names were understood.
+
+    `depends_on`: the models whose tables or views it reads (through ephemeral models, which have no table), itself
+    left out. `sources`: lake tables it reads that no model makes. `zones`: landing zones. `reads_itself`: it reads its
+    own table. `manual`: its template uses `watermark_value` or `is_incremental()`, so its author decides what is read.
+    `inlined`: the ephemeral models that are part of its query. `relation`: the columns of its result as far as they are
+    known; `edges`: where they come from, ephemeral models being tables of their own here; `conditions`: columns that
+    decide which rows there are; `star`: it takes whatever columns its input has. `checks`: the model's, with other
+    tables named in full; `checks_digest` changes with whatever decides how they turn out, and is empty without any.
+    `bad_records`: records of its landing zones that cannot be read go to its quarantine.
+    """
+
+    model: Model
+    depends_on: tuple[TableName, ...]
+    sources: tuple[TableName, ...]
+    zones: tuple[str, ...]
+    fingerprint: str
+    deterministic: bool
+    manual: bool
+    uses_watermark: bool
+    reads_itself: bool
+    inlined: tuple[TableName, ...] = ()
+    relation: Relation = NOTHING_KNOWN
+    edges: tuple[Edge, ...] = ()
+    conditions: tuple[Origin, ...] = ()
+    star: bool = False
+    checks: tuple[Check, ...] = ()
+    checks_digest: str = ""
+    bad_records: bool = False
+
+    @property
+    def quarantines(self) -> bool:
+        """Whether a second table, of what it refuses, belongs to it."""
+        is_table = self.model.settings.materialized is Materialized.TABLE
+        return is_table and (self.model.settings.quarantine or self.bad_records)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`waves`: every model that has a table or view, in the order to build; ephemeral ones are only in `models`.
+
+    `broken`: models with errors, or that cannot be built because of someone else's. `tagged`: columns may have tags;
+    where it is False, no column of the project has one.
+    """
+
+    models: Mapping[TableName, CompiledModel]
+    waves: tuple[tuple[TableName, ...], ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+    namespace: str = ""
+    broken: frozenset[TableName] = frozenset()
+    tagged: bool = True
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity is DiagnosticSeverity.ERROR)
+
+    @property
+    def project_errors(self) -> tuple[Diagnostic, ...]:
+        """Without sources that do not answer: those concern the models that read them, and no others."""
+        return tuple(error for error in self.errors if error.code != SOURCE_UNAVAILABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class RunValues:
+    """What templates may ask of a run. `incremental` is what `is_incremental()` says; times are UTC, ISO 8601."""
+
+    run_started_at: str
+    incremental: bool = False
+    watermark_value: str | None = None
+    start_date: str | None = None
+    end_date: str | None = None
+    vars: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LandingRead:
+    """One way in which a query reads a zone: declared settings with the call's own arguments on top."""
+
+    zone: str
+    settings: ZoneSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """One place in `BoundQuery.sql` that reads a table: `sql[start:end]` is its name (fully qualified, quoted).
+
+    Exactly one of `table` and `landing` is set. `alias` is the name it has in the query, None where the query gives
+    none. `driving`: on the path of leftmost FROM items from the root (through CTEs, subqueries in FROM and every
+    branch of a UNION), so its rows become result rows; the others are looked up.
+    """
+
+    start: int
+    end: int
+    alias: str | None
+    driving: bool
+    table: TableName | None = None
+    landing: LandingRead | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A model's SQL with templates rendered, ephemeral models inlined and every table name in full."""
+
+    sql: str
+    reads: tuple[TableRead, ...]
+    columns: tuple[str, ...] = ()
+
+    def substitute(self, replacement: Callable[[TableRead], str | None]) -> str:
+        """The SQL with some reads replaced by other relations (a name or a parenthesised query); None keeps one."""
+        text, last = [], 0
+        for read in sorted(self.reads, key=lambda read: read.start):
+            relation = replacement(read)
+            if relation is None:
+                continue
+            name = read.table.name if read.table else read.landing.zone if read.landing else "t"
+            alias = "" if read.alias else f" AS {quote(name)}"
+            text += [self.sql[last : read.start], relation, alias]
+            last = read.end
+        return "".join([*text, self.sql[last:]])
+
+
+def count_line(diagnostics: Iterable[Diagnostic]) -> str:
+    """`2 errors, 1 warning`; empty where there are none."""
+    severities = [diagnostic.severity for diagnostic in diagnostics]
+    counts = [(severity.value, severities.count(severity)) for severity in DiagnosticSeverity]
+    return ", ".join(plural(count, "note" if name == "info" else name) for name, count in counts if count)

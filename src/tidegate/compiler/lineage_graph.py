@@ -1,0 +1,202 @@
+"""Column lineage over all models of a project, in both directions."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tidegate.compiler.compiled import Compiled, Edge, EdgeKind, Origin
+
+__all__ = ["Branch", "LineageGraph", "Step"]
+
+_RANK = {kind: rank for rank, kind in enumerate(EdgeKind)}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A column that another comes from, or goes to.
+
+    `kind`: how, over the whole way; of several ways the least plain that carries the value. `depth`: over how many
+    models, the shortest way. `column` None: it decides which rows the table has, and is in none of its columns.
+    """
+
+    table: str
+    column: str | None
+    kind: EdgeKind
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A column with those next to it, `kind` being the step to it. `repeated`: its branches are shown elsewhere."""
+
+    table: str
+    column: str
+    kind: EdgeKind | None
+    branches: tuple[Branch, ...] = ()
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    table: str
+    column: str
+    kind: EdgeKind
+
+
+@dataclass(slots=True)
+class _Growing:
+    link: _Link
+    further: Iterator[_Link]
+    branches: list[Branch] = field(default_factory=list)
+
+
+_Node = tuple[str, str]
+_Neighbours = Callable[[str, str], list[_Link]]
+
+
+class LineageGraph:
+    """Tables are known by their full names, `shop.silver.orders`; zones as `landing:orders`. Case does not count in
+    the names of columns."""
+
+    def __init__(self, edges: Mapping[str, Iterable[Edge]], conditions: Mapping[str, Iterable[Origin]]) -> None:
+        """Both by the table whose columns they are about."""
+        self._edges = edges
+        self._conditions = conditions
+        self._up: dict[str, dict[str, list[_Link]]] = {}
+        self._down: dict[str, dict[str, list[_Link]]] = {}
+
+    @classmethod
+    def of(cls, compiled: Compiled) -> LineageGraph:
+        return cls(
+            {str(table): model.edges for table, model in compiled.models.items()},
+            {str(table): model.conditions for table, model in compiled.models.items()},
+        )
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table that lineage knows of."""
+        own = [edge.column for edge in self._edges.get(table, ())]
+        read = [edge.origin.column for _, edge in self._readers.get(table, ())]
+        return tuple({name.lower(): name for name in (*read, *own)}.values())
+
+    def upstream(self, table: str, column: str | None = None, depth: int | None = None) -> tuple[Step, ...]:
+        """The columns it comes from, nearest first; `column` None: those of any of the table's columns."""
+        return self._reach(table, column, depth, self._sources_of)
+
+    def downstream(self, table: str, column: str | None = None, depth: int | None = None) -> tuple[Step, ...]:
+        """The columns that come from it, nearest first."""
+        return self._reach(table, column, depth, self._users_of)
+
+    def impact(self, table: str, column: str | None = None) -> tuple[Step, ...]:
+        """What a change of it reaches: the columns downstream, and tables whose rows it or one of those decides."""
+        steps = self.downstream(table, column)
+        starts = [(name.lower(), table, 0) for name in ((column,) if column else self.columns(table))]
+        reached = [*starts, *((step.column.lower(), step.table, step.depth) for step in steps if step.column)]
+        decided: dict[str, int] = {}
+        for name, at, depth in reached:
+            for user, origin in self._deciders.get(at, ()):
+                if origin.column.lower() == name:
+                    decided.setdefault(user, depth + 1)
+        rows = [Step(user, None, EdgeKind.CONDITION, depth) for user, depth in decided.items()]
+        return tuple(sorted((*steps, *rows), key=lambda step: (step.depth, step.table, step.column or "")))
+
+    def upstream_tree(self, table: str, column: str, depth: int | None = None) -> Branch:
+        return self._tree(table, column, depth, self._sources_of)
+
+    def downstream_tree(self, table: str, column: str, depth: int | None = None) -> Branch:
+        return self._tree(table, column, depth, self._users_of)
+
+    def _reach(self, table: str, column: str | None, depth: int | None, neighbours: _Neighbours) -> tuple[Step, ...]:
+        names = (column,) if column is not None else self.columns(table)
+        starts: set[_Node] = {(table, name.lower()) for name in names}
+        depths: dict[_Node, int] = dict.fromkeys(starts, 0)
+        shown: dict[_Node, str] = {}
+        kinds: dict[_Node, EdgeKind] = {}
+        waiting: deque[_Node] = deque(starts)
+        while waiting:
+            node = waiting.popleft()
+            if depth is not None and depths[node] >= depth:
+                continue
+            for link in neighbours(*node):
+                to = (link.table, link.column.lower())
+                if to in starts or to == node:
+                    continue
+                kind = _after(kinds.get(node), link.kind)
+                merged = _merged(kinds.get(to), kind)
+                known = to in depths
+                depths.setdefault(to, depths[node] + 1)
+                shown.setdefault(to, link.column)
+                if not known or merged is not kinds[to]:
+                    kinds[to] = merged
+                    waiting.append(to)
+        steps = (Step(node[0], shown[node], kinds[node], depths[node]) for node in shown)
+        return tuple(sorted(steps, key=lambda step: (step.depth, step.table, step.column or "")))
+
+    def _tree(self, table: str, column: str, depth: int | None, neighbours: _Neighbours) -> Branch:
+        """Deep first, without recursion: a chain of models may be longer than Python's stack."""
+        start = _Growing(_Link(table, column, EdgeKind.IDENTITY), iter(neighbours(table, column.lower())))
+        seen: set[_Node] = {(table, column.lower())}
+        path = [start]
+        while True:
+            top = path[-1]
+            link = next(top.further, None) if depth is None or len(path) <= depth else None
+            if link is None:
+                path.pop()
+                if not path:
+                    return Branch(table, column, None, tuple(top.branches))
+                path[-1].branches.append(Branch(top.link.table, top.link.column, top.link.kind, tuple(top.branches)))
+                continue
+            node = (link.table, link.column.lower())
+            further = neighbours(*node)
+            if node in seen:
+                top.branches.append(Branch(link.table, link.column, link.kind, repeated=bool(further)))
+            else:
+                seen.add(node)
+                path.append(_Growing(link, iter(further)))
+
+    def _sources_of(self, table: str, column: str) -> list[_Link]:
+        index = self._up.get(table)
+        if index is None:
+            index = self._up[table] = {}
+            for edge in self._edges.get(table, ()):
+                link = _Link(edge.origin.table, edge.origin.column, edge.kind)
+                index.setdefault(edge.column.lower(), []).append(link)
+        return index.get(column, [])
+
+    def _users_of(self, table: str, column: str) -> list[_Link]:
+        index = self._down.get(table)
+        if index is None:
+            index = self._down[table] = {}
+            for user, edge in self._readers.get(table, ()):
+                index.setdefault(edge.origin.column.lower(), []).append(_Link(user, edge.column, edge.kind))
+        return index.get(column, [])
+
+    @cached_property
+    def _readers(self) -> Mapping[str, list[tuple[str, Edge]]]:
+        readers: dict[str, list[tuple[str, Edge]]] = {}
+        for table, edges in self._edges.items():
+            for edge in edges:
+                readers.setdefault(edge.origin.table, []).append((table, edge))
+        return readers
+
+    @cached_property
+    def _deciders(self) -> Mapping[str, list[tuple[str, Origin]]]:
+        deciders: dict[str, list[tuple[str, Origin]]] = {}
+        for table, origins in self._conditions.items():
+            for origin in origins:
+                deciders.setdefault(origin.table, []).append((table, origin))
+        return deciders
+
+
+def _after(path: EdgeKind | None, step: EdgeKind) -> EdgeKind:
+    """A way is as plain as its least plain step."""
+    return step if path is None or _RANK[step] > _RANK[path] else path
+
+
+def _merged(one: EdgeKind | None, other: EdgeKind) -> EdgeKind:
+    """Of two ways: the one that carries the value; of two that do, the least plain."""
+    if one is None or one is EdgeKind.CONDITION:
+        return other
+    return one if other is EdgeKind.CONDITION or _RANK[one] >= _RANK[other] else other

@@ -1,0 +1,98 @@
+"""The columns of each query, their types and where they come from; names and types that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tidegate.compiler.analysis.query import analyze
+from tidegate.compiler.analysis.values import Analysis, Finding, Source
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
+from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.external_tables import landing_read
+from tidegate.compiler.inlining import reads_bad_records
+from tidegate.compiler.sql.queries import Query
+from tidegate.compiler.table_columns import quarantine_columns, visible_columns
+from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
+from tidegate.names import TableName
+from tidegate.project import Place
+from tidegate.project.templates.names import LandingCall
+
+__all__ = ["type_columns"]
+
+
+def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    """A first and a later run give the same table, so the first one's columns are the model's."""
+    analyses: list[Analysis] = []
+    told: set[tuple[str, Place]] = set()
+    for rendering in draft.content.renderings:
+        if rendering.query is None or any(fault.code == "HiddenDependency" for fault in rendering.query.faults):
+            continue
+        sources = _sources(work, draft, rendering, rendering.query)
+        analysis = analyze(rendering.query.tree, sources, work.own_functions)
+        for finding in analysis.findings:
+            if _does_not_count(work, draft, finding):
+                continue
+            place = work.place(draft, rendering.later, finding.offset)
+            if (finding.code, place) in told:
+                continue
+            told.add((finding.code, place))
+            if finding.severity is DiagnosticSeverity.ERROR:
+                draft.failed = True
+            yield work.told(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
+        for fault in rendering.unlisted:
+            place = work.place(draft, rendering.later, fault.offset)
+            if (fault.code, place) not in told:
+                told.add((fault.code, place))
+                yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
+        analyses.append(analysis)
+        if rendering.facts is not None and not analysis.taken_apart.isdisjoint(rendering.facts.aliases):
+            # `a.b` may be a field of column `a` where a table is called `a` as well.
+            rendering.facts = replace(rendering.facts, words=rendering.facts.written)
+    if analyses:
+        draft.content.relation = analyses[0].relation
+        draft.content.edges = tuple(dict.fromkeys(edge for analysis in analyses for edge in analysis.edges))
+        draft.content.conditions = tuple(
+            dict.fromkeys(origin for analysis in analyses for origin in analysis.conditions)
+        )
+
+
+def _does_not_count(work: Workspace, draft: Draft, finding: Finding) -> bool:
+    """What a test gives is counted, not written."""
+    if finding.code == "DuplicateColumn":
+        return draft.test is not None
+    return work.is_lenient and finding.code == "TypeMismatch"
+
+
+def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) -> dict[int, Source]:
+    calls = {call.placeholder: call for call in rendering.landings}
+    found = {}
+    for reference in query.references:
+        if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
+            found[id(reference.node)] = Source(f"landing:{call.zone}", _zone(work, call), open=True)
+        elif (table := work.tables.find(reference.parts)) is not None:
+            in_project = table in work.models or table in work.project.unread
+            open_ = in_project or table.namespace in work.outside.silent
+            found[id(reference.node)] = Source(str(table), _table(work, draft, table), open_)
+    return found
+
+
+def _table(work: Workspace, draft: Draft, table: TableName) -> Relation:
+    """What a model last published fills in what its query leaves open; its own last state is open to it."""
+    upstream = work.models.get(table)
+    if upstream is None and table in work.quarantines:
+        beside = work.models[work.quarantines[table]]
+        return quarantine_columns(beside.relation, work.outside.relation(table), reads_bad_records(work, beside))
+    if upstream is None:
+        return work.outside.relation(table)
+    if upstream is draft and draft.test is None:
+        return NOTHING_KNOWN
+    return visible_columns(upstream.model, upstream.relation, work.outside.relation(table))
+
+
+def _zone(work: Workspace, call: LandingCall) -> Relation:
+    """Of a zone whose columns are declared those and no others are read; else its files will tell."""
+    declared = landing_read(call, work.settings).settings.columns
+    if not declared:
+        return NOTHING_KNOWN
+    return Relation(tuple(Column(name, parse_type(kind) or ANY) for name, kind in declared.items()))

@@ -1,0 +1,197 @@
+"""Queries whose inputs cannot be read piece by piece as their strategy asks for.
+
+A table that only gains rows takes those that its inputs gained. The rows of the first item in FROM become rows of the
+result ("driving"); whatever else a query reads is looked up. Where that is not what a query says, rows would be lost or
+doubled, so it is told here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tidegate.compiler.compiled import Diagnostic
+from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.inlining import zones_through
+from tidegate.compiler.query_facts import JoinFact, QueryFacts
+from tidegate.names import TableName
+from tidegate.project import Materialized
+from tidegate.project.strategies import Deltas
+from tidegate.project.templates.names import WATERMARK_NAMES
+
+__all__ = ["check_archives", "check_reading", "looked_up_zones"]
+
+
+@dataclass(slots=True)
+class _Reads:
+    """What a query reads, through ephemeral models: what drives it and what is looked up.
+
+    `drivers`: the queries whose rows become rows of the result, the model's own first.
+    """
+
+    driving: set[TableName | str] = field(default_factory=set)
+    looked_up: set[TableName | str] = field(default_factory=set)
+    drivers: list[tuple[Draft, Rendering, QueryFacts]] = field(default_factory=list)
+
+    @property
+    def joins(self) -> Iterator[tuple[Draft, Rendering, JoinFact]]:
+        return ((draft, rendering, join) for draft, rendering, facts in self.drivers for join in facts.joins)
+
+
+def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+    if not draft.is_table:
+        return
+    reads, traits = _collected(work, draft), draft.model.settings.traits
+    yield from _intervals(work, draft, reads)
+    if draft.content.names & WATERMARK_NAMES or traits.reads_all_files:
+        return
+    appends = traits.deltas is Deltas.INSERTED
+    piecewise = appends or any(isinstance(name, str) for name in reads.driving)
+    wrong = [*_outer_joins(work, draft, reads), *_both_ways(work, draft, reads)] if piecewise else []
+    yield from wrong
+    if appends and not draft.failed:
+        yield from _appending(work, draft, reads)
+    if piecewise:
+        yield from _groups(work, draft, reads)
+
+
+def looked_up_zones(work: Workspace, draft: Draft) -> frozenset[str]:
+    """The zones of which every run reads all files."""
+    reads = _collected(work, draft)
+    return frozenset(name for name in reads.looked_up if isinstance(name, str))
+
+
+def _intervals(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    zones = {name for name in reads.driving | reads.looked_up if isinstance(name, str)}
+    if zones and draft.model.settings.traits.by_intervals:
+        why = "a late file may belong to any interval"
+        message = f"strategy {draft.model.settings.strategy} cannot read landing zone '{min(zones)}': {why}"
+        place = work.project.origin(draft.model, "strategy")
+        fix = "read the zone with an append_only model, and that model here"
+        yield work.error(draft, "IntervalOverLandingZone", message, place, fix)
+
+
+def _outer_joins(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    for part, rendering, join in reads.joins:
+        if join.side in ("RIGHT", "FULL"):
+            message = f"only what is new in the first table of FROM is read, which a {join.side} JOIN does not keep to"
+            place = work.place(part, rendering.later, join.offset)
+            yield work.error(draft, "OuterJoinOfNewRows", message, place, "put that table first and use LEFT JOIN")
+            return
+
+
+def _both_ways(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    """A CTE whose rows become the result's and that is looked up as well: its new rows are not all its rows."""
+    for part, rendering, facts in reads.drivers:
+        if facts.both_ways:
+            name, offset = facts.both_ways
+            message = f"'{name}' gives the rows that are new and is looked up as well, where it would need all"
+            place = work.place(part, rendering.later, offset)
+            fix = "write what is looked up as a CTE of its own, or make it a model"
+            yield work.error(draft, "AmbiguousDriver", message, place, fix)
+            return
+
+
+def _groups(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    """What is counted over new rows alone is not what it is over all of them.
+
+    A key makes one row of many whichever came first, so only choosing among rows is harmless there.
+    """
+    keyed = draft.model.settings.traits.deltas is not Deltas.INSERTED
+    for part, rendering, facts in reads.drivers:
+        for grouping in facts.groupings:
+            if (keyed and grouping.picks) or not reads.driving:
+                continue
+            first = _name(work, min(reads.driving, key=str))
+            message = f"{grouping.what} sees only the rows that {first} gained since the last run"
+            place = work.place(part, rendering.later, grouping.offset)
+            fix = "if all rows are meant, read them with an append_only model and group that in a full_refresh model"
+            yield work.warning(draft, "GroupOfNewRows", message, place, fix)
+            return
+
+
+def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+    place = work.project.origin(draft.model, "strategy")
+    if not reads.driving and reads.looked_up:
+        message = "append_only takes the rows that the first table in FROM gains, and the query has no table there"
+        yield work.error(draft, "AppendWithoutDriver", message, place, "put the table whose rows are appended first")
+    for name in sorted(name for name in reads.driving if isinstance(name, TableName)):
+        found = work.models.get(name)
+        if found and found.model.settings.materialized is Materialized.VIEW:
+            message = f"append_only cannot tell which rows of the view {work.short(name)} are new"
+            yield work.error(draft, "AppendOverView", message, place, "make it ephemeral, or read what it reads")
+        elif found is None and _cannot_tell_new_rows(work, name):
+            message = f"append_only cannot tell which rows of the source {work.short(name)} are new"
+            fix = "use merge_strategy incremental with a unique_key, or filter by watermark_value"
+            yield work.error(draft, "AppendOverSource", message, place, fix)
+    inner = any(join.inner for _, _, join in reads.joins)
+    if inner and reads.driving and reads.looked_up - reads.driving:
+        first, other = _name(work, min(reads.driving, key=str)), _name(work, min(reads.looked_up, key=str))
+        message = f"append_only takes the rows that {first} gains; rows that {other} gains later add none"
+        fix = "use LEFT JOIN if that is meant, or merge_strategy incremental with a unique_key"
+        yield work.warning(draft, "AppendLookup", message, place, fix)
+
+
+def _cannot_tell_new_rows(work: Workspace, table: TableName) -> bool:
+    """A source outside the lake cannot, whatever the lake has under the same name."""
+    if table.namespace not in work.settings.sources:
+        return False
+    from tidegate.sources.reading import is_outside
+
+    return is_outside(work.settings, table) or table not in work.outside.heads
+
+
+def _collected(work: Workspace, draft: Draft) -> _Reads:
+    reads = _Reads()
+    waiting = [(draft, True)]
+    seen = {(draft.model.table, True)}
+    while waiting:
+        part, driving = waiting.pop(0)
+        for rendering, facts in part.facts:
+            if driving:
+                reads.drivers.append((part, rendering, facts))
+            zones = {call.placeholder: call.zone for call in facts.landings}
+            for reference in facts.references:
+                drives = driving and reference.driving
+                if len(reference.parts) == 1 and reference.parts[0] in zones:
+                    (reads.driving if drives else reads.looked_up).add(zones[reference.parts[0]])
+                    continue
+                table = work.tables.find(reference.parts)
+                found = work.models.get(table) if table else None
+                if table is None or table == part.model.table:
+                    continue
+                if found is None or found.model.settings.materialized is not Materialized.EPHEMERAL:
+                    (reads.driving if drives else reads.looked_up).add(table)
+                elif (table, drives) not in seen:
+                    seen.add((table, drives))
+                    waiting.append((found, drives))
+    return reads
+
+
+def _name(work: Workspace, name: TableName | str) -> str:
+    return f"landing zone '{name}'" if isinstance(name, str) else work.short(name)
+
+
+def check_archives(work: Workspace) -> Iterator[Diagnostic]:
+    archiving = [d for d in work.sound if d.is_table and d.model.settings.archive_landing_zones]
+    if not archiving:
+        return
+    readers = [(draft, zones) for draft in work.sound if draft.is_table and (zones := zones_through(work, draft))]
+    looked_up = {zone for draft, _ in readers for zone in looked_up_zones(work, draft)}
+    for draft in archiving:
+        zones = zones_through(work, draft)
+        yield from _shared(work, draft, readers)
+        if needed := zones & looked_up:
+            message = f"landing zone '{min(needed)}' is looked up by every run, so its files cannot be archived"
+            place = work.project.origin(draft.model, "archive_landing_zones")
+            fix = "read the zone with a model of its own, and that model here"
+            yield work.error(draft, "ArchivedLookup", message, place, fix)
+
+
+def _shared(work: Workspace, draft: Draft, readers: list[tuple[Draft, frozenset[str]]]) -> Iterator[Diagnostic]:
+    for zone in sorted(zones_through(work, draft)):
+        others = [other for other, zones in readers if other is not draft and zone in zones]
+        if others:
+            name, at = work.short(others[0].model.table), work.project.origin(draft.model, "archive_landing_zones")
+            message = f"landing zone '{zone}' is also read by {name}: its files stay until both have read them"
+            yield work.warning(draft, "SharedArchivedZone", message, at)

@@ -1,0 +1,78 @@
+"""Problems found while files were read, models that claim one table, and sources that did not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.compiler.compiled import SOURCE_UNAVAILABLE, Diagnostic, DiagnosticSeverity, Span
+from tidegate.compiler.drafts import Workspace
+from tidegate.config.lines import line_of
+from tidegate.project import Place, Problem, Severity
+
+__all__ = ["report_problems", "report_sources"]
+
+_SEVERITIES = {Severity.ERROR: DiagnosticSeverity.ERROR, Severity.WARN: DiagnosticSeverity.WARNING}
+
+
+def report_problems(work: Workspace) -> Iterator[Diagnostic]:
+    for problem in (*work.project.problems, *work.templates.problems):
+        yield _diagnostic(problem)
+    first: dict[str, str] = {}
+    for draft in (draft for draft in work.drafts if draft.test is None):
+        name = str(draft.model.table).lower()
+        if name in first:
+            message = f"{work.short(draft.model.table)} is made by this file and by {first[name]}"
+            yield work.error(draft, "DuplicateModel", message, Place(draft.file), "remove or rename one of them")
+        first.setdefault(name, draft.file)
+
+
+def _diagnostic(problem: Problem) -> Diagnostic:
+    span = Span(problem.place.file, problem.place.line, problem.place.col)
+    severity = _SEVERITIES[problem.severity]
+    return Diagnostic(severity, problem.code, problem.message, problem.model, span, problem.suggestion)
+
+
+def report_sources(work: Workspace) -> Iterator[Diagnostic]:
+    yield from _taken_names(work)
+    yield from _not_asked(work)
+
+
+def _taken_names(work: Workspace) -> Iterator[Diagnostic]:
+    """Spark would look for such a model's table in the source."""
+    names = {name.lower(): name for name in work.settings.sources}
+    for draft in work.drafts if names else ():
+        namespace = draft.model.table.namespace
+        if draft.test is None and (source := names.get(namespace.lower())) is not None:
+            message = f"the model's namespace '{namespace}' is the name of a source too"
+            fix = f"rename [sources.{source}] in {_file(work)}, or move the model to another namespace"
+            yield work.error(draft, "SourceNameTaken", message, Place(draft.file), fix)
+
+
+def _not_asked(work: Workspace) -> Iterator[Diagnostic]:
+    """Only those that something reads: a source that nobody uses may be down."""
+    if not (work.outside.failures or work.outside.warnings):
+        return
+    used = {table.namespace for draft in work.drafts for table in draft.content.sources}
+    for failure in work.outside.failures:
+        if failure.source in used:
+            span = _span(work, failure.source)
+            error, fix = DiagnosticSeverity.ERROR, failure.remedy
+            yield Diagnostic(error, SOURCE_UNAVAILABLE, failure.message, None, span, fix)
+    for stale in work.outside.warnings:
+        if stale.source in used:
+            span = _span(work, stale.source)
+            yield Diagnostic(DiagnosticSeverity.WARNING, "StaleSource", stale.message, None, span, stale.failure.remedy)
+
+
+def _span(work: Workspace, source: str) -> Span:
+    try:
+        text = work.settings.file.read_text("utf-8-sig")
+    except OSError:
+        return Span(_file(work), 1)
+    return Span(_file(work), line_of(text, ("sources", source)))
+
+
+def _file(work: Workspace) -> str:
+    file = work.settings.file
+    name = file.relative_to(work.settings.root) if file.is_relative_to(work.settings.root) else file
+    return name.as_posix()

@@ -1,0 +1,140 @@
+"""Unit tests that name what is not there: a model, an input, a column; and values that are not of a column's type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span
+from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.inlining import ephemeral_through
+from tidegate.compiler.sql.queries import SqlFault, sound_query
+from tidegate.compiler.table_columns import visible_columns
+from tidegate.compiler.unit_test_inputs import UnitInputs, misfit
+from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
+from tidegate.names import TableName, nearest
+from tidegate.project import Place
+from tidegate.project.problems import did_you_mean
+from tidegate.project.unit_tests import Rows, UnitTest
+
+__all__ = ["check_unit_tests"]
+
+
+def check_unit_tests(work: Workspace) -> Iterator[Diagnostic]:
+    """Of a model that has errors itself, only that the test belongs to it."""
+    first: dict[tuple[TableName, str], Place] = {}
+    for test in work.project.unit_tests:
+        table = work.tables.find(test.table)
+        draft = work.models.get(table) if table else None
+        if draft is None:
+            yield from _unknown_model(work, test)
+            continue
+        before = first.setdefault((draft.model.table, test.name), test.place)
+        if before is not test.place:
+            message = f"the model has another test '{test.name}', in {before.file}:{before.line}"
+            yield _error(work, test, "InvalidUnitTest", message, test.place, "give it a name of its own")
+        if not any(found.failed for found in (draft, *ephemeral_through(work, draft))):
+            yield from _Check(work, draft, test).all()
+
+
+def _unknown_model(work: Workspace, test: UnitTest) -> Iterator[Diagnostic]:
+    if test.table in work.project.unread:
+        return
+    name = work.short(test.table)
+    near = nearest(name, [work.short(table) for table in work.models])
+    fix = did_you_mean(near) or "`tidegate ls` lists the models"
+    yield _error(work, test, "UnknownTestModel", f"there is no model '{name}' that could be tested", test.place, fix)
+
+
+def _error(
+    work: Workspace, test: UnitTest, code: str, message: str, place: Place, suggestion: str | None = None
+) -> Diagnostic:
+    span = Span(place.file, place.line, place.col)
+    return Diagnostic(DiagnosticSeverity.ERROR, code, message, work.short(test.table), span, suggestion)
+
+
+class _Check:
+    """One test of a model that was understood."""
+
+    def __init__(self, work: Workspace, draft: Draft, test: UnitTest) -> None:
+        self.work = work
+        self.draft = draft
+        self.test = test
+        self.name = work.short(draft.model.table)
+        self.read = [draft, *ephemeral_through(work, draft)]
+        tables = frozenset[TableName]().union(*(found.tables for found in self.read))
+        sources = frozenset[TableName]().union(*(found.content.sources for found in self.read))
+        own = draft.model.table
+        zones = frozenset[str]().union(*(found.landings for found in self.read))
+        namespace = work.settings.project.namespace
+        self.inputs = UnitInputs(own, own in tables, (tables | sources) - {own}, zones, namespace)
+
+    def error(self, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
+        return _error(self.work, self.test, code, message, place, suggestion)
+
+    def all(self) -> Iterator[Diagnostic]:
+        yield from self._dates()
+        seen: dict[TableName | str, str] = {}
+        for given in self.test.given:
+            found = self.inputs.find(given.name)
+            if found is None:
+                yield self._unknown_input(given.name, given.place)
+                continue
+            if found in seen:
+                message = f"'{given.name}' and '{seen[found]}' are the same input"
+                yield self.error("InvalidUnitTest", message, given.place, "give all its rows in one place")
+            seen[found] = given.name
+            yield from self._rows(given.rows, self._relation(found), given.name)
+        yield from self._rows(self.test.expect, self.draft.relation or NOTHING_KNOWN, self.name)
+
+    def _dates(self) -> Iterator[Diagnostic]:
+        used = {word for found in self.read for _, facts in found.facts for _, word in facts.dates}
+        said = {"start_date": self.test.start_date, "end_date": self.test.end_date}
+        for word in sorted(used):
+            if said[word] is None:
+                message = f"the query uses @{word}, and the test does not say what it is"
+                yield self.error("InvalidUnitTest", message, self.test.place, f"add '{word}' to the test")
+
+    def _unknown_input(self, name: str, place: Place) -> Diagnostic:
+        names = self.inputs.names
+        fix = did_you_mean(nearest(name, names)) or (f"it reads {', '.join(names)}" if names else "it reads nothing")
+        message = "the query does not read its own table" if name == "this" else f"{self.name} does not read '{name}'"
+        return self.error("UnknownTestInput", message, place, fix)
+
+    def _relation(self, found: TableName | str) -> Relation:
+        if isinstance(found, str):
+            return self._zone(found)
+        upstream = self.work.models.get(found)
+        published = self.work.outside.relation(found)
+        return published if upstream is None else visible_columns(upstream.model, upstream.relation, published)
+
+    def _zone(self, zone: str) -> Relation:
+        reads = (read for found in self.read for read in found.content.landing_reads if read.zone == zone)
+        declared = next((read.settings.columns for read in reads if read.settings.columns), None)
+        if not declared:
+            return NOTHING_KNOWN
+        return Relation(tuple(Column(name, parse_type(kind) or ANY) for name, kind in declared.items()))
+
+    def _rows(self, rows: Rows, relation: Relation, of: str) -> Iterator[Diagnostic]:
+        if rows.sql is not None:
+            yield from self._sql(rows, rows.sql)
+        for at, name in enumerate(rows.columns):
+            column = relation.find(name)
+            if column is None:
+                if relation.complete:
+                    names = [known.name for known in relation.columns]
+                    fix = did_you_mean(nearest(name, names)) or f"it has {', '.join(names)}"
+                    yield self.error("UnknownTestColumn", f"{of} has no column '{name}'", rows.places[name], fix)
+                continue
+            reason = next(filter(None, (misfit(row[at], column.type) for row in rows.rows)), None)
+            if reason:
+                message = f"column '{column.name}' of {of}: {reason}"
+                yield self.error("InvalidUnitTest", message, rows.places[name])
+
+    def _sql(self, rows: Rows, sql: str) -> Iterator[Diagnostic]:
+        query = sound_query(sql, self.work.permissions())
+        if isinstance(query, SqlFault):
+            yield self.error("InvalidUnitTest", f"sql: {query.message}", rows.place, query.suggestion)
+        elif query.references:
+            name = ".".join(query.references[0].parts)
+            message = f"rows given as sql may not read tables, and '{name}' is one"
+            yield self.error("InvalidUnitTest", message, rows.place, "write SELECT without FROM, or VALUES")

@@ -1,0 +1,176 @@
+"""A project → what is to be built and everything that is wrong with it, before any Spark job."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tidegate.checks.forms import digest_of
+from tidegate.checks.row_constraints import row_constraints
+from tidegate.compiler.compile_cache import CompileCache
+from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, in_order
+from tidegate.compiler.digests import settled_checks
+from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.fingerprints import fingerprint
+from tidegate.compiler.inlining import (
+    ephemeral_through,
+    is_deterministic,
+    reads_bad_records,
+    sources_through,
+    tables_through,
+    template_names_through,
+    zones_through,
+)
+from tidegate.compiler.passes.check_rules import check_other_tables
+from tidegate.compiler.passes.graph import find_cycles, order_tests, waves_of
+from tidegate.compiler.passes.incremental_reads import check_archives
+from tidegate.compiler.passes.lints import lint
+from tidegate.compiler.passes.project_problems import report_problems, report_sources
+from tidegate.compiler.passes.settings_rules import check_quarantine_names
+from tidegate.compiler.passes.unit_test_rules import check_unit_tests
+from tidegate.compiler.run_passes import understand
+from tidegate.config import Settings
+from tidegate.datatypes import NOTHING_KNOWN
+from tidegate.lake.port import Heads
+from tidegate.names import TableName
+from tidegate.project import Materialized, Model, Project, Severity
+from tidegate.project.templates.names import WATERMARK_NAMES
+from tidegate.sources import Discovery
+
+__all__ = ["PROJECT_PASSES", "CompiledModels", "compile_project", "without_collecting"]
+
+
+class CompiledModels(Mapping[TableName, CompiledModel]):
+    """The models without errors, those that would be inlined into them included; put together when asked for."""
+
+    def __init__(self, work: Workspace) -> None:
+        self._work = work
+        self._drafts = {
+            table: draft
+            for table, draft in sorted(work.models.items())
+            if not draft.failed and not (work.ephemeral and any(d.failed for d in ephemeral_through(work, draft)))
+        }
+        self._assembled: dict[TableName, CompiledModel] = {}
+
+    def __getitem__(self, table: TableName) -> CompiledModel:
+        if table not in self._assembled:
+            self._assembled[table] = _assemble(self._work, self._drafts[table])
+        return self._assembled[table]
+
+    def __iter__(self) -> Iterator[TableName]:
+        return iter(self._drafts)
+
+    def __len__(self) -> int:
+        return len(self._drafts)
+
+    def around_stars(self) -> list[TableName]:
+        """The models that take whatever columns a table has, and those that read them."""
+        stars = {table for table, draft in self._drafts.items() if draft.star}
+        return [t for t, d in self._drafts.items() if d.star or not stars.isdisjoint(d.tables)] if stars else []
+
+    def edges(self) -> dict[TableName, set[TableName]]:
+        """What each model with a table or view must wait for."""
+        return {
+            table: set(tables_through(self._work, draft)) - {table}
+            for table, draft in self._drafts.items()
+            if draft.model.settings.materialized is not Materialized.EPHEMERAL
+        }
+
+
+def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
+    table, reads = draft.model.table, tables_through(work, draft)
+    inlined = ephemeral_through(work, draft)
+    names = template_names_through(work, draft)
+    checks = settled_checks(work, draft) if draft.model.checks else ()
+    return CompiledModel(
+        model=draft.model,
+        depends_on=tuple(sorted(reads - {table})),
+        sources=tuple(sorted(sources_through(work, draft))),
+        zones=tuple(sorted(zones_through(work, draft))),
+        fingerprint=_fingerprint(work, draft, {str(found.model.table): _fingerprint(work, found) for found in inlined}),
+        deterministic=is_deterministic(work, draft),
+        manual=bool(names & WATERMARK_NAMES),
+        uses_watermark="watermark_value" in names,
+        reads_itself=table in reads,
+        inlined=tuple(found.model.table for found in inlined),
+        relation=draft.relation or NOTHING_KNOWN,
+        edges=draft.content.edges,
+        conditions=draft.content.conditions,
+        star=draft.star,
+        checks=checks,
+        checks_digest=digest_of(checks) if checks else "",
+        bad_records=reads_bad_records(work, draft),
+    )
+
+
+def _fingerprint(work: Workspace, draft: Draft, inlined: dict[str, str] | None = None) -> str:
+    queries = [facts for _, facts in draft.facts]
+    model, conf = draft.model, work.settings.spark.conf
+    return fingerprint(
+        queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks, _refusing(model), conf
+    )
+
+
+def _refusing(model: Model) -> str:
+    """Whatever the columns turn out to be: what a table holds must not seem to change with what is known of them."""
+    if not model.settings.quarantine or not model.checks:
+        return ""
+    return digest_of(constraint.check for constraint in row_constraints(model.checks, NOTHING_KNOWN))
+
+
+ProjectPass = Callable[[Workspace], Iterator[Diagnostic]]
+
+PROJECT_PASSES: tuple[ProjectPass, ...] = (
+    report_problems,
+    report_sources,
+    check_archives,
+    check_other_tables,
+    check_quarantine_names,
+    find_cycles,
+    check_unit_tests,
+)
+
+
+def compile_project(
+    project: Project,
+    settings: Settings,
+    lake: Heads | Collection[TableName],
+    cli_vars: Mapping[str, object],
+    discovery: Discovery | None = None,
+    cache: CompileCache | None = None,
+) -> Compiled:
+    """All diagnostics of all passes together."""
+    work = Workspace.of(project, settings, Outside.of(lake, discovery or Discovery()), cli_vars)
+    with without_collecting():
+        work.circular = understand(work, CompileCache() if cache is None else cache)
+        found = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
+        found |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
+        models = CompiledModels(work)
+        built = models.edges()
+        order_tests(work, built)
+        broken = frozenset(work.models) - frozenset(models) | project.unread
+        # What could not be read may have had tags.
+        tagged = any(model.settings.column_tags for model in project.models) or any(
+            problem.severity is Severity.ERROR for problem in project.problems
+        )
+        compiled = Compiled(models, waves_of(built), (), settings.project.namespace, broken, tagged)
+        found |= set(lint(compiled, settings, models.around_stars()))
+        return replace(compiled, diagnostics=in_order(found))
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """A compilation makes many objects and few circles; looking for those takes a third of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            # What there is now counts as old from here on, and is not looked through as soon as anything is made.
+            gc.freeze()
+            gc.unfreeze()
+            gc.enable()

@@ -1,0 +1,203 @@
+"""What the compiler retains about a query once its syntax tree is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from blake3 import blake3
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from tidegate.compiler.sql.aliases import Anonymous, without_aliases
+from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
+from tidegate.compiler.sql.queries import Query, Reference
+from tidegate.compiler.sql.scopes import cte_of, driving_path, offset_of, sources_of, visible_name
+from tidegate.project.templates.names import LandingCall
+
+__all__ = ["Grouping", "JoinFact", "QueryFacts", "facts_of", "takes_all_columns"]
+
+_AS_WRITTEN = {
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.STRING,
+    TokenType.RAW_STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.HEX_STRING,
+    TokenType.BIT_STRING,
+    TokenType.BYTE_STRING,
+    TokenType.HINT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFact:
+    """A join that is not part of another: `side` LEFT, RIGHT, FULL or none, `inner` where both sides must match."""
+
+    side: str
+    inner: bool
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """A SELECT on the driving path that sees several rows at once. `picks`: it only chooses among them."""
+
+    what: str
+    picks: bool
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFacts:
+    """`words`: a digest of the query, formatting and `aliases` aside; `written`: with them, where there are any.
+
+    `dates`: uses of @start_date and @end_date.
+    `changing`: what makes it give other rows another time, and where; `unknown_function`: it calls one that may.
+    `both_ways`: a CTE, with its offset, that drives the query and is looked up by it as well. `star`: the result takes
+    whatever columns its input has.
+    """
+
+    references: tuple[Reference, ...]
+    landings: tuple[LandingCall, ...]
+    words: str
+    written: str
+    aliases: frozenset[str]
+    changing: tuple[str, int] | None
+    unknown_function: bool
+    dates: tuple[tuple[int, str], ...]
+    joins: tuple[JoinFact, ...]
+    groupings: tuple[Grouping, ...]
+    both_ways: tuple[str, int] | None
+    ctes: frozenset[str]
+    star: bool
+
+    @property
+    def deterministic(self) -> bool:
+        return self.changing is None and not self.unknown_function
+
+
+def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
+    kinds = [token.token_type for token in query.tokens]
+    words, upper = _words(query, kinds)
+    anonymous = without_aliases(query, words, kinds) or Anonymous(words, frozenset())
+    return QueryFacts(
+        references=tuple(replace(reference, node=None) for reference in query.references),
+        landings=landings,
+        words=_digest(anonymous.words),
+        written=_digest(words) if anonymous.names else "",
+        aliases=anonymous.names,
+        changing=first_change(query, upper),
+        unknown_function=calls_unknown_function(query),
+        dates=_dates(query),
+        joins=tuple(_joins(query)),
+        groupings=tuple(_groupings(query)),
+        both_ways=_both_ways(query),
+        ctes=frozenset(cte.alias.lower() for cte in query.nodes[exp.CTE]),
+        star=takes_all_columns(query.tree, {call.placeholder for call in landings}),
+    )
+
+
+def _digest(words: Sequence[str]) -> str:
+    return str(blake3("\0".join(words).encode()).hexdigest())
+
+
+def _words(query: Query, kinds: list[TokenType]) -> tuple[list[str], list[str]]:
+    """The words as far as they count, and all in upper case.
+
+    Cut from the text rather than generated from the tree, so that none is lost on the way.
+    """
+    text, tokens = query.text, query.tokens
+    words = [text[token.start : token.end + 1] for token in tokens]
+    upper = [word.upper() for word in words]
+    for i, kind in enumerate(kinds):
+        if kind not in _AS_WRITTEN or (kind is TokenType.VAR and kinds[i + 1 : i + 2] == [TokenType.L_PAREN]):
+            words[i] = upper[i]
+    return words, upper
+
+
+def _dates(query: Query) -> tuple[tuple[int, str], ...]:
+    if "@" not in query.text:
+        return ()
+    found = []
+    for i, sign in enumerate(query.tokens[:-1]):
+        word = query.tokens[i + 1].text.lower()
+        if sign.token_type is TokenType.PARAMETER and word in {"start_date", "end_date"}:
+            found.append((sign.start, word))
+    return tuple(found)
+
+
+def _joins(query: Query) -> list[JoinFact]:
+    found: list[JoinFact] = []
+    for join in query.nodes[exp.Join]:
+        if join.find_ancestor(exp.Join) is None:
+            inner = not join.side and join.kind not in ("SEMI", "ANTI")
+            found.append(JoinFact(str(join.side), inner, offset_of(join)))
+    return found
+
+
+def _both_ways(query: Query) -> tuple[str, int] | None:
+    driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
+    for table in query.nodes[exp.Table] if driving else ():
+        cte = cte_of(table) if len(table.parts) == 1 else None
+        if cte is not None and id(table) not in query.path.names and any(cte is found for found in driving):
+            return str(table.name), offset_of(table)
+    return None
+
+
+def _groupings(query: Query) -> list[Grouping]:
+    found = []
+    for select in query.path.selects:
+        what, picks = _grouping(select)
+        if what and driving_path(select).tables:
+            found.append(Grouping(what, picks, offset_of(select)))
+    return found
+
+
+def _grouping(select: Any) -> tuple[str, bool]:
+    if select.args.get("group"):
+        return "an aggregate", False
+    calls = [found for item in select.expressions for found in item.find_all(exp.AggFunc, exp.Window)]
+    own = [found for found in calls if found.find_ancestor(exp.Select) is select]
+    if any(isinstance(call, exp.AggFunc) and not call.find_ancestor(exp.Window) for call in own):
+        return "an aggregate", False
+    if select.args.get("distinct"):
+        return "DISTINCT", True
+    return ("a window function", True) if own else ("", False)
+
+
+def takes_all_columns(tree: Any, landings: Collection[str] = ()) -> bool:
+    """`landings` are names that stand for landing zones: what their files hold is not decided by another model."""
+    seen: set[int] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, exp.SetOperation):
+            waiting += [node.this, node.expression]
+        elif isinstance(node, exp.Subquery):
+            waiting.append(node.this)
+        elif isinstance(node, exp.Select):
+            waiting += _starred(node)
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            cte = cte_of(node) if len(node.parts) == 1 else None
+            if cte is not None:
+                waiting.append(cte.this)
+            elif node.name not in landings:
+                return True
+    return False
+
+
+def _starred(select: Any) -> list[Any]:
+    """The relations of the SELECT whose columns are all taken."""
+    stars = [item for item in select.expressions if item.is_star]
+    if not stars:
+        return []
+    sources = sources_of(select)
+    if any(isinstance(star, exp.Star) for star in stars):
+        return sources
+    wanted = {star.table.lower() for star in stars if isinstance(star, exp.Column)}
+    return [source for source in sources if visible_name(source) in wanted]

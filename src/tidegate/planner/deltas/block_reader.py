@@ -1,0 +1,383 @@
+"""Syntax tree → blocks: a SELECT clause by clause, and which constructs stand in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from tidegate.compiler.analysis.functions import is_generator
+from tidegate.compiler.sql.function_calls import aggregates, generates, own_nodes
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, Refused
+from tidegate.names import TableName
+from tidegate.planner.deltas.blocks import (
+    Base,
+    Block,
+    Item,
+    Join,
+    Link,
+    Output,
+    Relation,
+    Rows,
+    SetOperation,
+    Value,
+    Window,
+)
+from tidegate.planner.deltas.delta_query import InputTable
+from tidegate.planner.deltas.name_scopes import (
+    Names,
+    Scope,
+    column_of,
+    correlations,
+    flawed,
+    links_of,
+    membership,
+    outwards,
+    star_order,
+    value_of_column,
+)
+from tidegate.planner.deltas.syntax import (
+    CLAUSE_NAMES,
+    ORDERS,
+    alias_columns,
+    columns_of_values,
+    conjuncts,
+    join_kind,
+    modifiers,
+    name_of,
+    parts_of,
+    subqueries_of,
+    told_name,
+    unknown_clause,
+)
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """Reads one query. `tables`: its reads of tables, one by one."""
+
+    def __init__(self, inputs: Mapping[TableName, InputTable]) -> None:
+        self.inputs = inputs
+        self.names = Names()
+        self.tables: list[Base] = []
+
+    def relation(self, node: Any, outer: Scope | None = None) -> Relation:
+        while isinstance(node, exp.Subquery) and not modifiers(node):
+            node = node.this
+        match node:
+            case exp.Select():
+                return self._select(node, outer)[0]
+            case exp.SetOperation():
+                return self._set_operation(node, outer)
+            case exp.Values():
+                return Rows(columns_of_values(node))
+            case exp.Subquery():
+                return self._limited(node, outer)
+        raise Refused(CANNOT_REWRITE)
+
+    def _limited(self, node: Any, outer: Scope | None) -> Relation:
+        inner = self.relation(node.this, outer)
+        name = CLAUSE_NAMES.get(modifiers(node)[0], modifiers(node)[0].upper())
+        outputs = tuple(Output(column, flawed(name)) for column in inner.columns)
+        return Block((), (), (), outputs, obstacle=name, changed=inner.changed)
+
+    def _set_operation(self, node: Any, outer: Scope | None) -> SetOperation:
+        left, right = self.relation(node.this, outer), self.relation(node.expression, outer)
+        obstacle = None
+        if node.args.get("by_name"):
+            raise Refused(f"{node.key.upper()} BY NAME")
+        for clause in ("limit", "offset"):
+            if node.args.get(clause):
+                obstacle = CLAUSE_NAMES[clause]
+        if len(left.columns) != len(right.columns):
+            raise Refused(CANNOT_REWRITE)
+        return SetOperation(
+            left,
+            right,
+            left.columns,
+            bool(node.args.get("distinct")),
+            not isinstance(node, exp.Union),
+            obstacle,
+            left.changed or right.changed,
+        )
+
+    # A SELECT, clause by clause.
+
+    def _select(self, node: Any, outer: Scope | None) -> tuple[Block, Scope]:
+        scope = Scope(outer=outer)
+        obstacle = unknown_clause(node)
+        links: list[Link] = []
+        self._items(node, scope, links)
+        for lateral in node.args.get("laterals") or ():
+            self._lateral_view(lateral, scope)
+        core = len(scope.items)
+        where, subqueries = [], []
+        clause = node.args.get("where")
+        for condition in conjuncts(clause.this if clause else None):
+            if isinstance(condition, exp.Boolean) and condition.this:
+                continue
+            value = self.names.value(condition, scope)
+            where.append(value)
+            links += links_of(self.names, scope, condition)
+            subqueries += [(query, condition) for query in subqueries_of(condition)]
+        # What WHERE calls by such a name is a column of the query around it.
+        for projection in node.expressions:
+            if projection.alias:
+                scope.aliases.setdefault(projection.alias.lower(), projection.unalias())
+        for part in parts_of(node, "laterals", "expressions", "group", "having", "qualify", "windows", *ORDERS):
+            subqueries += [(query, None) for query in subqueries_of(part)]
+        for join in node.args.get("joins") or ():
+            subqueries += [(query, None) for query in subqueries_of(join.args.get("on"))]
+        for query, condition in subqueries:
+            self._subquery(query, condition, scope, links)
+        outputs = self._outputs(node, scope, core)
+        group, grouping = self._group(node, scope, outputs)
+        windows = tuple(self._windows(node, scope))
+        aggregated = any(aggregates(part) for part in parts_of(node, "expressions", "having"))
+        in_the_join = "FULL JOIN" if any(item.join is Join.FULL for item in scope.items) else None
+        obstacle = obstacle or grouping or in_the_join
+        if aggregated and group is None:
+            obstacle = obstacle or "an aggregate without GROUP BY"
+        bare = next((window for window in windows if not window.partition), None)
+        if bare is not None:
+            obstacle = obstacle or f"{bare.text} without PARTITION BY"
+        for part in parts_of(node, "having", *ORDERS):
+            self.names.note(part, scope)
+        block = Block(
+            tuple(scope.items),
+            tuple(links),
+            tuple(where),
+            outputs,
+            group,
+            windows,
+            node.args.get("distinct") is not None,
+            bool(node.args.get("laterals")),
+            any(generates(part) for part in node.expressions),
+            obstacle,
+            in_the_join,
+            any(item.changed for item in scope.items),
+        )
+        return block, scope
+
+    def _items(self, node: Any, scope: Scope, links: list[Link]) -> None:
+        clause = node.args.get("from_")
+        if clause is None:
+            return
+        self._item(clause.this, Join.FROM, scope)
+        for join in node.args.get("joins") or ():
+            kind = join_kind(join)
+            if kind in (Join.RIGHT, Join.FULL):
+                scope.items[:] = [replace(item, nullable=True) for item in scope.items]
+            self._item(join.this, kind, scope)
+            place = len(scope.items) - 1
+            conditions = list(conjuncts(join.args.get("on")))
+            using = [column.name for column in join.args.get("using") or ()]
+            if scope.merged and [name.lower() for name in using] != list(scope.merged):
+                scope.scattered = scope.scattered or bool(using) or scope.items[place].is_joined
+            conditions += [self._merged(name, kind, scope) for name in using]
+            conditions = [found for found in conditions if not (isinstance(found, exp.Boolean) and found.this)]
+            scope.joining = item = scope.items[place]
+            on = tuple(self.names.value(condition, scope) for condition in conditions)
+            scope.items[place] = replace(item, on=on)
+            for condition in conditions:
+                links += links_of(self.names, scope, condition, place)
+            scope.joining = None
+
+    def _item(self, node: Any, join: Join, scope: Scope) -> None:
+        relation: Relation
+        if isinstance(node, exp.Lateral):
+            raise Refused("LATERAL")
+        if node.args.get("pivots"):
+            raise Refused("PIVOT")
+        name = node.alias
+        names = tuple(column.name for column in alias_columns(node))
+        if isinstance(node, exp.Table):
+            if node.args.get("joins"):
+                raise Refused("a join in parentheses")
+            relation = self._table(node)
+            name = name or node.name
+        elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            raise Refused("a join in parentheses")
+        elif isinstance(node, exp.Subquery):
+            relation = self.relation(node, None)
+        elif isinstance(node, exp.Values):
+            relation = Rows(columns_of_values(node))
+        else:
+            raise Refused(CANNOT_REWRITE)
+        if names and not isinstance(relation, Rows):
+            relation = _renamed(relation, names)
+        if node.args.get("sample"):
+            obstacle = "TABLESAMPLE"
+            outputs = tuple(Output(column, flawed(obstacle)) for column in relation.columns)
+            relation = Block((), (), (), outputs, obstacle=obstacle, changed=relation.changed)
+        nullable = join in (Join.LEFT, Join.FULL)
+        name = name or f"__{len(scope.items)}"
+        if any(item.name.lower() == name.lower() for item in scope.items):
+            raise Refused(f"two relations called {name}")
+        scope.items.append(Item(name, relation, join, nullable, node=node))
+
+    def _table(self, node: Any) -> Relation:
+        if not all(isinstance(part, exp.Identifier) for part in node.parts):
+            if isinstance(node.this, exp.Anonymous) and node.this.name.lower() == "range":
+                return Rows(("id",))
+            raise Refused(f"the table function {node.this.name or node.this.key}")
+        names = tuple(part.name for part in node.parts)
+        if node.args.get("version") or node.args.get("when"):
+            raise Refused("time travel")
+        table = TableName(*names) if len(names) == 3 else None
+        facts = None if table is None else self.inputs.get(table)
+        if table is None or facts is None:
+            raise Refused(f"{'.'.join(names)}, of which changes are not known")
+        self.names.used.setdefault(table, set())
+        base = Base(table, facts, node)
+        self.tables.append(base)
+        return base
+
+    def _merged(self, name: str, kind: Join, scope: Scope) -> Any:
+        """USING (name), as the condition that it is."""
+        low, last = name.lower(), len(scope.items) - 1
+        left = scope.merged.get(low)
+        if left is None:
+            having = [i for i, item in enumerate(scope.items[:last]) if column_of(item, low) and item.is_joined]
+            if len(having) != 1:
+                raise Refused(f"USING ({name})")
+            left = having[0]
+        scope.merged[low] = last if kind is Join.RIGHT else left
+        sides = (
+            exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(scope.items[i].name, quoted=True))
+            for i in (left, last)
+        )
+        return exp.EQ(this=next(sides), expression=next(sides))
+
+    def _lateral_view(self, lateral: Any, scope: Scope) -> None:
+        if not lateral.args.get("view"):
+            raise Refused("LATERAL")
+        columns = [column.name.lower() for column in alias_columns(lateral)]
+        if not columns:
+            raise Refused("LATERAL VIEW without names for its columns")
+        self.names.note(lateral.this, scope)
+        scope.generated[lateral.alias.lower() or f"__{len(scope.generated)}"] = columns
+
+    def _outputs(self, node: Any, scope: Scope, core: int) -> tuple[Output, ...]:
+        outputs: list[Output] = []
+        for place, projection in enumerate(node.expressions):
+            star = projection.this if isinstance(projection, exp.Column) else projection
+            if isinstance(star, exp.Star):
+                outputs += self._star(star, projection, scope, core)
+                continue
+            made = projection.unalias()
+            if isinstance(projection, exp.Aliases) or (is_generator(made) and not projection.alias):
+                raise Refused("a generator with several columns in SELECT")
+            name = projection.alias or name_of(projection) or f"__{place}"
+            outputs.append(Output(name, self.names.value(made, scope)))
+        return tuple(outputs)
+
+    def _star(self, star: Any, projection: Any, scope: Scope, core: int) -> Iterator[Output]:
+        if star.args.get("replace") or star.args.get("rename"):
+            raise Refused("a star with REPLACE")
+        left_out = {column.name.lower() for column in star.args.get("except_") or ()}
+        wanted = projection.table.lower() if isinstance(projection, exp.Column) else None
+        if isinstance(projection, exp.Column) and len(projection.parts) > 2:
+            raise Refused(CANNOT_REWRITE)
+        items = [i for i in range(core) if scope.items[i].is_joined]
+        if wanted is not None:
+            items = [i for i in items if scope.items[i].name.lower() == wanted]
+            if not items:
+                raise Refused(f"{wanted}.*")
+        if scope.scattered:
+            raise Refused("a star over joins of which not all have the same USING")
+        for i in items:
+            if isinstance(table := scope.items[i].relation, Base):
+                self.names.used[table.table] = None
+        for i, low in star_order(scope, items, wanted is None):
+            if low not in left_out:
+                yield self._starred(i, low, scope)
+        if wanted is None:
+            for columns in scope.generated.values():
+                yield from (Output(column, flawed("a column of LATERAL VIEW")) for column in columns)
+
+    def _starred(self, i: int, low: str, scope: Scope) -> Output:
+        column = column_of(scope.items[i], low) or low
+        return Output(column, value_of_column(scope.items[i], i, column))
+
+    def _group(self, node: Any, scope: Scope, outputs: tuple[Output, ...]) -> tuple[frozenset[str] | None, str | None]:
+        group = node.args.get("group")
+        if group is None:
+            return None, None
+        for clause, name in (("rollup", "ROLLUP"), ("cube", "CUBE"), ("grouping_sets", "GROUPING SETS")):
+            if group.args.get(clause):
+                return frozenset(), name
+        keys: set[str] = set()
+        if group.args.get("all"):
+            for projection, output in zip(node.expressions, outputs, strict=False):
+                if not aggregates(projection):
+                    keys.add(output.value.key)
+            if len(node.expressions) != len(outputs):
+                return frozenset(), "GROUP BY ALL with a star"
+        for expression in group.expressions:
+            if isinstance(expression, exp.Rollup | exp.Cube | exp.GroupingSets):
+                return frozenset(), "GROUPING SETS" if isinstance(
+                    expression, exp.GroupingSets
+                ) else expression.key.upper()
+            if isinstance(expression, exp.Literal) and not expression.is_string:
+                place = int(expression.name) - 1
+                if len(node.expressions) != len(outputs) or not 0 <= place < len(outputs):
+                    return frozenset(), "GROUP BY a position"
+                keys.add(outputs[place].value.key)
+            else:
+                keys.add(self.names.value(expression, scope).key)
+        return frozenset(keys), None
+
+    def _windows(self, node: Any, scope: Scope) -> Iterator[Window]:
+        named = {window.name.lower(): window for window in node.args.get("windows") or ()}
+        for part in parts_of(node, "expressions", "qualify", "order"):
+            for window in own_nodes(part, exp.Window):
+                self.names.note(window, scope)
+                definition = window
+                while not definition.args.get("partition_by") and definition.alias.lower() in named:
+                    definition = named[definition.alias.lower()]
+                keys = {
+                    self.names.value(expression, scope).key for expression in definition.args.get("partition_by") or ()
+                }
+                yield Window(str(window.this.sql("spark")).lower(), frozenset(keys))
+
+    def _subquery(self, query: Any, condition: Any, scope: Scope, links: list[Link]) -> None:
+        """A subquery of an expression: what it is for a row depends on the rows that its equations find."""
+        place = len(scope.items)
+        around = Scope(scope.items[:place], scope.merged, scope.generated, {}, scope.outer)
+        inner = query
+        while isinstance(inner, exp.Subquery) and not modifiers(inner):
+            inner = inner.this
+        name = f"__s{place}"
+        pairs: list[tuple[Value, Value, bool]] = []
+        relation: Relation
+        reached = self.names.reached.copy()
+        if isinstance(inner, exp.Select):
+            relation, own = self._select(inner, around)
+            pairs = correlations(self.names, inner, replace(own, aliases={}), around)
+        else:
+            relation = self.relation(inner, None)
+        by_links = bool(pairs)
+        apart = all(self.names.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
+        if not pairs and apart and condition is not None:
+            pairs = membership(self.names, query, condition, Item(name, relation, Join.SUBQUERY, False), around)
+        told = told_name(query, condition, apart)
+        scope.items.append(Item(name, relation, Join.SUBQUERY, False, links_only=by_links, told=told))
+        for child, parent, null_safe in pairs:
+            if len(parent.items) == 1 and parent.flaw is None:
+                (p,) = parent.items
+                if scope.items[p].nullable and (parent.plain is None or null_safe):
+                    continue
+                links.append(Link(place, p, child, parent, null_safe))
+
+
+def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
+    if isinstance(relation, Block | SetOperation) and len(names) == len(relation.columns):
+        if isinstance(relation, SetOperation):
+            return replace(relation, columns=names)
+        outputs = zip(names, relation.outputs, strict=True)
+        return replace(relation, outputs=tuple(Output(name, output.value) for name, output in outputs))
+    raise Refused("new names for the columns of a table")

@@ -1,0 +1,212 @@
+"""The plan: which models a run would build, in which order, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel
+from tidegate.config import Settings
+from tidegate.errors import FailureKind, LakeError
+from tidegate.lake.metadata import TableMetadata, ViewMetadata
+from tidegate.lake.progress import Progress
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.planner.decide import Asked, Decision, RunType, decide
+from tidegate.planner.estimate import Estimate, touched_share, worth_a_difference
+from tidegate.planner.inputs import Inputs, read_inputs
+from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
+from tidegate.project.model import Materialized
+
+__all__ = ["Facts", "Plan", "Step", "Wish", "as_difference", "make_plan", "plan_model", "readers_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the caller of a run asked for that changes decisions. `deltas`: `always`, whatever they would cost."""
+
+    now: datetime
+    full_refresh: bool = False
+    from_: datetime | None = None
+    to: datetime | None = None
+    deltas: Literal["auto", "always"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A decision and what it was made from; `progress`: what the table remembers of its last run."""
+
+    decision: Decision
+    inputs: Inputs
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`waits_for`: what it reads and runs before it in the same plan; the run decides again when it gets there.
+
+    `unplannable`: what it reads cannot be looked at, for the reason of its decision, so that a run would fail it.
+    `unreadable`: the error of the lake that says so.
+
+    `tentative`: as the lake is now it need not run, so whether and how it does is for those to show. Its decision only
+    says that it is not to be left out. `progress` and `inputs` are what it was decided from.
+    """
+
+    table: TableName
+    wave: int
+    decision: Decision
+    tentative: bool = False
+    progress: Progress | None = None
+    inputs: Inputs = Inputs()  # noqa: RUF009 - frozen
+    waits_for: tuple[TableName, ...] = ()
+    unplannable: bool = False
+    unreadable: LakeError | None = None
+
+    @property
+    def run_type(self) -> RunType | None:
+        """None: not known before what it waits for has run, or what it reads can be looked at."""
+        return None if self.tentative or self.unplannable else self.decision.run_type
+
+    @property
+    def provisional(self) -> bool:
+        """It will run, but how was decided from inputs that will be others by then."""
+        return bool(self.waits_for) and self.run_type in (RunType.INCREMENTAL, RunType.FULL)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[Step, ...]
+
+    @property
+    def idle(self) -> bool:
+        """No step needs Spark."""
+        decisions = [step.decision for step in self.steps]
+        return all(d.run_type is RunType.SKIP and not (d.check_again or d.record_digests) for d in decisions)
+
+
+def plan_model(
+    model: CompiledModel,
+    compiled: Compiled,
+    lake: BranchView,
+    settings: Settings,
+    wish: Wish,
+    bound: Callable[[], BoundQuery] | None = None,
+) -> Facts:
+    """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`."""
+    wanted = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
+    metadata = lake.metadata(model.model.table)
+    if not isinstance(metadata, wanted):  # what stands there is of the other kind, and goes
+        metadata = None
+    progress = metadata.progress if metadata else None
+    inputs = read_inputs(model, compiled, lake, settings, progress)
+    asked = Asked(
+        full_refresh=wish.full_refresh,
+        intervals=_intervals(model, progress, wish),
+        intervals_asked=wish.from_ is not None or wish.to is not None,
+        always_deltas=wish.deltas == "always",
+    )
+    return Facts(decide(model, metadata, progress, inputs, asked, bound), inputs, progress)
+
+
+def _intervals(model: CompiledModel, progress: Progress | None, wish: Wish) -> tuple[Interval, ...]:
+    settings = model.model.settings
+    if not settings.traits.by_intervals:
+        return ()
+    keep = progress is not None and progress.fingerprint == model.fingerprint and not wish.full_refresh
+    done = decode(progress.intervals) if progress and keep else ()
+    first = parse_time(settings.first_partition or "1970-01-01")
+    return due_intervals(first, wish.now, settings.granularity, done, settings.lookback, (wish.from_, wish.to))
+
+
+def make_plan(
+    compiled: Compiled,
+    selected: Collection[TableName],
+    lake: BranchView,
+    settings: Settings,
+    wish: Wish,
+    bind: Callable[[TableName], BoundQuery] | None = None,
+    obstacle: Callable[[CompiledModel, bool], str | None] = lambda model, builds: None,
+) -> Plan:
+    """One step per selected model, in waves. A model below one that will run is planned as if that one changes.
+
+    Without `bind`, which gives a model's query, no step reads only changes: enough to know what would run at all.
+    `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either, nor
+    can one that reads or writes a table whose metadata file is missing.
+    """
+    steps: list[Step] = []
+    running: set[TableName] = set()
+    lost: set[TableName] = set()
+    for number, wave in enumerate(compiled.waves):
+        for table in wave:
+            if table not in selected:
+                continue
+            model = compiled.models[table]
+            try:
+                facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+            except LakeError as error:
+                if error.kind is not FailureKind.NOT_FOUND:
+                    raise
+                lost.add(table)
+                decision = Decision(RunType.INCREMENTAL, str(error))
+                steps.append(Step(table, number, decision, unplannable=True, unreadable=error))
+                continue
+            decision, upstream = facts.decision, sorted(running & set(model.depends_on))
+            why = _why_lost(compiled, sorted(lost & set(model.depends_on)))
+            if why is None and (decision.run_type is not RunType.SKIP or decision.check_again):
+                why = obstacle(model, decision.run_type is not RunType.SKIP)
+            tentative = decision.run_type is RunType.SKIP and bool(upstream) and why is None
+            if why is not None:
+                lost.add(table)
+                decision = Decision(RunType.INCREMENTAL, why)
+            elif tentative:
+                names = ", ".join(name.short(compiled.namespace) for name in upstream)
+                decision = Decision(RunType.INCREMENTAL, f"if {names} changes")
+            if decision.run_type is not RunType.SKIP:
+                running.add(table)
+            if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
+                decision = replace(decision, estimate=Estimate())
+            seen = facts.progress, facts.inputs
+            steps.append(Step(table, number, decision, tentative, *seen, tuple(upstream), why is not None))
+    return Plan(tuple(steps))
+
+
+def _why_lost(compiled: Compiled, upstream: Sequence[TableName]) -> str | None:
+    if not upstream:
+        return None
+    names = ", ".join(table.short(compiled.namespace) for table in upstream)
+    return f"{names}, which it reads, cannot be planned"
+
+
+def readers_of(compiled: Compiled) -> Mapping[TableName, tuple[CompiledModel, ...]]:
+    """The models that read each table, itself left out."""
+    found: dict[TableName, list[CompiledModel]] = {}
+    for wave in compiled.waves:
+        for table in wave:
+            model = compiled.models[table]
+            for upstream in (*model.depends_on, *model.sources):
+                found.setdefault(upstream, []).append(model)
+    return {table: tuple(models) for table, models in found.items()}
+
+
+def as_difference(model: CompiledModel, facts: Facts, readers: tuple[CompiledModel, ...], lake: BranchView) -> bool:
+    """Whether a keyed model that is computed from all rows had better be written as the rows that differ."""
+    settings, own = model.model.settings, lake.table(model.model.table)
+    if facts.decision.run_type is not RunType.FULL or not settings.traits.replaces_table:
+        return False
+    if own is None or not settings.unique_key or not facts.inputs.changed:
+        return False
+    if not facts.inputs.traceable:
+        return False
+    touched = touched_share(facts.inputs, facts.inputs.traced, own.total_records)
+    progress = [lake.progress(reader.model.table) for reader in readers if _takes_deltas(reader)]
+    return worth_a_difference(own, touched, filter(None, progress))
+
+
+def _takes_deltas(reader: CompiledModel) -> bool:
+    settings = reader.model.settings
+    if settings.materialized is not Materialized.TABLE or not settings.traits.gains_from_differences:
+        return False
+    return reader.deterministic and not reader.manual and settings.deltas != "never"
