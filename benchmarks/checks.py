@@ -133,8 +133,8 @@ def _asked(session: SparkSession, calls: Sequence[str]) -> list[Asked]:
 
 
 def _metadata(session: SparkSession) -> TableMetadata | ViewMetadata:
+    from tidegate.lake.branch_catalog import Pointer, PointerKind
     from tidegate.lake.metadata import read_metadata
-    from tidegate.lake.port import Pointer, PointerKind
 
     files = session.sql(f"SELECT file FROM {_TABLE}.metadata_log_entries ORDER BY timestamp DESC").collect()
     return read_metadata(Pointer(PointerKind.TABLE, files[0].file))

@@ -21,7 +21,7 @@ from tidegate.compiler import bind, compile_from_disk
 from tidegate.compiler.compiled import RunValues
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.lake.port import MAIN
+from tidegate.lake.branch_catalog import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.run import run_project

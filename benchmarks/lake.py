@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.statements import SOURCE, SOURCE_COLUMNS, STATEMENTS
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.lake.port import MAIN
+from tidegate.lake.branch_catalog import MAIN
 from tidegate.spark.session import child_session, start_session
 
 NAMESPACE = "bench"

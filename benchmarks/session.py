@@ -17,8 +17,8 @@ __all__ = ["bench_session", "timed"]
 def bench_session(folder: Path) -> SparkSession:
     """On main of a new lake that has the namespace bench.silver."""
     from tidegate.config import SparkSection
+    from tidegate.lake.branch_catalog import MAIN
     from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-    from tidegate.lake.port import MAIN
     from tidegate.spark.session import child_session, start_session
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -22,8 +22,8 @@ from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, QueryError, SparkDiedError, TidegateError
 from tidegate.faults import fault
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata, load_json
-from tidegate.lake.port import MAIN, BranchCatalog, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, keeps_history

@@ -16,7 +16,7 @@ from tests.pointer_builder import PointerBuilder
 from tidegate.config import Settings, load_settings
 from tidegate.hooks.events import Event
 from tidegate.lake import open_catalog
-from tidegate.lake.port import BranchCatalog
+from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.operations.query import query

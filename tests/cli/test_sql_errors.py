@@ -14,8 +14,8 @@ from tidegate.compiler import bind_adhoc
 from tidegate.config import load_settings
 from tidegate.datatypes import parse_type
 from tidegate.lake import EmbeddedCatalog, Pointer
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import read_metadata
-from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.operations import query as query_operation
 from tidegate.operations.query import QueryResult

@@ -17,7 +17,7 @@ from tidegate.compiler import Compiled, compile_project, run_passes
 from tidegate.compiler.compile_cache import CompileCache
 from tidegate.config import load_settings
 from tidegate.datatypes import INT, Column, Relation
-from tidegate.lake.port import Heads, Pointer, PointerKind
+from tidegate.lake.branch_catalog import Heads, Pointer, PointerKind
 from tidegate.names import TableName
 from tidegate.project import load_project
 from tidegate.sources import Discovery, SourceTable, known_tables

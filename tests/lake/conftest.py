@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.lake.places import Place
-from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
+from tidegate.lake.branch_catalog import BranchCatalog, Pointer, PointerKind
 
 if TYPE_CHECKING:
     pass

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Change, Heads, Pointer, PointerKind
 from tidegate.lake.metadata import load_json
-from tidegate.lake.port import MAIN, BranchCatalog, Change, Heads, Pointer, PointerKind
 from tidegate.names import TableName
 
 _PLACE = "file:/w/"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 from tests.lake.invented import Invented
 from tidegate.config import NessieServer, RestServer
 from tidegate.config.database_url import parse_database_url
+from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import load_json
-from tidegate.lake.port import BranchCatalog
 
 if TYPE_CHECKING:
-    from tidegate.lake.catalogs.rest import RestCatalog
+    from tidegate.lake.catalogs.iceberg_rest import RestCatalog
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Place:
         return EmbeddedCatalog(self.folder / "catalog.db", warehouse)
 
     def open_rest(self) -> RestCatalog:
-        from tidegate.lake.catalogs.rest import RestCatalog
+        from tidegate.lake.catalogs.iceberg_rest import RestCatalog
 
         return RestCatalog(
             RestServer(self.address), EmbeddedCatalog(self.folder / "branches.db", self.folder / "warehouse")

@@ -11,9 +11,9 @@ import pytest
 from tests.lake.places import Place
 from tests.services.refusing import refusing
 from tidegate.errors import BranchExistsError, LakeError, LakeUnavailableError
+from tidegate.lake.branch_catalog import MAIN, Pointer, PointerKind
 from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.port import MAIN, Pointer, PointerKind
 from tidegate.names import TableName
 
 ORDERS = TableName("shop", "silver", "orders")

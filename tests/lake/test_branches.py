@@ -13,7 +13,7 @@ import pytest
 
 from tests.lake.places import Place
 from tidegate.errors import BranchExistsError, BranchMissingError, LakeError, PublishConflictError
-from tidegate.lake.port import MAIN, BranchCatalog, Capabilities, Heads, Pointer, PointerKind
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Capabilities, Heads, Pointer, PointerKind
 from tidegate.names import TableName
 
 ORDERS = TableName("shop", "silver", "orders")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LakeError, LakeUnavailableError
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 
 ORDERS = TableName("shop", "silver", "orders")

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.expire import Expired, expire_snapshots
 from tidegate.lake.metadata import TableMetadata, load_json, read_metadata
-from tidegate.lake.port import Pointer
 
 Write = Callable[..., Pointer]
 ADDED = {"added-records": "10"}

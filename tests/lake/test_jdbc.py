@@ -14,10 +14,9 @@ from tests.sources.postgres import Postgres
 from tidegate.config import Secret
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.catalogs.jdbc import JdbcCatalog
-from tidegate.lake.catalogs.postgres_database import PostgresDatabase
-from tidegate.lake.port import Pointer, PointerKind
+from tidegate.lake.catalogs.jdbc import JdbcCatalog, PostgresDatabase
 from tidegate.names import TableName
 
 ORDERS = TableName("shop", "silver", "orders")

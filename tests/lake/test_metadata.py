@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LakeError
+from tidegate.lake.branch_catalog import BranchCatalog, Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, local_path, read_metadata
-from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, PROGRESS_VERSION, Progress
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

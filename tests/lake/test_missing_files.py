@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
+from tidegate.lake.branch_catalog import Heads, Pointer, PointerKind
 from tidegate.lake.metadata import local_path
 from tidegate.lake.missing_files import damages, first_damage
-from tidegate.lake.port import Heads, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 

@@ -17,13 +17,13 @@ from tests.services.nessie import Nessie
 from tests.sources.postgres import free_port
 from tidegate.config import NessieServer, Secret
 from tidegate.errors import BranchMissingError, FailureKind, LakeError, LakeUnavailableError
+from tidegate.lake.branch_catalog import BranchCatalog, Pointer, PointerKind
 from tidegate.lake.catalogs import nessie_api
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.catalogs.json_server import MovedError
 from tidegate.lake.catalogs.nessie import NessieCatalog
 from tidegate.lake.catalogs.nessie_api import NessieApi
 from tidegate.lake.catalogs.nessie_contents import key_of, unchanged
-from tidegate.lake.port import BranchCatalog, Pointer, PointerKind
 from tidegate.lake.sweep import sweep
 from tidegate.names import TableName
 

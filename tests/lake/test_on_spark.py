@@ -12,8 +12,8 @@ from tests.lake.places import Place
 from tests.sources.postgres import Postgres
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import PublishConflictError
+from tidegate.lake.branch_catalog import BranchCatalog, PointerKind
 from tidegate.lake.metadata import ViewMetadata, load_json
-from tidegate.lake.port import BranchCatalog, PointerKind
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.runs.publishing import compacted_only

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.config.test_settings import settings_of
 from tidegate.lake import EmbeddedCatalog, is_begun, open_catalog
+from tidegate.lake.catalogs.iceberg_rest import RestCatalog
 from tidegate.lake.catalogs.jdbc import JdbcCatalog
 from tidegate.lake.catalogs.nessie import NessieCatalog
-from tidegate.lake.catalogs.rest import RestCatalog
 
 
 def test_each_kind_is_opened_without_being_asked(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
-from tidegate.lake.partial import PARTIAL, RUN_ID, intermediate_snapshots, snapshot_at, state_before
-from tidegate.lake.port import Pointer
+from tidegate.lake.unfinished_writes import PARTIAL, RUN_ID, intermediate_snapshots, snapshot_at, state_before
 
 Write = Callable[..., Pointer]
 

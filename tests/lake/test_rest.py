@@ -22,12 +22,12 @@ from tests.sources.postgres import free_port
 from tidegate.config import RestServer, Secret
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError, PublishConflictError
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, PointerKind
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
+from tidegate.lake.catalogs.iceberg_rest import RestCatalog
 from tidegate.lake.catalogs.jdbc import JdbcCatalog
-from tidegate.lake.catalogs.rest import RestCatalog
 from tidegate.lake.catalogs.rest_api import RestApi
 from tidegate.lake.metadata import load_json
-from tidegate.lake.port import MAIN, BranchCatalog, Pointer, PointerKind
 from tidegate.lake.sweep import sweep
 from tidegate.names import TableName
 

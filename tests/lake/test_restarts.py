@@ -10,7 +10,7 @@ import pytest
 from tests.sources.postgres import Postgres
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import FailureKind, LakeUnavailableError
-from tidegate.lake.catalogs import postgres_database as lake_on_postgres
+from tidegate.lake.catalogs import jdbc as lake_on_postgres
 from tidegate.lake.catalogs.jdbc import JdbcCatalog
 
 

@@ -13,9 +13,8 @@ import pytest
 
 from tests.lake.places import Place
 from tidegate.errors import LakeUnavailableError, PublishConflictError
-from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.catalogs.sqlite_database import CatalogDatabase
-from tidegate.lake.port import Pointer, PointerKind
+from tidegate.lake.branch_catalog import Pointer, PointerKind
+from tidegate.lake.catalogs.embedded import CatalogDatabase, EmbeddedCatalog
 from tidegate.names import TableName
 
 TABLES = [TableName("shop", "silver", f"t{n}") for n in range(4)]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LakeError
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.consumed import Consumed, write_consumed
-from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.lake.sweep import SweepReport, sweep
-from tidegate.lake.sweep_record import last_sweep
+from tidegate.lake.warehouse import last_sweep
 from tidegate.names import TableName
 
 Write = Callable[..., Pointer]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidegate.datatypes import parse_type
-from tidegate.lake.types import spark_type, type_text
+from tidegate.lake.iceberg_types import spark_type, type_text
 from tidegate.write.columns import Column
 
 NESTED = {

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
-from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
-from tidegate.lake.unfinished import before_unfinished_write
+from tidegate.lake.unfinished_writes import before_unfinished_write
 from tidegate.names import TableName
 
 Write = Callable[..., Pointer]

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.config import Settings, load_settings
 from tidegate.errors import LakeUnavailableError
-from tidegate.lake.writable import require_writable
+from tidegate.lake.warehouse import require_writable
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.runs.run import run_project
 

@@ -24,8 +24,8 @@ from tidegate.lake import (
     read_metadata,
     write_consumed,
 )
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import local_path
-from tidegate.lake.port import Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.operations.chaos.lake_copy import copy_landing, look_at_landing, make_scratch, require_place

@@ -15,7 +15,7 @@ from tests.runs.test_register import dead
 from tidegate.config import Settings, load_settings
 from tidegate.errors import RunInFlightError, TidegateError
 from tidegate.lake import open_catalog
-from tidegate.lake.port import Pointer, PointerKind
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.names import TableName
 from tidegate.operations.publish import publish_run
 from tidegate.runs.result import Publish, RunResult

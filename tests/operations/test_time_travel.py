@@ -9,7 +9,7 @@ import pytest
 from tests.projects import ProjectFolder, run_types
 from tidegate.errors import QueryError
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.partial import PARTIAL, intermediate_snapshots
+from tidegate.lake.unfinished_writes import PARTIAL, intermediate_snapshots
 from tidegate.names import TableName
 from tidegate.operations.diff.run_diff import diff
 from tidegate.spark.session import child_session

@@ -13,7 +13,7 @@ from tidegate.checks.forms import form_of
 from tidegate.checks.parsing import parse_call
 from tidegate.checks.values import Check, Form, RowRule, Stage, Within
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.types import relation_of
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.problems import Place

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.projects import ProjectFolder
-from tidegate.lake.arrival import arrival_order
+from tidegate.lake.metadata import arrival_order
 from tidegate.names import TableName
 from tidegate.runs.build import spark_builder
 from tidegate.spark.session import child_session

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.projects import ProjectFolder, run_types, statuses
-from tidegate.lake.arrival import arrival_order
-from tidegate.lake.metadata import TableMetadata
+from tidegate.lake.metadata import TableMetadata, arrival_order
 from tidegate.names import TableName
 from tidegate.results import ModelResult
 from tidegate.runs.result import RunResult

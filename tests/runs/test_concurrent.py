@@ -23,7 +23,7 @@ from tests.conftest import QUICK_JVM
 from tests.lake.places import Place
 from tidegate.config import load_settings
 from tidegate.lake import open_catalog
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.query import query

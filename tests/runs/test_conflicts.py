@@ -16,7 +16,7 @@ from tests.recorded import files_taken, is_current, progress_of, runs_in
 from tests.runs.test_catalogs import configure
 from tidegate.errors import PublishConflictError
 from tidegate.hooks.events import Event, Listener
-from tidegate.lake.port import MAIN
+from tidegate.lake.branch_catalog import MAIN
 from tidegate.names import TableName
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.operations.publish import publish_run

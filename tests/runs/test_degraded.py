@@ -14,7 +14,7 @@ from tests.projects import ProjectFolder, statuses
 from tests.recorded import is_current
 from tests.services.refusing import Refusal, refusing
 from tidegate.errors import FailureKind, LakeError
-from tidegate.lake.port import MAIN
+from tidegate.lake.branch_catalog import MAIN
 from tidegate.names import TableName
 from tidegate.spark.session import child_session
 from tidegate.state import open_reader

@@ -10,7 +10,7 @@ from blake3 import blake3
 
 from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.partial import PARTIAL, intermediate_snapshots
+from tidegate.lake.unfinished_writes import PARTIAL, intermediate_snapshots
 from tidegate.names import TableName
 
 pytestmark = pytest.mark.spark

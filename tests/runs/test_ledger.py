@@ -14,9 +14,9 @@ from tests.lake.places import Place
 from tidegate.compiler import compile_project
 from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings, load_settings
+from tidegate.lake.branch_catalog import BranchCatalog, Pointer
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
-from tidegate.lake.port import BranchCatalog, Pointer
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

@@ -23,7 +23,7 @@ from tests.services.nessie import Nessie, running_nessie
 from tests.services.small_disk import small_disk
 from tests.sources.postgres import Postgres, free_port, running_postgres
 from tidegate.hooks.events import Event
-from tidegate.lake.catalogs import postgres_database as lake_on_postgres
+from tidegate.lake.catalogs import jdbc as lake_on_postgres
 from tidegate.operations.reap import reap
 from tidegate.runs import RunResult
 from tidegate.state import open_reader, store

@@ -9,8 +9,8 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from tests.projects import ProjectFolder
+from tidegate.lake.branch_catalog import Heads
 from tidegate.lake.metadata import TableMetadata, read_metadata
-from tidegate.lake.port import Heads
 
 pytestmark = pytest.mark.spark
 

@@ -12,9 +12,9 @@ import pytest
 
 from tests.lake.conftest import Made, write_table
 from tidegate.errors import PublishConflictError, RunCancelledError
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.metadata import read_metadata
-from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

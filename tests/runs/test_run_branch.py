@@ -15,7 +15,7 @@ import pytest
 from tidegate.config import Settings, load_settings
 from tidegate.errors import TidegateError
 from tidegate.lake import open_catalog
-from tidegate.lake.port import BranchCatalog
+from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.names import TableName
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.context import Phases, RunContext

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, inspect
 
 from tidegate.errors import StateError
 from tidegate.state import EventRecord, open_reader, open_state
-from tidegate.state.columns import metadata
+from tidegate.state.column_types import metadata
 from tidegate.state.migrations import latest_version
 
 

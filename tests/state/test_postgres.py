@@ -15,7 +15,7 @@ from tests.state.test_opening import _OPENED_BY_FOUR
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import StateError
 from tidegate.state import EventRecord, RunRecord, open_reader, open_state
-from tidegate.state.columns import metadata
+from tidegate.state.column_types import metadata
 from tidegate.state.migrations import latest_version
 
 

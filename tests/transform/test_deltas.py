@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.changes import TableChange, change_since
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.port import Pointer
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image, ImageRead

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tidegate.errors import DuplicateKeysError, MassDeleteError, NullKeysError
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
 from tidegate.lake.manifests import share_within
 from tidegate.lake.metadata import Snapshot, TableMetadata
-from tidegate.lake.port import Pointer
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
 from tidegate.write import WriteOutcome, WriteRequest, write

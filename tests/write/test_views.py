@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tidegate.lake.branch_catalog import PointerKind
 from tidegate.lake.metadata import ViewMetadata
-from tidegate.lake.port import PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings

@@ -9,9 +9,9 @@ from tidegate.compiler.compiled import LandingRead
 from tidegate.config import Settings, ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import LakeError, SourceError
+from tidegate.lake.branch_catalog import Heads, Pointer
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import read_metadata
-from tidegate.lake.port import Heads, Pointer
-from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.project.templates.names import LandingCall
 from tidegate.sources import Discovery, StaleTables

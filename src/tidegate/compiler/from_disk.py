@@ -15,7 +15,7 @@ from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.project_compiler import compile_project, without_collecting
 from tidegate.config import Settings
 from tidegate.errors import OptionsError
-from tidegate.lake.port import Heads
+from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName, nearest
 from tidegate.project import Project, load_project
 from tidegate.project.problems import did_you_mean

@@ -34,7 +34,7 @@ from tidegate.compiler.passes.unit_test_rules import check_unit_tests
 from tidegate.compiler.run_passes import understand
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN
-from tidegate.lake.port import Heads
+from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName
 from tidegate.project import Materialized, Model, Project, Severity
 from tidegate.project.templates.names import WATERMARK_NAMES

@@ -7,14 +7,22 @@ the catalogs that speak to a server.
 from __future__ import annotations
 
 from tidegate.config import Settings
-from tidegate.lake.catalogs.claim import check_place
+from tidegate.lake.branch_catalog import (
+    MAIN,
+    BranchCatalog,
+    BranchInfo,
+    Capabilities,
+    Change,
+    Heads,
+    Pointer,
+    PointerKind,
+)
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
-from tidegate.lake.catalogs.lost_catalog import refuse_missing_catalog
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed, write_consumed
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata, ViewMetadata, read_metadata
-from tidegate.lake.port import MAIN, BranchCatalog, BranchInfo, Capabilities, Change, Heads, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput, ZoneInput
 from tidegate.lake.view import BranchView
+from tidegate.lake.warehouse import check_place, refuse_missing_catalog
 
 __all__ = [
     "MAIN",
@@ -59,8 +67,8 @@ def open_catalog(settings: Settings) -> BranchCatalog:
 
         return NessieCatalog(lake.nessie, lake.warehouse)
     if lake.rest is not None:
+        from tidegate.lake.catalogs.iceberg_rest import RestCatalog
         from tidegate.lake.catalogs.jdbc import JdbcCatalog
-        from tidegate.lake.catalogs.rest import RestCatalog
 
         beside = JdbcCatalog(lake.branches, lake.warehouse) if lake.branches else None
         return RestCatalog(lake.rest, beside or EmbeddedCatalog(lake.catalog_path, lake.warehouse))

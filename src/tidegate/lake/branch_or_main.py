@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tidegate.errors import BranchExistsError, LakeError
-from tidegate.lake.moves import changes_between
-from tidegate.lake.port import MAIN, BranchCatalog, BranchInfo, Change, Heads, Pointer
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, BranchInfo, Change, Heads, Pointer, changes_between
 from tidegate.names import TableName
 
 __all__ = ["BranchOrMain"]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from blake3 import blake3
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.files import write_whole
+from tidegate.lake.atomic_files import write_whole
 from tidegate.lake.metadata import local_path
 from tidegate.lake.progress import Progress, ZoneInput
 

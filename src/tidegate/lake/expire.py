@@ -15,9 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.files import write_whole
+from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata, load_json, local_path, read_metadata
-from tidegate.lake.port import Pointer, PointerKind
 
 __all__ = ["Expired", "expire_snapshots", "expired_snapshots"]
 

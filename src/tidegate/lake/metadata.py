@@ -13,10 +13,19 @@ from typing import Any
 from blake3 import blake3
 
 from tidegate.errors import FailureKind, LakeError
-from tidegate.lake.port import Pointer, PointerKind
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput
 
-__all__ = ["Field", "Snapshot", "TableMetadata", "ViewMetadata", "load_json", "local_path", "read_metadata"]
+__all__ = [
+    "Field",
+    "Snapshot",
+    "TableMetadata",
+    "ViewMetadata",
+    "arrival_order",
+    "load_json",
+    "local_path",
+    "read_metadata",
+]
 
 # Non-zero in the summary of every commit that changed rows, whatever the engine.
 _ROW_COUNTS = (
@@ -354,3 +363,18 @@ def _bare(kind: Any) -> Any:
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return blake3(text.encode()).hexdigest(length=16)
+
+
+def arrival_order(metadata: TableMetadata) -> str | None:
+    """A SQL expression over metadata columns that grows from each row to the one that arrived after it.
+
+    Iceberg numbers rows by commit, then by the writing task's number (not by which task ended first), then by their
+    place in the task's files; compaction keeps the numbers. An append_only model that projects or filters one landing
+    zone writes its rows by file, in the order in which files were consumed (those of one run by path), and by line.
+
+    None where the numbers follow something else: there is no row lineage, or rows are sorted or distributed by their
+    values before they are written. Whether the query keeps the order of its input is not decided here.
+    """
+    if metadata.format_version < 3 or metadata.partition_fields or metadata.sort_fields:
+        return None
+    return "_row_id"

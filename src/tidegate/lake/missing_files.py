@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pyiceberg.manifest import ManifestFile
 
 from tidegate.errors import FailureKind, LakeError
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.manifests import data_files, list_manifests
 from tidegate.lake.metadata import Snapshot, TableMetadata, ViewMetadata, local_path, read_metadata
-from tidegate.lake.port import Pointer, PointerKind
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from tidegate.errors import LakeError
+from tidegate.lake.branch_catalog import BranchCatalog, Pointer
 from tidegate.lake.consumed import consumed_files
 from tidegate.lake.manifests import data_files, list_manifests
 from tidegate.lake.metadata import TableMetadata, local_path, read_metadata
-from tidegate.lake.port import BranchCatalog, Pointer
-from tidegate.lake.sweep_record import record_sweep
+from tidegate.lake.warehouse import record_sweep
 
 __all__ = ["MIN_AGE_FLOOR", "SweepReport", "referenced_files", "sweep"]
 

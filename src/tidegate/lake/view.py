@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tidegate.errors import LakeError
+from tidegate.lake.branch_catalog import BranchCatalog, Heads, Pointer
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
-from tidegate.lake.port import BranchCatalog, Heads, Pointer
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
 

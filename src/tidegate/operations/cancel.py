@@ -17,8 +17,8 @@ from tidegate.hooks.watch import open_watch
 from tidegate.lake import MAIN, open_catalog
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.state import EventRecord, RunRecord, StateStore, open_reader, open_state
-from tidegate.state.alive import SILENCE, has_ended, last_sign, process_lives
-from tidegate.state.finding import find_run
+from tidegate.state.liveness import SILENCE, has_ended, last_sign, process_lives
+from tidegate.state.reader import find_run
 
 __all__ = ["CancelResult", "cancel_run", "close_run", "notify_closed", "whereabouts"]
 

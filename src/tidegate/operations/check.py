@@ -17,7 +17,7 @@ from tidegate.errors import ProjectError
 from tidegate.hooks.events import Emit
 from tidegate.hooks.of_checks import telling_of_checks
 from tidegate.lake import open_catalog
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.planner.selection import read_states

@@ -8,8 +8,8 @@ from typing import Any
 
 from tidegate.operations.workspace import Workspace
 from tidegate.state import EventRecord, ModelRunRecord, QualityRecord, RunRecord
-from tidegate.state.alive import has_ended, last_sign, lives
-from tidegate.state.finding import find_run
+from tidegate.state.liveness import has_ended, last_sign, lives
+from tidegate.state.reader import find_run
 
 __all__ = ["PastRun", "RunLog", "past_runs", "run_log"]
 

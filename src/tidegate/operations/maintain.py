@@ -21,7 +21,7 @@ from tidegate.errors import PublishConflictError
 from tidegate.faults import fault
 from tidegate.lake import MAIN, BranchCatalog, BranchView, TableMetadata, open_catalog, read_metadata
 from tidegate.lake.expire import expire_snapshots, expired_snapshots
-from tidegate.lake.sweep_record import last_sweep, record_sweep
+from tidegate.lake.warehouse import last_sweep, record_sweep
 from tidegate.names import TableName
 from tidegate.operations.reap import best_effort, drop_orphans
 

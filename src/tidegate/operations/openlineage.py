@@ -20,7 +20,7 @@ from tidegate.operations.workspace import Workspace
 from tidegate.project.model import Materialized
 from tidegate.sources import Discovery, known_tables
 from tidegate.state import ModelRunRecord, RunRecord
-from tidegate.state.finding import find_run
+from tidegate.state.reader import find_run
 
 __all__ = ["past_run_events", "run_events"]
 

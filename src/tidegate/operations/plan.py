@@ -11,8 +11,8 @@ from typing import Any
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, Diagnostic, RunValues
 from tidegate.config import Settings
 from tidegate.errors import ProjectError, SourceError, TidegateError
+from tidegate.lake.branch_catalog import MAIN, Heads, Pointer
 from tidegate.lake.changes import TableChange
-from tidegate.lake.port import MAIN, Heads, Pointer
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace

@@ -17,7 +17,7 @@ from tidegate.faults import fault
 from tidegate.hooks.events import Ending, Event, Listener
 from tidegate.hooks.watch import open_watch
 from tidegate.lake import open_catalog
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.selection import select
@@ -36,7 +36,7 @@ from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import Publish, RunResult
 from tidegate.spark.opening import open_spark
 from tidegate.state import RunRecord, StateStore, open_state
-from tidegate.state.alive import lives
+from tidegate.state.liveness import lives
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,10 +18,10 @@ from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import FailureKind, LakeError, QueryError, TidegateError
 from tidegate.lake import Heads, open_catalog, read_metadata
+from tidegate.lake.branch_catalog import BranchCatalog
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.partial import RUN_ID, intermediate_snapshots, snapshot_at, state_before
-from tidegate.lake.port import BranchCatalog
-from tidegate.lake.types import relation_of
+from tidegate.lake.unfinished_writes import RUN_ID, intermediate_snapshots, snapshot_at, state_before
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace

@@ -15,11 +15,11 @@ from typing import Any
 from tidegate.config import ReaperSection, Settings
 from tidegate.errors import TidegateError
 from tidegate.lake import MAIN, BranchCatalog, BranchInfo, BranchView, is_begun, open_catalog
-from tidegate.lake.staged import staged_tables
+from tidegate.lake.unfinished_writes import staged_tables
 from tidegate.operations.cancel import close_run, notify_closed, whereabouts
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.state import RunRecord, open_reader, open_state
-from tidegate.state.alive import has_ended, last_sign, process_lives
+from tidegate.state.liveness import has_ended, last_sign, process_lives
 
 __all__ = ["ReapReport", "Reaped", "best_effort", "drop_orphans", "reap"]
 

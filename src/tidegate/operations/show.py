@@ -8,9 +8,9 @@ from typing import Any
 
 from tidegate.checks.values import Check
 from tidegate.compiler.compiled import CompiledModel
+from tidegate.lake.iceberg_types import type_text
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
-from tidegate.lake.types import type_text
 from tidegate.operations.redact import HiddenColumnRedactor
 from tidegate.operations.workspace import Workspace
 from tidegate.project.model import ModelSettings

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.compiled import BoundQuery, CompiledModel
-from tidegate.lake.arrival import arrival_order
-from tidegate.lake.metadata import Snapshot, TableMetadata
+from tidegate.lake.metadata import Snapshot, TableMetadata, arrival_order
 from tidegate.lake.progress import WHOLE, Order, Progress
 from tidegate.planner.delta_rule import input_tables
 from tidegate.planner.inputs import Inputs

@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 
 from tidegate.compiler.compiled import Compiled
 from tidegate.errors import SelectionError
+from tidegate.lake.branch_catalog import Heads
 from tidegate.lake.metadata import ViewMetadata, read_metadata
-from tidegate.lake.port import Heads
 from tidegate.names import TableName, nearest
 from tidegate.planner.selector_words import METHODS, STATES
 from tidegate.project.model import Materialized

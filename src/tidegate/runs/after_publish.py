@@ -12,7 +12,7 @@ from tidegate.config import Settings
 from tidegate.errors import StateError, TidegateError
 from tidegate.faults import fault
 from tidegate.hooks.events import Emit
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.quality.anomalies import Seen

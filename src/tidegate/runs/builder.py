@@ -10,8 +10,8 @@ from tidegate.checks.values import Check
 from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
+from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.port import BranchCatalog
 from tidegate.lake.progress import Progress
 from tidegate.planner.decide import Decision
 from tidegate.planner.make_plan import Facts

@@ -13,7 +13,7 @@ from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.hooks.events import Emit
-from tidegate.lake.port import BranchCatalog
+from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.make_plan import Wish

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.errors import FailureKind, LakeError, LandingError, SourceError, TidegateError
+from tidegate.lake.branch_catalog import Heads, PointerKind
 from tidegate.lake.metadata import read_metadata
-from tidegate.lake.port import Heads, PointerKind
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
 from tidegate.runs.context import RunContext

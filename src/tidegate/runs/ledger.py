@@ -10,9 +10,9 @@ from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.config.sources import SourceSettings, source_digest
 from tidegate.faults import fault
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.consumed import read_consumed
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

@@ -19,10 +19,10 @@ from tidegate.errors import (
     TidegateError,
 )
 from tidegate.faults import fault
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.port import Pointer
 from tidegate.lake.progress import TableInput
-from tidegate.lake.unfinished import before_unfinished_write
+from tidegate.lake.unfinished_writes import before_unfinished_write
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.make_plan import Facts, plan_model

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from tidegate.errors import PublishConflictError
 from tidegate.faults import fault
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Change, Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
-from tidegate.lake.port import MAIN, BranchCatalog, Change, Pointer
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
 from tidegate.runs.owned_tables import models_of, tables_of

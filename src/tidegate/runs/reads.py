@@ -12,9 +12,8 @@ from tidegate.compiler import bind, bind_test
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, moved_meanwhile
 from tidegate.lake.metadata import read_metadata
-from tidegate.lake.moves import moved_meanwhile
-from tidegate.lake.port import MAIN, BranchCatalog, Pointer
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import KeyTakenError, OptionsError, RunExistsError, RunInFlightError, StateError
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.selection import read_states, select, uses_state
 from tidegate.redaction import redact
@@ -18,8 +18,8 @@ from tidegate.runs.clock import Clock
 from tidegate.runs.options import OF_THE_CALL, RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.state import KeyRecord, RunRecord, StateReader, StateStore
-from tidegate.state.alive import has_ended, last_sign, lives, process_lives, process_mark
-from tidegate.state.finding import find_run
+from tidegate.state.liveness import has_ended, last_sign, lives, process_lives, process_mark
+from tidegate.state.reader import find_run
 
 __all__ = ["Begun", "answer_to", "begin", "interrupted_runs", "repeated", "select_for_run"]
 

@@ -24,10 +24,10 @@ from tidegate.hooks.events import Ending, Event, Listener
 from tidegate.hooks.watch import open_watch
 from tidegate.hooks.written import bytes_added
 from tidegate.lake import open_catalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.branch_or_main import BranchOrMain
-from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
-from tidegate.lake.writable import require_writable
+from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.make_plan import Plan, Wish, make_plan, readers_of

@@ -9,8 +9,8 @@ from dataclasses import replace
 from tidegate.errors import BranchExistsError, BranchMissingError, LakeError, TidegateError
 from tidegate.faults import fault
 from tidegate.hooks.events import Emit
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.branch_or_main import BranchOrMain
-from tidegate.lake.port import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.cancellation import Cancellation

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import SourceError
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.make_plan import Plan

@@ -15,7 +15,7 @@ from blake3 import blake3
 from tidegate.config import FivetranSource, ManualSource, Secret, Settings, SourceSettings
 from tidegate.datatypes import Column, DataType, Relation, from_json
 from tidegate.jsontext import json_text
-from tidegate.lake.files import write_whole
+from tidegate.lake.atomic_files import write_whole
 from tidegate.names import TableName
 from tidegate.sources.discover import Discovery, StaleTables, discover, side_by_side, together
 from tidegate.sources.port import SourceTable

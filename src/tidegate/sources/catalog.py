@@ -9,9 +9,9 @@ from typing import Protocol
 from tidegate.config import CatalogSource
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.errors import FailureKind, LakeError, SourceError
+from tidegate.lake.branch_catalog import Pointer
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import read_metadata
-from tidegate.lake.port import Pointer
-from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.sources.failures import ping_source
 from tidegate.sources.port import Ping, SourceTable

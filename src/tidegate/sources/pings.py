@@ -35,7 +35,7 @@ def ping_state(settings: Settings) -> Ping:
 
 def _ask_lake(settings: Settings) -> str:
     from tidegate.lake import is_begun, open_catalog
-    from tidegate.lake.writable import require_writable
+    from tidegate.lake.warehouse import require_writable
 
     lake = settings.lake
     if not is_begun(settings):

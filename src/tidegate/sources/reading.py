@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 from tidegate.config import CatalogSource, DatabaseSource, Settings
 from tidegate.errors import FailureKind, SourceError
-from tidegate.lake.catalogs.sqlite_database import CatalogDatabase
-from tidegate.lake.port import Pointer
+from tidegate.lake.branch_catalog import Pointer
+from tidegate.lake.catalogs.embedded import CatalogDatabase
 from tidegate.names import TableName
 from tidegate.sources.catalog import CatalogDiscoverer
 from tidegate.sources.database import DatabaseDiscoverer

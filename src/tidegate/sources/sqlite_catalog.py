@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from tidegate.config import CatalogSource
 from tidegate.errors import FailureKind, SourceError
-from tidegate.lake.port import Pointer, PointerKind
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.names import nearest
 from tidegate.sources.catalog import CatalogTable
 

@@ -1,8 +1,8 @@
 """The history of runs: what happened, when, and how it ended. Never the truth about data, which the lake keeps."""
 
-from tidegate.state.open import open_reader, open_state
+from tidegate.state.databases import open_reader, open_state
 from tidegate.state.reader import StateReader
-from tidegate.state.records import (
+from tidegate.state.run_records import (
     AnomalyRecord,
     EventRecord,
     KeyRecord,

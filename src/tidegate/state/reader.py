@@ -9,15 +9,19 @@ from types import TracebackType
 
 from sqlalchemy import Connection, Engine
 
-from tidegate.state.anomalies import anomalies_of_model, anomalies_of_run
-from tidegate.state.events import events_of_run
-from tidegate.state.failures import translated
-from tidegate.state.idempotency import find_key
-from tidegate.state.model_runs import latest_of_each_model, models_of_run, runs_of_model
-from tidegate.state.profiles import profile_of_run, profiles_of_model
-from tidegate.state.progress_entries import entries_of_run
-from tidegate.state.quality_results import checks_of_model, checks_of_run
-from tidegate.state.records import (
+from tidegate.errors import SelectionError
+from tidegate.names import nearest
+from tidegate.state.database_errors import translated
+from tidegate.state.model_tables import entries_of_run, latest_of_each_model, models_of_run, runs_of_model
+from tidegate.state.quality_tables import (
+    anomalies_of_model,
+    anomalies_of_run,
+    checks_of_model,
+    checks_of_run,
+    profile_of_run,
+    profiles_of_model,
+)
+from tidegate.state.run_records import (
     AnomalyRecord,
     EventRecord,
     KeyRecord,
@@ -27,9 +31,9 @@ from tidegate.state.records import (
     QualityRecord,
     RunRecord,
 )
-from tidegate.state.runs import find_run, newest_runs, unfinished_runs
+from tidegate.state.run_tables import events_of_run, find_key, newest_runs, run_by_id, unfinished_runs
 
-__all__ = ["StateReader"]
+__all__ = ["StateReader", "find_run"]
 
 
 class StateReader:
@@ -39,7 +43,7 @@ class StateReader:
 
     def run(self, run_id: str) -> RunRecord | None:
         with self._reading() as connection:
-            return find_run(connection, run_id)
+            return run_by_id(connection, run_id)
 
     def runs(
         self, limit: int = 20, before: datetime | None = None, project: str | None = None
@@ -128,3 +132,18 @@ class StateReader:
     def _reading(self) -> Iterator[Connection]:
         with translated(self._where), self._engine.connect() as connection:
             yield connection.execution_options(tidegate_reading=True)
+
+
+def find_run(state: StateReader, name: str, project: str | None = None) -> RunRecord:
+    """`latest`, or a run's id; `project`: one of this project. Raises SelectionError where there is no such run."""
+    newest = state.runs(200, project=project)
+    if name == "latest":
+        if newest:
+            return newest[0]
+        raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
+    run = state.run(name)
+    if run is None or project not in (None, run.project):
+        close = nearest(name, (other.run_id for other in newest), most=1)
+        remedy = f"Did you mean {close[0]}? " if close else ""
+        raise SelectionError(f"There is no run '{name}'", remedy=f"{remedy}See `tidegate history` for all runs.")
+    return run

@@ -14,16 +14,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from tidegate.errors import KeyTakenError, RunExistsError, RunTakenOverError, StateError
-from tidegate.state.anomalies import put_anomaly
-from tidegate.state.events import append_event
-from tidegate.state.failures import is_restarting, translated
-from tidegate.state.idempotency import put_key
-from tidegate.state.model_runs import has_model_run, put_model_run
-from tidegate.state.profiles import mark_published, put_profile
-from tidegate.state.progress_entries import put_entries
-from tidegate.state.quality_results import put_check
+from tidegate.state.database_errors import is_restarting, translated
+from tidegate.state.model_tables import has_model_run, put_entries, put_model_run
+from tidegate.state.quality_tables import mark_published, put_anomaly, put_check, put_profile
 from tidegate.state.reader import StateReader
-from tidegate.state.records import (
+from tidegate.state.run_records import (
     AnomalyRecord,
     EventRecord,
     KeyRecord,
@@ -33,7 +28,15 @@ from tidegate.state.records import (
     QualityRecord,
     RunRecord,
 )
-from tidegate.state.runs import ask_to_cancel, change_run, find_run, insert_run, take_over_run
+from tidegate.state.run_tables import (
+    append_event,
+    ask_to_cancel,
+    change_run,
+    insert_run,
+    put_key,
+    run_by_id,
+    take_over_run,
+)
 
 __all__ = ["StateStore"]
 
@@ -165,7 +168,7 @@ class StateStore:
 
     def _change(self, run_id: str, values: dict[str, Any], resumes: int | None = None) -> None:
         with self._writing() as connection:
-            now = find_run(connection, run_id) if resumes is not None else None
+            now = run_by_id(connection, run_id) if resumes is not None else None
             if now is not None and now.resumes != resumes:
                 raise RunTakenOverError(
                     f"Run {run_id} was taken up by another process: {now.pid} on {now.host}",

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from tidegate.errors import DriftRefusedError, StrategyError
+from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
-from tidegate.lake.types import spark_type
 from tidegate.names import TableName, quote
 from tidegate.planner.row_keys import is_enforced
 from tidegate.write.types import comparable, conversion, is_nested, join_types, type_sql

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
-from tidegate.lake.types import spark_type
 from tidegate.names import TableName
 from tidegate.write.sql import literal, quote
 from tidegate.write.types import type_sql

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import Snapshot
-from tidegate.lake.port import Pointer
 from tidegate.write.request import WriteRequest
 
 __all__ = ["Standing", "commit_since", "existing_rows", "standing"]

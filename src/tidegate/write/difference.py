@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 from tidegate.write.columns import Columns
 from tidegate.write.content import HASHES, hash_columns

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
-from tidegate.lake.partial import PARTIAL
+from tidegate.lake.unfinished_writes import PARTIAL
 from tidegate.spark.session import settings_for_now
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.faults import fault
-from tidegate.lake.port import Pointer
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.names import TableName
 from tidegate.quality.profile import Counted
 from tidegate.write.added import added_rows

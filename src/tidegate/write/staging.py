@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidegate.errors import StrategyError
-from tidegate.lake.staged import STAGED
+from tidegate.lake.unfinished_writes import STAGED
 from tidegate.names import TableName
 from tidegate.write.columns import Columns
 from tidegate.write.learning import batch_scope, learn, watch

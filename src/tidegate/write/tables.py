@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tidegate.errors import StrategyError
-from tidegate.lake.port import PointerKind
+from tidegate.lake.branch_catalog import PointerKind
 from tidegate.names import TableName
 from tidegate.write.columns import Column, Columns
 from tidegate.write.commits import existing_rows

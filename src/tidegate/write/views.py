@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tidegate.lake.port import PointerKind
+from tidegate.lake.branch_catalog import PointerKind
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.write.sql import literal

@@ -12,7 +12,7 @@ from tidegate.cli.invocation import Invocation, common_options, open_workspace, 
 from tidegate.cli.terminal import clean, text_table
 from tidegate.jsontext import json_text
 from tidegate.operations.history import PastRun, RunLog, past_runs, run_log
-from tidegate.state.records import EventRecord, RunRecord
+from tidegate.state.run_records import EventRecord, RunRecord
 
 __all__ = ["history", "logs"]
 

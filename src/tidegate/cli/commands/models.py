@@ -20,7 +20,7 @@ from tidegate.errors import SourceError
 from tidegate.names import TableName, quote
 from tidegate.operations.listings import ListedModel, ModelList, SourceList, list_models, list_sources
 from tidegate.operations.show import ModelFacts, gather_facts
-from tidegate.state.records import QualityRecord
+from tidegate.state.run_records import QualityRecord
 
 __all__ = ["ls", "show", "source_lines", "source_notes"]
 

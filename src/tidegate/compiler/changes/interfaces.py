@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.compiler.table_columns import table_columns
 from tidegate.datatypes import Relation
+from tidegate.lake.branch_catalog import Heads
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
-from tidegate.lake.port import Heads
-from tidegate.lake.types import relation_of
 from tidegate.names import TableName
 from tidegate.project import DEFAULT_STRATEGY, STRATEGIES, Materialized, ModelSettings
 

@@ -17,12 +17,24 @@ from typing import Any
 from tidegate.config import NessieServer
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
 from tidegate.faults import fault
-from tidegate.lake.catalogs.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
-from tidegate.lake.catalogs.claim import claim_warehouse
+from tidegate.lake.branch_catalog import (
+    MAIN,
+    BranchInfo,
+    Capabilities,
+    Change,
+    Heads,
+    Pointer,
+    changes_between,
+    moves_to_main,
+)
 from tidegate.lake.catalogs.json_server import MovedError, UnansweredError
 from tidegate.lake.catalogs.nessie_api import Key, NessieApi, NoReferenceError, Reference, Tree
 from tidegate.lake.catalogs.nessie_contents import (
+    HEARTBEAT,
+    MARK,
+    Mark,
     Operation,
+    branch_info,
     content_of,
     heads,
     in_two_steps,
@@ -31,13 +43,18 @@ from tidegate.lake.catalogs.nessie_contents import (
     place,
     pointer_of,
     put_properties,
+    read_mark,
     unchanged,
 )
-from tidegate.lake.catalogs.nessie_mark import HEARTBEAT, MARK, Mark, branch_info, read_mark
-from tidegate.lake.catalogs.spark_settings import catalog_settings
+from tidegate.lake.catalogs.spark_catalogs import (
+    branch_catalog,
+    catalog_settings,
+    exists_already,
+    is_missing,
+    spark_catalog,
+)
 from tidegate.lake.metadata import load_json
-from tidegate.lake.moves import changes_between, moves_to_main
-from tidegate.lake.port import MAIN, BranchInfo, Capabilities, Change, Heads, Pointer
+from tidegate.lake.warehouse import claim_warehouse
 from tidegate.names import TableName
 
 __all__ = ["NessieCatalog"]

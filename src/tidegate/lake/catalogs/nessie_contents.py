@@ -1,16 +1,28 @@
-"""Tables and views as Nessie keeps them, and the operations of a commit that puts them somewhere."""
+"""Tables and views as Nessie holds them, the operations of a commit, and what a branch records about itself.
+
+Nessie has nothing beside a reference's name and hash. A branch therefore has two namespaces of its own for its record
+and its heartbeat, which are never published and are dropped with it.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
+from tidegate.lake.branch_catalog import BranchInfo, Pointer, PointerKind
 from tidegate.lake.catalogs.nessie_api import Content, Key, Tree
-from tidegate.lake.port import Pointer, PointerKind
 from tidegate.names import TableName
 
 __all__ = [
+    "HEARTBEAT",
+    "MARK",
+    "Mark",
     "Operation",
+    "branch_info",
     "content_of",
     "heads",
     "in_two_steps",
@@ -19,6 +31,7 @@ __all__ = [
     "place",
     "pointer_of",
     "put_properties",
+    "read_mark",
     "unchanged",
 ]
 
@@ -108,3 +121,58 @@ def _namespace(key: Key, source: Tree | None) -> list[Operation]:
     properties = found.get("properties", {}) if found and found["type"] == "NAMESPACE" else {}
     content = {"type": "NAMESPACE", "elements": list(key), "properties": properties}
     return [{"type": "PUT", "key": {"elements": list(key)}, "content": content}]
+
+
+MARK: Key = ("_tidegate_branch",)
+HEARTBEAT: Key = ("_tidegate_heartbeat",)
+"""Apart, so that a heartbeat is small and in nobody's way."""
+
+_OUR_NAMES = re.compile(r"(?:run|read|maintain)-(\d{8}-\d{6})\b.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`main` is the branch it came from, `base` the commit; `moved`: tables whose base is another since."""
+
+    main: str
+    created_at: datetime
+    base: str
+    moved: Mapping[TableName, Pointer | None] = field(default_factory=dict)
+    kept: bool = False
+
+    def properties(self) -> dict[str, str]:
+        moved = [[*table, *((p.kind.value, p.location) if p else ())] for table, p in sorted(self.moved.items())]
+        return {
+            "main": self.main,
+            "created_at": self.created_at.isoformat(),
+            "base": self.base,
+            "moved": json.dumps(moved, separators=(",", ":")),
+            "kept": str(self.kept).lower(),
+        }
+
+
+def read_mark(tree: Tree) -> Mark | None:
+    """None: the branch is not one of ours."""
+    content = tree.contents.get(MARK)
+    if content is None:
+        return None
+    found = content["properties"]
+    moved = {
+        TableName(*row[:3]): Pointer(PointerKind(row[3]), row[4]) if len(row) > 3 else None
+        for row in json.loads(found["moved"])
+    }
+    created = datetime.fromisoformat(found["created_at"])
+    return Mark(found["main"], created, found["base"], moved, found["kept"] == "true")
+
+
+def branch_info(name: str, main: str, tree: Tree) -> BranchInfo | None:
+    """None: the branch belongs to others, or to another main. One that a run could not mark any more tells its age."""
+    mark = read_mark(tree)
+    if mark is not None:
+        beat = tree.contents.get(HEARTBEAT)
+        alive = datetime.fromisoformat(beat["properties"]["at"]) if beat else mark.created_at
+        return BranchInfo(name, mark.created_at, alive, mark.kept) if mark.main == main else None
+    if named := _OUR_NAMES.fullmatch(name):
+        began = datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        return BranchInfo(name, began, began, kept=False)
+    return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from tidegate.lake.port import MAIN, Pointer, PointerKind
+from tidegate.lake.branch_catalog import MAIN, Pointer, PointerKind
 from tidegate.names import TableName
 
 __all__ = [

@@ -11,13 +11,27 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidegate.lake.branch_catalog import (
+    MAIN,
+    BranchInfo,
+    Capabilities,
+    Change,
+    Heads,
+    Pointer,
+    PointerKind,
+    changes_between,
+    moves_to_main,
+)
 from tidegate.lake.catalogs import pointer_tables as rows
-from tidegate.lake.catalogs.branch_names import branch_catalog, exists_already, is_missing, spark_catalog
-from tidegate.lake.catalogs.claim import check_warehouse, claim_warehouse
 from tidegate.lake.catalogs.pointer_tables import CatalogConnection, SqlDatabase
-from tidegate.lake.catalogs.spark_settings import catalog_settings
-from tidegate.lake.moves import changes_between, moves_to_main
-from tidegate.lake.port import MAIN, BranchInfo, Capabilities, Change, Heads, Pointer, PointerKind
+from tidegate.lake.catalogs.spark_catalogs import (
+    branch_catalog,
+    catalog_settings,
+    exists_already,
+    is_missing,
+    spark_catalog,
+)
+from tidegate.lake.warehouse import check_warehouse, claim_warehouse
 from tidegate.names import TableName
 
 __all__ = ["RelationalCatalog"]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from tidegate.config import BudgetSection, DatabaseUrl, LakeSection, NessieServer, Settings, StateSection
 from tidegate.errors import LakeError, LakeUnavailableError, TidegateError
 from tidegate.lake import open_catalog
+from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.branch_catalog import BranchCatalog, Heads, Pointer
 from tidegate.lake.consumed import consumed_files
-from tidegate.lake.files import write_whole
 from tidegate.lake.metadata import load_json, local_path, read_metadata
-from tidegate.lake.port import BranchCatalog, Heads, Pointer
 from tidegate.names import TableName
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from tidegate.errors import TidegateError
 from tidegate.lake import ViewMetadata, read_metadata
-from tidegate.lake.port import MAIN, BranchCatalog, Heads, Pointer
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Heads, Pointer
 from tidegate.names import TableName
 from tidegate.spark.session import child_session
 from tidegate.write.columns import Column, Columns, columns_of

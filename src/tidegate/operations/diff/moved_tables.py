@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from tidegate.config import Settings
 from tidegate.errors import SelectionError
+from tidegate.lake.branch_catalog import BranchCatalog, Change, Pointer
 from tidegate.lake.metadata import Snapshot, TableMetadata, ViewMetadata, read_metadata
-from tidegate.lake.port import BranchCatalog, Change, Pointer
 from tidegate.names import TableName, nearest
 from tidegate.state import ModelRunRecord, RunRecord, StateReader
 

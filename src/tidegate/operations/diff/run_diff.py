@@ -10,7 +10,7 @@ from tidegate.compiler.hidden_columns import hidden_of
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
 from tidegate.lake import is_begun, open_catalog
-from tidegate.lake.port import BranchCatalog
+from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.names import TableName, nearest
 from tidegate.operations.diff.moved_tables import Moved, moved_by_branch, moved_by_run, wanted_tables
 from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots

@@ -15,8 +15,8 @@ from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query
 from tidegate.config import Settings
 from tidegate.datatypes import Relation
 from tidegate.errors import FailureKind, TidegateError
+from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import Snapshot, TableMetadata
-from tidegate.lake.types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.problems import Severity

@@ -12,7 +12,7 @@ from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SparkDiedError, TidegateError
 from tidegate.failures import causes
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult

@@ -14,8 +14,8 @@ from tidegate.compiler.compiled import BoundQuery, CompiledModel, RunValues
 from tidegate.compiler.hidden_columns import hidden_columns, sees_hidden
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata
-from tidegate.lake.port import Pointer
 from tidegate.lake.progress import PROGRESS_PROPERTY, Order, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.arrival_order import Arrival, by_arrival, keeps_order, order_after

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 
 from tidegate.errors import BranchMissingError, FailureKind, RunAbortedError, StateError, TidegateError
-from tidegate.lake.port import MAIN, BranchCatalog
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.runs.clock import Clock
 from tidegate.state import RunRecord, StateStore
-from tidegate.state.alive import HEARTBEAT_SECONDS, has_ended
+from tidegate.state.liveness import HEARTBEAT_SECONDS, has_ended
 
 __all__ = ["Heart"]
 

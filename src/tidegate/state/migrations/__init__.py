@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, func, insert, select
 
 from tidegate.errors import StateError
-from tidegate.state.columns import UtcTime
+from tidegate.state.column_types import UtcTime
 from tidegate.state.migrations import (
     m0001_runs,
     m0002_check_values,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import LakeError
 from tidegate.lake.changes import TableChange
+from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Snapshot, TableMetadata
-from tidegate.lake.types import spark_type
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
 from tidegate.planner.deltas.delta_query import Image, ImageRead

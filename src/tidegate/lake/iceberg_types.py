@@ -1,4 +1,4 @@
-"""Iceberg's columns and types as Spark has them."""
+"""Iceberg's columns and types as Spark types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table `runs`: one row per run."""
+"""Tables `runs` (one row per run), `events` (what a run reported) and `idempotency_keys` (the run of each key)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,37 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, Connection, Index, Integer, String, Table, insert, select, update
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    String,
+    Table,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from tidegate.state.columns import RedactedJson, RedactedText, UtcTime, metadata
-from tidegate.state.records import RunRecord
+from tidegate.state.column_types import RedactedJson, RedactedText, UtcTime, metadata
+from tidegate.state.run_records import EventRecord, KeyRecord, RunRecord
 
 __all__ = [
+    "append_event",
     "ask_to_cancel",
     "change_run",
-    "find_run",
+    "events",
+    "events_of_run",
+    "find_key",
+    "idempotency_keys",
     "insert_run",
     "newest_runs",
+    "put_key",
+    "run_by_id",
     "runs",
     "take_over_run",
     "unfinished_runs",
@@ -68,12 +88,12 @@ def ask_to_cancel(connection: Connection, run_id: str, at: datetime) -> bool:
 
 def take_over_run(connection: Connection, seen: RunRecord, taken: RunRecord) -> bool:
     """False, and nothing changed, where the run is not as it was `seen`."""
-    if find_run(connection, seen.run_id) != seen:
+    if run_by_id(connection, seen.run_id) != seen:
         return False
     return change_run(connection, seen.run_id, asdict(taken))
 
 
-def find_run(connection: Connection, run_id: str) -> RunRecord | None:
+def run_by_id(connection: Connection, run_id: str) -> RunRecord | None:
     row = connection.execute(select(runs).where(runs.c.run_id == run_id)).mappings().first()
     return None if row is None else RunRecord(**row)
 
@@ -92,3 +112,63 @@ def newest_runs(
     if project is not None:
         query = query.where(runs.c.project == project)
     return tuple(RunRecord(**row) for row in connection.execute(query).mappings())
+
+
+events = Table(
+    "events",
+    metadata,
+    Column("run_id", String(64), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("at", UtcTime, nullable=False),
+    Column("name", String(64), nullable=False),
+    Column("model", String(255)),
+    Column("data", RedactedJson, nullable=False),
+)
+
+
+def append_event(connection: Connection, event: EventRecord) -> None:
+    last = select(func.coalesce(func.max(events.c.seq), 0)).where(events.c.run_id == event.run_id)
+    seq = connection.execute(last).scalar_one() + 1
+    row = {
+        "run_id": event.run_id,
+        "seq": seq,
+        "at": event.at,
+        "name": event.name,
+        "model": event.model,
+        "data": event.data,
+    }
+    connection.execute(insert(events), [row])
+
+
+def events_of_run(connection: Connection, run_id: str, after: int) -> tuple[EventRecord, ...]:
+    query = select(events).where(events.c.run_id == run_id, events.c.seq > after).order_by(events.c.seq)
+    return tuple(EventRecord(**row) for row in connection.execute(query).mappings())
+
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("project", String(255), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("run_id", String(64), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Index("idempotency_keys_by_run", "run_id"),
+)
+
+
+def find_key(connection: Connection, project: str, key: str) -> KeyRecord | None:
+    table = idempotency_keys.c
+    query = select(idempotency_keys).where(table.project == project, table.key == key)
+    row = connection.execute(query).mappings().first()
+    return None if row is None else KeyRecord(**row)
+
+
+def put_key(connection: Connection, record: KeyRecord, seen: KeyRecord | None) -> bool:
+    """In the place of `seen`; False, and nothing done, where something else is there."""
+    if find_key(connection, record.project, record.key) != seen:
+        return False
+    table = idempotency_keys.c
+    connection.execute(delete(idempotency_keys).where(table.project == record.project, table.key == record.key))
+    connection.execute(insert(idempotency_keys), [asdict(record)])
+    return True

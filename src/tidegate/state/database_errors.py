@@ -1,4 +1,4 @@
-"""What the database says when it cannot go on, in words that help."""
+"""Errors of the state database as messages with a remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open the state database: make it if it is not there, bring its tables up to date."""
+"""Opening the state database: it is created if it is missing, and its tables are migrated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sqlalchemy.pool import StaticPool
 
 from tidegate.errors import StateError
 from tidegate.jsontext import json_text
-from tidegate.state.failures import translated
+from tidegate.state.database_errors import translated
 from tidegate.state.migrations import current_version, latest_version, migrate
 from tidegate.state.reader import StateReader
 from tidegate.state.store import StateStore

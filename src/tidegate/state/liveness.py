@@ -7,7 +7,7 @@ import socket
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tidegate.state.records import RunRecord
+from tidegate.state.run_records import RunRecord
 
 __all__ = ["HEARTBEAT_SECONDS", "SILENCE", "has_ended", "last_sign", "lives", "process_lives", "process_mark"]
 

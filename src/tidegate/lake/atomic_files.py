@@ -1,4 +1,4 @@
-"""Writing a small file so that it is there whole or not at all."""
+"""Writing a small file completely or not at all."""
 
 from __future__ import annotations
 

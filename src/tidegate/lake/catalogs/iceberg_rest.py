@@ -1,7 +1,7 @@
-"""A lake whose main is on an Iceberg REST server, and whose branches are pointers in a database of our own.
+"""A lake whose main is on an Iceberg REST server, and whose branches are pointers in a database of its own.
 
 A branch starts from the metadata files that the server reports and is then written through Iceberg's JDBC catalog, as
-in the embedded catalog. A publish tells the server what is new between its metadata of each table and the branch's.
+in the embedded catalog. A publish sends the server what differs between its metadata of each table and the branch's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,17 @@ from typing import Any
 from tidegate.config import RestServer
 from tidegate.errors import LakeError, PublishConflictError
 from tidegate.faults import fault
+from tidegate.lake.branch_catalog import (
+    MAIN,
+    Capabilities,
+    Change,
+    Heads,
+    Pointer,
+    PointerKind,
+    changes_between,
+    moved_meanwhile,
+    moves_to_main,
+)
 from tidegate.lake.catalogs import pointer_tables as rows
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.catalogs.jdbc import JdbcCatalog
@@ -29,10 +40,8 @@ from tidegate.lake.catalogs.rest_updates import (
     view_requirements,
     view_updates,
 )
-from tidegate.lake.catalogs.spark_settings import catalog_settings
+from tidegate.lake.catalogs.spark_catalogs import catalog_settings
 from tidegate.lake.metadata import load_json
-from tidegate.lake.moves import changes_between, moved_meanwhile, moves_to_main
-from tidegate.lake.port import MAIN, Capabilities, Change, Heads, Pointer, PointerKind
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 

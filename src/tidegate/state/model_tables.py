@@ -1,7 +1,8 @@
-"""Table `model_runs`: what became of each model in each run."""
+"""Tables `model_runs` (one row per model of a run) and `run_progress_entries` (what a run has built so far)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -21,10 +22,20 @@ from sqlalchemy import (
     select,
 )
 
-from tidegate.state.columns import RedactedJson, RedactedText, UtcTime, metadata
-from tidegate.state.records import ModelRunRecord
+from tidegate.state.column_types import RedactedJson, RedactedText, UtcTime, metadata
+from tidegate.state.run_records import ModelRunRecord, ProgressEntry
 
-__all__ = ["has_model_run", "latest_of_each_model", "model_runs", "models_of_run", "put_model_run", "runs_of_model"]
+__all__ = [
+    "entries_of_run",
+    "has_model_run",
+    "latest_of_each_model",
+    "model_runs",
+    "models_of_run",
+    "put_entries",
+    "put_model_run",
+    "run_progress_entries",
+    "runs_of_model",
+]
 
 model_runs = Table(
     "model_runs",
@@ -95,3 +106,32 @@ def latest_of_each_model(connection: Connection) -> tuple[ModelRunRecord, ...]:
 def _record(row: RowMapping) -> ModelRunRecord:
     values: dict[str, Any] = {**row, "attempts": tuple(row["attempts"])}
     return ModelRunRecord(**values)
+
+
+run_progress_entries = Table(
+    "run_progress_entries",
+    metadata,
+    Column("run_id", String(64), primary_key=True),
+    Column("model", String(255), primary_key=True),
+    Column("file", String(1024), primary_key=True),
+    Column("at", UtcTime, nullable=False),
+    Column("pointers", JSON, nullable=False),
+    Column("read", JSON, nullable=False),
+)
+
+
+def put_entries(connection: Connection, entry: ProgressEntry, files: Sequence[str]) -> None:
+    """The model's own entry and one per file, in the place of all that it had."""
+    table = run_progress_entries
+    same = (table.c.run_id == entry.run_id) & (table.c.model == entry.model)
+    connection.execute(delete(table).where(same))
+    row = {"run_id": entry.run_id, "model": entry.model, "at": entry.at}
+    own = {**row, "file": "", "pointers": dict(entry.pointers), "read": dict(entry.read)}
+    taken = ({**row, "file": file, "pointers": {}, "read": {}} for file in files)
+    connection.execute(insert(table), [own, *taken])
+
+
+def entries_of_run(connection: Connection, run_id: str) -> tuple[ProgressEntry, ...]:
+    table = run_progress_entries
+    query = select(table).where(table.c.run_id == run_id).order_by(table.c.model, table.c.file)
+    return tuple(ProgressEntry(**row) for row in connection.execute(query).mappings())

@@ -1,0 +1,195 @@
+"""The warehouse folder: which catalog owns it, where it belongs, whether it can be written, and when it was last swept.
+
+A small file in it names its catalog and its place. A sweep deletes what its catalog does not refer to, so a warehouse
+that two catalogs share would lose files; and Iceberg's metadata holds absolute paths, so the copy of a lake would write
+into the original's folders. Where the catalog was lost, a run would build every table as for the first time, without
+the rows of landing files that are no longer there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from tidegate.config import LakeSection
+from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
+from tidegate.lake.atomic_files import write_whole
+
+__all__ = [
+    "NOT_COMING_BACK",
+    "check_place",
+    "check_warehouse",
+    "claim_warehouse",
+    "last_sweep",
+    "owner",
+    "record_sweep",
+    "refuse_emptied_catalog",
+    "refuse_missing_catalog",
+    "require_writable",
+]
+
+NOT_COMING_BACK = (
+    "rows of landing files that were archived, deleted or replaced since they were read do not come back,"
+    " nor does the history of tables that keep it"
+)
+"""What is lost where a lake is built again from its landing zones."""
+_MARKER = "tidegate-warehouse.json"
+
+
+def claim_warehouse(warehouse: Path, lake: str, alone: bool = False) -> None:
+    """Make the folder and leave the catalog's id in it, if nobody was here. Raise if it was moved or copied here.
+
+    `alone`: raise also where another catalog was here first, whose sweep would take our files for unused ones.
+    """
+    marker = warehouse / _MARKER
+    try:
+        warehouse.mkdir(parents=True, exist_ok=True)
+        if not marker.exists() and not any(entry.is_dir() for entry in warehouse.iterdir()):
+            with contextlib.suppress(FileExistsError), marker.open("x") as file:
+                json.dump({"lake": lake, "warehouse": os.path.realpath(warehouse)}, file)
+    except OSError as error:
+        raise LakeUnavailableError(
+            f"the warehouse cannot be used: {error.strerror or error}",
+            where=str(warehouse),
+            remedy="check that the folder can be made and written, and that the disk has space",
+        ) from error
+    claim = _read(marker)
+    _check_place(warehouse, claim)
+    if alone and claim.get("lake", lake) != lake:
+        raise LakeError(
+            "the warehouse belongs to another catalog",
+            where=str(marker),
+            remedy="give this catalog a folder of its own: [lake] warehouse",
+        )
+
+
+def check_place(warehouse: Path) -> None:
+    """Raise if the warehouse was moved or copied here. One that was never begun is fine."""
+    _check_place(warehouse, _read(warehouse / _MARKER))
+
+
+def owner(warehouse: Path) -> str | None:
+    """The id of the catalog that began the warehouse; None where that is not known."""
+    return _read(warehouse / _MARKER).get("lake")
+
+
+def check_warehouse(warehouse: Path, lake: str) -> None:
+    """Raise unless the warehouse is this catalog's own."""
+    marker = warehouse / _MARKER
+    claim = _read(marker)
+    if claim.get("lake") != lake:
+        raise LakeError(
+            "the warehouse was not begun by this catalog, so its files may be in use elsewhere; nothing was deleted",
+            where=str(marker),
+            remedy="give each catalog a warehouse of its own ([lake] warehouse); if the catalog was lost, restore it;"
+            f" to start from nothing, remove the warehouse too: {NOT_COMING_BACK}",
+        )
+    _check_place(warehouse, claim)
+
+
+def _read(marker: Path) -> dict[str, str]:
+    try:
+        claim = json.loads(marker.read_text())
+    except (OSError, ValueError):
+        return {}
+    return claim if isinstance(claim, dict) else {}
+
+
+def _check_place(warehouse: Path, claim: dict[str, str]) -> None:
+    begun = claim.get("warehouse")
+    if begun is not None and begun != os.path.realpath(warehouse):
+        error = LakeError(
+            f"the warehouse was moved or copied here from {begun}, and its tables name their files by that path",
+            where=str(warehouse),
+            remedy=f"move it back to {begun}, or let [lake] warehouse and catalog_path name the place it came from;"
+            " to build every table again here instead, remove this warehouse and its catalog (the folder .tidegate,"
+            f" unless [lake] says otherwise) and run: {NOT_COMING_BACK}",
+        )
+        error.kind = FailureKind.QUERY_REJECTED
+        raise error
+
+
+def refuse_missing_catalog(catalog: Path, warehouse: Path) -> None:
+    """Raise if there is no catalog file, and the warehouse holds tables."""
+    if not catalog.exists() and (metadata := _first_metadata(warehouse)):
+        raise _lost("the catalog file is missing", catalog, warehouse, metadata)
+
+
+def refuse_emptied_catalog(catalog: Path, warehouse: Path, lake: str) -> None:
+    """For a catalog without tables on main: raise if the warehouse holds tables of another catalog.
+
+    Tables of its own are what a first run left that did not publish.
+    """
+    if owner(warehouse) not in (None, lake) and (metadata := _first_metadata(warehouse)):
+        what = "the catalog has no tables on main and is not the one that the warehouse was begun with"
+        raise _lost(what, catalog, warehouse, metadata)
+
+
+def _lost(what: str, catalog: Path, warehouse: Path, metadata: Path) -> LakeError:
+    error = LakeError(
+        f"{what}, but the warehouse holds tables ({metadata.relative_to(warehouse)}); a run would build them again as"
+        " if there had been none",
+        where=str(catalog),
+        remedy=f"restore {catalog} from a backup, or correct [lake] catalog_path; to start from nothing instead, remove"
+        f" the folder {warehouse}: {NOT_COMING_BACK}; if the tables are another project's, let [lake] warehouse name"
+        " a folder for this one alone",
+    )
+    error.kind = FailureKind.QUERY_REJECTED
+    return error
+
+
+def _first_metadata(warehouse: Path) -> Path | None:
+    """The first metadata file of a table or view that comes up."""
+    waiting = [str(warehouse)]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            if "metadata" in folders:
+                with os.scandir(os.path.join(folder, "metadata")) as entries:
+                    if file := next((entry for entry in entries if entry.name.endswith(".metadata.json")), None):
+                        return Path(file.path)
+            waiting += (os.path.join(folder, name) for name in folders)
+        except OSError:
+            continue  # what cannot be read is reported by whoever needs it
+    return None
+
+
+def _may_write(folder: Path) -> bool:
+    """Also False on a disk that is mounted read-only."""
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def require_writable(lake: LakeSection, may_write: Callable[[Path], bool] = _may_write) -> None:
+    """Raises where the folder cannot be written, or cannot be made in the nearest one above it that is there."""
+    if lake.catalog == "rest":
+        return  # the server says where its tables are
+    folder = next(path for path in (lake.warehouse, *lake.warehouse.parents) if path.exists() or path == path.parent)
+    if folder.is_dir() and may_write(folder):
+        return
+    why = "this user may not write there, or its disk is mounted read-only" if folder.is_dir() else "it is not a folder"
+    at = "" if folder == lake.warehouse else f" {folder}:"
+    raise LakeUnavailableError(
+        f"the warehouse cannot be written:{at} {why}",
+        where=str(lake.warehouse),
+        remedy="make it a folder that this user may write, or correct [lake] warehouse in tidegate.toml",
+    )
+
+
+LAST_SWEEP = "tidegate-sweep.json"
+
+
+def last_sweep(warehouse: Path) -> datetime | None:
+    try:
+        return datetime.fromisoformat(json.loads((warehouse / LAST_SWEEP).read_text())["at"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def record_sweep(warehouse: Path, at: datetime, files: int) -> None:
+    write_whole(warehouse / LAST_SWEEP, json.dumps({"at": at.isoformat(), "files": files}).encode())
