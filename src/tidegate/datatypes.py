@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+
+from tidegate.names import quote
 
 __all__ = [
     "ANY",
@@ -34,6 +36,8 @@ __all__ = [
     "map_of",
     "parse_type",
     "struct",
+    "to_json",
+    "unknown_type",
 ]
 
 
@@ -42,7 +46,8 @@ class DataType:
     """`kind` is Spark's short name (`bigint`, `decimal`, `array`, `interval day to second`, …).
 
     `args`: precision and scale of a decimal; the element of an array; key and value of a map; (name, type) pairs of a
-    struct. `ANY` is a type that is not known: it goes with every other and gives no error.
+    struct. Kind `?` is a type that is not known: it goes with every other and gives no error. `ANY` is one without a
+    name; `unknown_type` has the name under which its system knows it.
     """
 
     kind: str
@@ -67,11 +72,47 @@ class DataType:
                 return self.kind
 
     @cached_property
+    def sql(self) -> str:
+        """As DDL and CAST take it, whatever the names of a struct's fields."""
+        match self.kind:
+            case "struct":
+                return f"struct<{', '.join(f'{quote(name)}: {kind.sql}' for name, kind in self.args)}>"
+            case "array" | "map":
+                return f"{self.kind}<{', '.join(arg.sql for arg in self.args)}>"
+            case "?" if self.args:
+                return str(self.args[0])
+            case _:
+                return self.text
+
+    @property
+    def parts(self) -> tuple[DataType, ...]:
+        """The types directly inside: of the fields, of the element, or of key and value."""
+        match self.kind:
+            case "struct":
+                return tuple(kind for _, kind in self.args)
+            case "array" | "map":
+                return self.args
+            case _:
+                return ()
+
+    def contains(self, *kinds: str) -> bool:
+        """Whether it is, or has somewhere inside, a type of one of these kinds; `interval` stands for all intervals."""
+        return self.kind.partition(" ")[0] in kinds or any(part.contains(*kinds) for part in self.parts)
+
+    def map_parts(self, change: Callable[[DataType], DataType]) -> DataType:
+        """The same type with each type directly inside changed; a type without parts itself."""
+        if self.kind == "struct":
+            return struct((name, change(kind)) for name, kind in self.args)
+        return DataType(self.kind, tuple(map(change, self.args))) if self.parts else self
+
+    @cached_property
     def known(self) -> bool:
         """Whether every part of it is."""
-        if self.kind == "struct":
-            return all(kind.known for _, kind in self.args)
-        return self.kind != "?" and all(arg.known for arg in self.args if isinstance(arg, DataType))
+        return self.kind != "?" and all(part.known for part in self.parts)
+
+    @property
+    def is_nested(self) -> bool:
+        return self.kind in ("array", "map", "struct")
 
     @property
     def is_numeric(self) -> bool:
@@ -80,6 +121,10 @@ class DataType:
     @property
     def is_integral(self) -> bool:
         return self.kind in _INTEGERS
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind in ("float", "double")
 
     @property
     def is_temporal(self) -> bool:
@@ -129,6 +174,10 @@ def map_of(key: DataType, value: DataType) -> DataType:
 
 def struct(fields: Iterable[tuple[str, DataType]]) -> DataType:
     return DataType("struct", tuple(fields))
+
+
+def unknown_type(name: str) -> DataType:
+    return DataType("?", (name,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +296,9 @@ def _expect(tokens: list[str], at: int, token: str) -> int:
 
 
 def from_json(kind: Any) -> DataType:
-    """From Spark's JSON form; what is not known there is ANY."""
+    """From Spark's JSON form; a type that is not known here keeps its name."""
     if isinstance(kind, str):
-        return parse_type(kind) or ANY
+        return parse_type(kind) or (unknown_type(kind) if kind != "?" else ANY)
     match kind["type"]:
         case "struct":
             return struct((field["name"], from_json(field["type"])) for field in kind["fields"])
@@ -257,5 +306,25 @@ def from_json(kind: Any) -> DataType:
             return array(from_json(kind["elementType"]))
         case "map":
             return map_of(from_json(kind["keyType"]), from_json(kind["valueType"]))
+        case "udt":
+            return from_json(kind["sqlType"])
         case _:
             return ANY
+
+
+_JSON_NAMES = {"int": "integer", "bigint": "long", "smallint": "short", "tinyint": "byte"}
+
+
+def to_json(kind: DataType) -> Any:
+    """Spark's JSON form, every part of it nullable."""
+    match kind.kind:
+        case "struct":
+            fields = [{"name": n, "type": to_json(t), "nullable": True, "metadata": {}} for n, t in kind.args]
+            return {"type": "struct", "fields": fields}
+        case "array":
+            return {"type": "array", "elementType": to_json(kind.args[0]), "containsNull": True}
+        case "map":
+            key, value = map(to_json, kind.args)
+            return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+        case _:
+            return _JSON_NAMES.get(kind.kind, kind.sql)

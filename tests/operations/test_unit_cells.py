@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.datatypes import BIGINT, STRING, VOID, Column, parse_type
-from tidegate.operations.unit_tests.given_rows import cell_sql, infer_type, rows_sql, type_sql
+from tidegate.operations.unit_tests.given_rows import cell_sql, infer_type, rows_sql
 from tidegate.project.unit_tests import Cell, UnitTest, read_unit_tests
 
 
@@ -96,4 +96,4 @@ def test_rows_are_one_query() -> None:
 def test_fields_may_be_called_anything() -> None:
     kind = parse_type("struct<`a b`:array<struct<`c``d`:int>>>")
     assert kind is not None
-    assert type_sql(kind) == "struct<`a b`: array<struct<`c``d`: int>>>"
+    assert kind.sql == "struct<`a b`: array<struct<`c``d`: int>>>"

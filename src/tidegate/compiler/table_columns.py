@@ -7,17 +7,15 @@ from tidegate.datatypes import (
     ANY,
     BIGINT,
     BOOLEAN,
-    INT,
     NOTHING_KNOWN,
     STRING,
     TIMESTAMP,
     Column,
-    DataType,
     Relation,
     array,
-    struct,
 )
 from tidegate.project import Materialized, Model, ModelSettings
+from tidegate.widening import stored_type
 
 __all__ = [
     "ABOUT_BAD_RECORDS",
@@ -53,7 +51,9 @@ def table_columns(settings: ModelSettings, query: Relation | None, published: Re
     """`published`: the columns of the table as it stands, which fill in what the query leaves open."""
     result = query or NOTHING_KNOWN
     if settings.materialized is Materialized.TABLE:
-        result = Relation(tuple(Column(c.name, _stored(c.type), c.nullable) for c in result.columns), result.complete)
+        result = Relation(
+            tuple(Column(c.name, stored_type(c.type), c.nullable) for c in result.columns), result.complete
+        )
         if settings.traits.keeps_versions:
             result = Relation((*result.columns, *_versions(settings)), result.complete)
     if result.complete:
@@ -84,7 +84,7 @@ def quarantine_columns(
 ) -> Relation:
     """Of the rows that a model refused. Columns that its query no longer gives may be there still."""
     result = (query or NOTHING_KNOWN).columns
-    columns = (*(Column(c.name, _stored(c.type)) for c in result), *columns_of_quarantine(bad_records))
+    columns = (*(Column(c.name, stored_type(c.type)) for c in result), *columns_of_quarantine(bad_records))
     known = {column.name.lower() for column in columns}
     return Relation((*columns, *(c for c in published.columns if c.name.lower() not in known)), complete=False)
 
@@ -105,16 +105,3 @@ def _versions(settings: ModelSettings) -> tuple[Column, ...]:
         Column(settings.scd_valid_to, TIMESTAMP, nullable=True),
         Column(IS_CURRENT, BOOLEAN, nullable=False),
     )
-
-
-def _stored(kind: DataType) -> DataType:
-    """Iceberg has no integer smaller than four bytes."""
-    match kind.kind:
-        case "tinyint" | "smallint":
-            return INT
-        case "struct":
-            return struct((name, _stored(inner)) for name, inner in kind.args)
-        case "array" | "map":
-            return DataType(kind.kind, tuple(map(_stored, kind.args)))
-        case _:
-            return kind

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tidegate.datatypes import DataType, decimal, parse_type
+from tidegate.widening import stored_type
 
 __all__ = ["LOGICAL_TYPES", "TypeRule", "logical_rule", "physical_rule", "type_rule"]
 
@@ -64,11 +65,8 @@ class TypeRule:
         return not self.kinds or found.kind in (*self.kinds, "?", "void")
 
     def _matches(self, wanted: DataType, found: DataType) -> bool:
-        if found.kind in ("?", "void") or wanted == found:
+        if found.kind in ("?", "void") or wanted in (found, stored_type(found)):
             return True
-        if wanted.kind == "int":
-            # The lake keeps the smaller integers as int.
-            return found.kind in ("tinyint", "smallint")
         if wanted.kind != found.kind:
             return False
         match wanted.kind:

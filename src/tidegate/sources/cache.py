@@ -13,7 +13,7 @@ from typing import Any
 from blake3 import blake3
 
 from tidegate.config import FivetranSource, ManualSource, Secret, Settings, SourceSettings
-from tidegate.datatypes import Column, DataType, Relation, from_json
+from tidegate.datatypes import Column, Relation, from_json, to_json
 from tidegate.jsontext import json_text
 from tidegate.lake.atomic_files import write_whole
 from tidegate.names import TableName
@@ -135,7 +135,7 @@ def _table_document(table: SourceTable) -> dict[str, Any]:
         "schema": table.table.layer,
         "name": table.table.name,
         "complete": table.relation.complete,
-        "columns": [[column.name, _type_document(column.type), column.nullable] for column in table.relation.columns],
+        "columns": [[column.name, to_json(column.type), column.nullable] for column in table.relation.columns],
         "problem": table.problem,
     }
 
@@ -149,17 +149,3 @@ def _table(document: Mapping[str, Any], source: SourceSettings) -> SourceTable:
         kind=source.kind,
         problem=document["problem"],
     )
-
-
-def _type_document(kind: DataType) -> Any:
-    """Spark's JSON form, which keeps any name of a struct's field apart from the type."""
-    match kind.kind:
-        case "struct":
-            return {"type": "struct", "fields": [{"name": n, "type": _type_document(t)} for n, t in kind.args]}
-        case "array":
-            return {"type": "array", "elementType": _type_document(kind.args[0])}
-        case "map":
-            key, value = map(_type_document, kind.args)
-            return {"type": "map", "keyType": key, "valueType": value}
-        case _:
-            return kind.text

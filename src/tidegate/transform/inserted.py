@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from tidegate.datatypes import DataType
 from tidegate.errors import DriftRefusedError, StrategyError
 from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.lake.progress import TableInput
 from tidegate.names import TableName, quote
 from tidegate.planner.row_keys import is_enforced
-from tidegate.write.types import comparable, conversion, is_nested, join_types, type_sql
+from tidegate.widening import join_types
+from tidegate.write.types import comparable, conversion
 
 __all__ = ["InsertedRows", "inserted_rows"]
 
-_NUMBERS = ("integer", "long", "float", "double", "decimal")
-_TIMES = ("date", "timestamp")
+_CASTABLE = (
+    frozenset({"int", "bigint", "float", "double", "decimal", "boolean", "string"}),
+    frozenset({"date", "timestamp", "timestamp_ntz", "string"}),
+    frozenset({"binary", "string"}),
+)
+"""Kinds of which each is cast to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,27 +230,24 @@ def _pair(table: TableName, then: Field, now: Field, since: TableInput) -> tuple
     if before == after or join_types(before, after) == after:
         value = conversion(was, before, after)
     elif _may_be_cast(before, after):
-        value = f"TRY_CAST({was} AS {type_sql(after)})"
+        value = f"TRY_CAST({was} AS {after.sql})"
     elif since.used is not None and now.name not in since.used:
         return None
     else:
         raise DriftRefusedError(
-            f"column '{now.name}' of {table} was {type_sql(before)} when its rows were read and is {type_sql(after)} "
+            f"column '{now.name}' of {table} was {before.sql} when its rows were read and is {after.sql} "
             "now: values of these types cannot be compared, so which rows are new is not known",
             where=str(table),
             remedy=(
-                f"Give the new column another name in {table}, or cast it there to {type_sql(before)}; "
+                f"Give the new column another name in {table}, or cast it there to {before.sql}; "
                 "or build this model from all rows with --full-refresh."
             ),
         )
     return comparable(column, after), comparable(value, after)
 
 
-def _may_be_cast(before: Any, after: Any) -> bool:
-    if is_nested(before) or is_nested(after):
-        return False
-    families = ((*_NUMBERS, "string"), (*_TIMES, "string"), ("boolean", *_NUMBERS, "string"), ("binary", "string"))
-    return any(before.startswith(family) and after.startswith(family) for family in families)
+def _may_be_cast(before: DataType, after: DataType) -> bool:
+    return any({before.kind, after.kind} <= kinds for kinds in _CASTABLE)
 
 
 def _unknown(table: TableName, because: str) -> StrategyError:

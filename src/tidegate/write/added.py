@@ -9,7 +9,6 @@ from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.write.sql import literal, quote
-from tidegate.write.types import type_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -106,7 +105,7 @@ def _name(location: str) -> str:
 
 
 def _read(session: SparkSession, fields: tuple[Field, ...], added: NewFiles) -> DataFrame:
-    columns = [f"{quote(field.name)} {type_sql(spark_type(field.type))}" for field in fields]
+    columns = [f"{quote(field.name)} {spark_type(field.type).sql}" for field in fields]
     reader = session.read.schema(", ".join([*columns, f"{_SEQUENCE} bigint"]))
     # Folders such as `day=1` are in the location only; the columns are all in the files.
     reader = reader.option("recursiveFileLookup", "true").option("datetimeRebaseMode", "CORRECTED")

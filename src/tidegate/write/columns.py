@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidegate.datatypes import from_json
+from tidegate.datatypes import DataType, from_json
 from tidegate.errors import StrategyError
 from tidegate.names import TableName, nearest
+from tidegate.widening import stored_type
 from tidegate.write.sql import quote, unquote
-from tidegate.write.types import comparable, differ, holds_type, normal_type, type_sql
+from tidegate.write.types import comparable, differ
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,10 +21,10 @@ __all__ = ["Column", "Columns", "columns_of", "result_columns"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`type` is Spark's JSON form."""
+    """`type` is as a table keeps it."""
 
     name: str
-    type: Any
+    type: DataType
 
     @property
     def quoted(self) -> str:
@@ -31,13 +32,12 @@ class Column:
 
     @property
     def type_sql(self) -> str:
-        return type_sql(self.type)
+        return self.type.sql
 
     @property
     def type_text(self) -> str:
         """As people are told it, in the words of `tidegate compile`; `type_sql` is for statements."""
-        kind = from_json(self.type)
-        return kind.text if kind.known else self.type_sql
+        return self.type.text if self.type.known else self.type_sql
 
     def comparable(self, relation: str | None = None) -> str:
         return comparable(f"{relation}.{self.quoted}" if relation else self.quoted, self.type)
@@ -45,7 +45,7 @@ class Column:
     @property
     def is_compared_exactly(self) -> bool:
         """Whether values that do not differ are the same: a variant is compared as JSON, with what its schema tells."""
-        return not holds_type(self.type, "variant")
+        return not self.type.contains("variant")
 
     def differs(self, left: str, right: str) -> str:
         return differ(f"{left}.{self.quoted}", f"{right}.{self.quoted}", self.type)
@@ -96,7 +96,7 @@ class Columns:
 
 def columns_of(frame: DataFrame) -> Columns:
     fields: Sequence[Any] = frame.schema.jsonValue()["fields"]
-    return Columns(tuple(Column(field["name"], normal_type(field["type"])) for field in fields))
+    return Columns(tuple(Column(field["name"], stored_type(from_json(field["type"]))) for field in fields))
 
 
 def result_columns(table: TableName, frame: DataFrame) -> Columns:
@@ -111,7 +111,7 @@ def result_columns(table: TableName, frame: DataFrame) -> Columns:
                 remedy="Give each column of the SELECT a name of its own; upper and lower case do not count.",
             )
         seen.add(column.name.lower())
-        if holds_type(column.type, "interval", "calendarinterval"):
+        if column.type.contains("interval"):
             raise StrategyError(
                 f"column '{column.name}' is an interval ({column.type_text}), which a table cannot hold",
                 where=str(table),

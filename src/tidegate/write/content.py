@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidegate.datatypes import Column, from_json
+from tidegate.datatypes import Column, DataType
 from tidegate.lake.metadata import TableMetadata
 from tidegate.quality.profile import Counted, Scope, Survey, survey
 from tidegate.write.columns import Columns
-from tidegate.write.types import comparable, is_nested, negative_zero
+from tidegate.write.types import comparable, negative_zero
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation, Row, SparkSession
@@ -135,7 +135,7 @@ class WatchedQuery:
 def survey_of(
     columns: Columns, hidden: frozenset[str] = frozenset(), only: str | None = None, many: bool = False
 ) -> Survey:
-    return survey([Column(column.name, from_json(column.type)) for column in columns], hidden, only, many)
+    return survey([Column(column.name, column.type) for column in columns], hidden, only, many)
 
 
 def content_of(session: SparkSession, relation: str, columns: Columns) -> Content:
@@ -170,7 +170,7 @@ def hash_columns(columns: Columns) -> tuple[str, str]:
     nested values as text."""
     values = [_hashable(column.quoted, column.type) for column in columns]
     parts = [*_masks([f"{column.quoted} IS NULL" for column in columns]), *values]
-    zeros = _masks([negative_zero(column.quoted) for column in columns if column.type in ("float", "double")])
+    zeros = _masks([negative_zero(column.quoted) for column in columns if column.type.is_floating])
     first = f"xxhash64({', '.join(parts)})"
     second = f"xxhash64('tidegate', {', '.join(reversed(parts))})"
     return f"{_signed(first, zeros)} AS {HASHES[0]}", f"{_signed(second, zeros)} AS {HASHES[1]}"
@@ -191,10 +191,10 @@ def _masks(conditions: list[str]) -> list[str]:
     ]
 
 
-def _hashable(value: str, kind: object) -> str:
+def _hashable(value: str, kind: DataType) -> str:
     """The text of a nested value tells -0.0 from 0.0."""
     whole = comparable(value, kind, zeros=False)
-    return f"to_json(named_struct('v', {whole}), {_EXACT_JSON})" if is_nested(kind) else whole
+    return f"to_json(named_struct('v', {whole}), {_EXACT_JSON})" if kind.is_nested else whole
 
 
 def _sums() -> dict[str, str]:

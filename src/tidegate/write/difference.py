@@ -14,7 +14,6 @@ from tidegate.write.promises import partly_written, promised
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import held
-from tidegate.write.types import holds_type
 
 __all__ = ["Difference", "write_difference"]
 
@@ -62,7 +61,7 @@ def _keys(request: WriteRequest, columns: Columns) -> Columns | None:
     found = [columns.get(name) for name in request.settings.unique_key or request.row_key]
     keys = Columns(tuple(column for column in found if column is not None))
     # A MERGE leaves the key as it is, and 0.0 is the same key as -0.0, though it is another value.
-    usable = len(keys) == len(found) > 0 and not any(holds_type(key.type, *_NO_KEY) for key in keys)
+    usable = len(keys) == len(found) > 0 and not any(key.type.contains(*_NO_KEY) for key in keys)
     return keys if usable else None
 
 

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 from tidegate.errors import DriftRefusedError
 from tidegate.lake.metadata import TableMetadata
+from tidegate.widening import join_types
 from tidegate.write.columns import Column, Columns, columns_of
 from tidegate.write.promises import partly_written
 from tidegate.write.request import DriftChange, WriteRequest
 from tidegate.write.sql import quote
 from tidegate.write.tables import PartitionField, refuse_untyped, replace_table
-from tidegate.write.types import alterations, conversion, join_types
+from tidegate.write.types import alterations, conversion
 
 __all__ = ["Drift", "aligned", "apply_drift", "compare_columns", "replacement_drift"]
 

@@ -9,7 +9,6 @@ from tidegate.errors import DuplicateKeysError, NullKeysError, StrategyError
 from tidegate.write.columns import Columns
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import any_of
-from tidegate.write.types import holds_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -39,7 +38,7 @@ def key_columns(request: WriteRequest, columns: Columns, setting: str = "unique_
         )
     keys = Columns(tuple(columns.require(name, setting, request.table) for name in names))
     for key in keys:
-        if holds_type(key.type, "map", "variant"):
+        if key.type.contains("map", "variant"):
             raise StrategyError(
                 f"{setting} names column '{key.name}' of type {key.type_text}, by which rows cannot be found",
                 where=str(request.table),

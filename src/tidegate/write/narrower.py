@@ -9,16 +9,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tidegate.datatypes import BIGINT, DOUBLE, VOID
+from tidegate.widening import join_types
 from tidegate.write.columns import Columns, columns_of
 from tidegate.write.request import DriftChange, WriteOutcome, WriteRequest
 from tidegate.write.tables import starts_anew
-from tidegate.write.types import join_types
 
 __all__ = ["NARROWER_COLUMNS", "narrower_columns", "with_narrower"]
 
 NARROWER_COLUMNS = "tidegate.narrower-columns"
 """A JSON object: column → the type in which the query gave it last."""
-_AS_TEXT_WRITES_IT = ("double", "long")
+_AS_TEXT_WRITES_IT = (DOUBLE, BIGINT)
 
 
 def narrower_columns(request: WriteRequest, batch: Columns) -> Mapping[str, DriftChange]:
@@ -28,7 +29,7 @@ def narrower_columns(request: WriteRequest, batch: Columns) -> Mapping[str, Drif
     changes = {}
     for column in columns_of(request.session.table(request.table.quoted)):
         given = batch.get(column.name)
-        if given is None or given.type in (column.type, "void") or (column.type, given.type) == _AS_TEXT_WRITES_IT:
+        if given is None or given.type in (column.type, VOID) or (column.type, given.type) == _AS_TEXT_WRITES_IT:
             continue
         if join_types(column.type, given.type) != column.type:
             continue

@@ -20,6 +20,7 @@ from tidegate.compiler.table_columns import (
     SOURCE_LINE,
     columns_of_quarantine,
 )
+from tidegate.datatypes import STRING, DataType
 from tidegate.errors import FailureKind, QualityError, StrategyError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
@@ -39,6 +40,7 @@ from tidegate.quality.quarantine import (
 )
 from tidegate.quality.samples import Columns as Shown
 from tidegate.spark.failures import read_failure
+from tidegate.widening import join_types
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.columns import Column, Columns, columns_of, result_columns
 from tidegate.write.commits import existing_rows
@@ -50,7 +52,6 @@ from tidegate.write.sql import null_safe_join
 from tidegate.write.staging import held, in_written_order
 from tidegate.write.strategies.time_interval import interval_condition
 from tidegate.write.tables import refuse_untyped, starts_anew
-from tidegate.write.types import join_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -254,9 +255,10 @@ def _former_rows(request: WriteRequest, columns: Columns, relation: str) -> str 
         return None
     keys, table = key_columns(request, columns, setting), columns_of(request.session.table(request.table.quoted))
     types = [join_types(old.type, new.type) if (old := table.get(new.name)) else new.type for new in columns]
-    if None in types or any(key.name not in table for key in keys):
+    joined = [Column(column.name, kind) for column, kind in zip(columns, types, strict=True) if kind is not None]
+    if len(joined) < len(columns) or any(key.name not in table for key in keys):
         return None
-    every = Columns(tuple(Column(column.name, kind) for column, kind in zip(columns, types, strict=True)))
+    every = Columns(tuple(joined))
 
     def some(kind: str) -> str:
         same = null_safe_join("__r", "__t", keys.names)
@@ -322,8 +324,8 @@ def _joined(existing: Columns, batch: Columns) -> Columns:
     return Columns((*joined, *(column for column in batch if column.name not in existing)))
 
 
-def _joined_type(old: Column, new: Column) -> object:
-    return join_types(old.type, new.type) or "string"
+def _joined_type(old: Column, new: Column) -> DataType:
+    return join_types(old.type, new.type) or STRING
 
 
 def _refuse_own_columns(request: WriteRequest, columns: Columns, sieve: Sieve) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ from tidegate.faults import fault
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.names import TableName
 from tidegate.quality.profile import Counted
+from tidegate.widening import join_types
 from tidegate.write.added import added_rows
 from tidegate.write.columns import Column, Columns, columns_of, result_columns
 from tidegate.write.commits import Standing, commit_since, existing_rows, standing
@@ -23,13 +23,12 @@ from tidegate.write.request import Touched, WriteOutcome, WriteRequest
 from tidegate.write.sql import any_of, literal, quote
 from tidegate.write.staging import RESULT, result_view
 from tidegate.write.strategies.groups import replace_groups
-from tidegate.write.types import join_types
 
 __all__ = ["upsert_few", "write_region"]
 
 _STAGED, _FOUND = "__tidegate_staged", "__tidegate_found"
 _GONE, _DIFFERS, _HERE = (f"__tidegate_{name}" for name in ("gone", "differs", "here"))
-_BOUNDED = re.compile(r"byte|short|integer|long|date|timestamp|string|decimal\(\d+,\d+\)")
+_BOUNDED = frozenset({"int", "bigint", "date", "timestamp", "string", "decimal"})
 _MERGED = "spark.merge-into.num-target-rows"
 _FILES_TO_LOOK_AT, _WORTH_A_CONDITION = 1000, 0.8
 _CHEAP_TO_COMPARE = 32 * 2**20
@@ -237,7 +236,7 @@ def _look(request: WriteRequest, key: Columns, whole: bool, unique: bool) -> _St
 
 
 def _has_bounds(column: Column) -> bool:
-    return isinstance(column.type, str) and _BOUNDED.fullmatch(column.type) is not None
+    return column.type.kind in _BOUNDED
 
 
 def _leave_out_files(request: WriteRequest, column: Column, low: str, high: str) -> bool:
@@ -260,7 +259,7 @@ _COUNTED = {"timestamp": ("unix_micros", "timestamp_micros"), "date": ("unix_dat
 
 
 def _as_text(value: str, column: Column) -> str:
-    counted = _COUNTED.get(str(column.type))
+    counted = _COUNTED.get(column.type.kind)
     return f"CAST({f'{counted[0]}({value})' if counted else value} AS STRING)"
 
 
@@ -270,7 +269,7 @@ def _is_whole(text: str | None) -> bool:
 
 
 def _literal(text: str, column: Column) -> str:
-    counted = _COUNTED.get(str(column.type))
+    counted = _COUNTED.get(column.type.kind)
     return f"{counted[1]}({int(text)}L)" if counted else f"CAST({literal(text)} AS {column.type_sql})"
 
 

@@ -14,7 +14,6 @@ from tidegate.write.content import WatchedQuery
 from tidegate.write.learning import learn, watch
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import literal, unquote
-from tidegate.write.types import holds_type
 
 __all__ = ["PartitionField", "drop_other_kind", "refuse_untyped", "replace_table", "starts_anew"]
 
@@ -96,7 +95,7 @@ def drop_other_kind(request: WriteRequest, kind: PointerKind) -> None:
 
 def refuse_untyped(table: TableName, columns: Columns) -> None:
     for column in columns:
-        if holds_type(column.type, "void"):
+        if column.type.contains("void"):
             raise StrategyError(
                 f"column '{column.name}' is never anything but NULL, so it has no type",
                 where=str(table),

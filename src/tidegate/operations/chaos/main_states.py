@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from tidegate.datatypes import STRING
 from tidegate.errors import TidegateError
 from tidegate.lake import ViewMetadata, read_metadata
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Heads, Pointer
@@ -187,7 +188,7 @@ def _content(session: SparkSession, table: TableName, pointer: Pointer) -> Table
     try:
         columns = columns_of(session.table(table.quoted))
         compared = columns.without(_OF_RUN) if table.beside_quarantine else columns
-        rounded = Columns(tuple(Column(c.name, "string" if _is_floating(c) else c.type) for c in compared))
+        rounded = Columns(tuple(Column(c.name, STRING if c.type.is_floating else c.type) for c in compared))
         found = content_of(session, f"(SELECT {', '.join(map(_value, compared))} FROM {table.quoted})", rounded)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -196,13 +197,9 @@ def _content(session: SparkSession, table: TableName, pointer: Pointer) -> Table
     return TableContent(found.rows, f"{shape} | {found.first:x} {found.second:x}")
 
 
-def _is_floating(column: Column) -> bool:
-    return column.type in ("float", "double")
-
-
 def _value(column: Column) -> str:
     """Sums of floating numbers differ in their last digits where the same rows are added in another order."""
     name = column.quoted
-    if not _is_floating(column):
+    if not column.type.is_floating:
         return name
     return f"IF({name} IS NULL, NULL, format_string('%.9e', CAST({name} AS DOUBLE))) AS {name}"

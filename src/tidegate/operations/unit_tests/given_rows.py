@@ -33,14 +33,13 @@ from tidegate.errors import QueryError
 from tidegate.jsontext import json_text
 from tidegate.names import TableName, nearest, quote
 from tidegate.project.unit_tests import Cell, Rows, Scalar
+from tidegate.widening import inferred_type
 from tidegate.write.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Input", "InputViews", "cell_sql", "infer_type", "input_of", "meant", "rows_sql", "type_sql"]
-
-_WIDER = {frozenset({BIGINT, DOUBLE}): DOUBLE, frozenset({DATE, TIMESTAMP}): TIMESTAMP}
+__all__ = ["Input", "InputViews", "cell_sql", "infer_type", "input_of", "meant", "rows_sql"]
 
 
 def rows_sql(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> str:
@@ -61,7 +60,7 @@ def infer_type(cells: Iterable[Cell]) -> DataType:
     """The narrowest type that takes all of them; void where every one is NULL."""
     found = VOID
     for cell in cells:
-        found = _wider(found, _type_of(cell))
+        found = inferred_type(found, _type_of(cell))
     return found
 
 
@@ -86,40 +85,27 @@ def _type_of(cell: Cell) -> DataType:
     return BINARY if isinstance(value, bytes) else STRING
 
 
-def _wider(one: DataType, other: DataType) -> DataType:
-    if one == other or other == VOID:
-        return one
-    if one == VOID:
-        return other
-    if one.kind == other.kind == "array":
-        return array(_wider(one.args[0], other.args[0]))
-    if one.kind == other.kind == "struct":
-        names = dict(one.args) | dict(other.args)
-        return struct((name, _wider(one.field(name) or VOID, other.field(name) or VOID)) for name in names)
-    return _WIDER.get(frozenset({one, other}), STRING)
-
-
 def cell_sql(cell: Cell, kind: DataType) -> str:
     """Always of exactly this type, so that all rows of a table agree."""
     if cell is None:
-        return "NULL" if kind == VOID else f"CAST(NULL AS {type_sql(kind)})"
+        return "NULL" if kind == VOID else f"CAST(NULL AS {kind.sql})"
     if kind.kind == "variant":
         return f"parse_json({literal(json_text(_json(cell)))})"
     if isinstance(cell, tuple) and kind.kind == "array":
-        return f"CAST(array({', '.join(cell_sql(item, kind.args[0]) for item in cell)}) AS {type_sql(kind)})"
+        return f"CAST(array({', '.join(cell_sql(item, kind.args[0]) for item in cell)}) AS {kind.sql})"
     if isinstance(cell, Mapping) and kind.kind == "map":
         key, value = kind.args
         pairs = (f"{cell_sql(Scalar(name, name), key)}, {cell_sql(item, value)}" for name, item in cell.items())
-        return f"CAST(map({', '.join(pairs)}) AS {type_sql(kind)})"
+        return f"CAST(map({', '.join(pairs)}) AS {kind.sql})"
     if isinstance(cell, Mapping) and kind.kind == "struct":
         given = {name.lower(): item for name, item in cell.items()}
         fields = (f"{literal(name)}, {cell_sql(given.get(name.lower()), inner)}" for name, inner in kind.args)
-        return f"CAST(named_struct({', '.join(fields)}) AS {type_sql(kind)})"
+        return f"CAST(named_struct({', '.join(fields)}) AS {kind.sql})"
     if not isinstance(cell, Scalar):
-        return f"CAST({literal(json_text(_json(cell)))} AS {type_sql(kind)})"
+        return f"CAST({literal(json_text(_json(cell)))} AS {kind.sql})"
     if isinstance(cell.value, bytes):
-        return f"CAST(X'{cell.value.hex()}' AS {type_sql(kind)})"
-    return f"CAST({literal(_written(cell, kind))} AS {type_sql(kind)})"
+        return f"CAST(X'{cell.value.hex()}' AS {kind.sql})"
+    return f"CAST({literal(_written(cell, kind))} AS {kind.sql})"
 
 
 def _written(cell: Scalar, kind: DataType) -> str:
@@ -141,17 +127,6 @@ def _json(cell: Cell) -> object:
     if cell is None:
         return None
     return float(cell.value) if isinstance(cell.value, Decimal) else cell.value
-
-
-def type_sql(kind: DataType) -> str:
-    """The type as DDL, whatever the names of its fields."""
-    match kind.kind:
-        case "struct":
-            return f"struct<{', '.join(f'{quote(name)}: {type_sql(inner)}' for name, inner in kind.args)}>"
-        case "array" | "map":
-            return f"{kind.kind}<{', '.join(map(type_sql, kind.args))}>"
-        case _:
-            return kind.text
 
 
 Input = TableName | str
@@ -235,7 +210,7 @@ class InputViews:
         chosen = []
         for column in relation.columns:
             value = quote(there[column.name.lower()]) if column.name.lower() in there else "NULL"
-            typed = f"CAST({value} AS {type_sql(column.type)})" if column.type.known and column.type != VOID else value
+            typed = f"CAST({value} AS {column.type.sql})" if column.type.known and column.type != VOID else value
             chosen.append(f"{typed} AS {quote(column.name)}")
         more = [column for column in self._further(name, relation, ()) if column.name.lower() not in there]
         chosen += [f"NULL AS {quote(column.name)}" for column in more]

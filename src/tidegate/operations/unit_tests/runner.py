@@ -17,7 +17,7 @@ from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
 from tidegate.errors import ProjectError, QueryError, SourceError, TidegateError
 from tidegate.lake import is_begun, open_catalog
 from tidegate.names import TableName, quote
-from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_of, meant, rows_sql, type_sql
+from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_of, meant, rows_sql
 from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, UnitTestResult, compare_rows, differences
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as select_models
@@ -219,7 +219,7 @@ class _Trial:
             typed = [Column(c.name, c.type if _castable(c.type) else STRING) for c in columns]
             wanted = self.session.sql(rows_sql(typed, self.test.expect.rows))
         casts = [
-            f"CAST({quote(c.name)} AS {type_sql(c.type)}) AS {quote(c.name)}" if _castable(c.type) else quote(c.name)
+            f"CAST({quote(c.name)} AS {c.type.sql}) AS {quote(c.name)}" if _castable(c.type) else quote(c.name)
             for c in columns
         ]
         return [tuple(row) for row in wanted.selectExpr(*casts).selectExpr(*map(_comparable, columns)).collect()]

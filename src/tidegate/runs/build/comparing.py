@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from tidegate.datatypes import DataType
+from tidegate.widening import join_types
 from tidegate.write.columns import Column, Columns
 from tidegate.write.sql import any_of, literal
-from tidegate.write.types import comparable, conversion, differ, is_nested, join_types, negative_zero
+from tidegate.write.types import comparable, conversion, differ, negative_zero
 
 __all__ = ["AFTER", "BEFORE", "KIND", "Pair", "matched_rows", "pair_columns", "same_rows_changed"]
 
@@ -37,7 +38,7 @@ class Pair:
 
     @property
     def floating(self) -> bool:
-        return any(column is not None and column.type in ("float", "double") for column in (self.before, self.after))
+        return any(column is not None and column.type.is_floating for column in (self.before, self.after))
 
     @property
     def holds_zeros(self) -> bool:
@@ -57,10 +58,10 @@ class Pair:
         if not loosely or not self.floating or kind is None:
             return exactly
         near = f"abs({one} - {other}) <= {_ROUNDING}D * greatest(abs({one}), abs({other}))"
-        sign = f" AND {negative_zero(one)} = {negative_zero(other)}" if kind != "string" and not self.is_key else ""
+        sign = f" AND {negative_zero(one)} = {negative_zero(other)}" if not kind.is_text and not self.is_key else ""
         return f"({exactly} AND NOT coalesce({near}{sign}, false))"
 
-    def _raw(self, before: str | None, after: str | None) -> tuple[Any, str, str]:
+    def _raw(self, before: str | None, after: str | None) -> tuple[DataType | None, str, str]:
         """Both values and the type in which they can be compared; None where they are brought to a form that can."""
         if self.before is None or self.after is None:
             then = self.before.comparable(before) if self.before else "NULL"
@@ -147,7 +148,7 @@ def _in(relation: str | None, column: Column) -> str:
     return f"{relation}.{column.quoted}" if relation else column.quoted
 
 
-def _text(value: str, kind: object) -> str:
-    if is_nested(kind):
+def _text(value: str, kind: DataType) -> str:
+    if kind.is_nested:
         return f"to_json(named_struct('v', {comparable(value, kind, zeros=False)}))"
     return f"CAST({comparable(value, kind, zeros=False)} AS string)"

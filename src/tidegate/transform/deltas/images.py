@@ -14,7 +14,6 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
 from tidegate.planner.deltas.delta_query import Image, ImageRead
 from tidegate.write.added import added_rows, masked_positions, newer_snapshots
-from tidegate.write.types import type_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -127,6 +126,6 @@ def _columns_then(metadata: TableMetadata, change: TableChange) -> str:
     for field in metadata.fields:
         before = had.get(field.id)
         same = before is not None and before.identity == field.identity
-        value = quote(before.name) if before and same else f"CAST(NULL AS {type_sql(spark_type(field.type))})"
+        value = quote(before.name) if before and same else f"CAST(NULL AS {spark_type(field.type).sql})"
         columns.append(f"{value} AS {quote(field.name)}")
     return ", ".join(columns)

@@ -9,32 +9,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
-    ByteType,
     DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
     MapType,
     NullType,
-    ShortType,
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 
+from tidegate.datatypes import from_json, struct, to_json
 from tidegate.names import quote
+from tidegate.widening import inferred_type
 
 __all__ = ["align", "by_name", "column", "combine", "ddl", "known", "nullable", "respell", "settle", "widen"]
-
-_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
-_DIGITS = {ByteType: 3, ShortType: 5, IntegerType: 10, LongType: 19}
-_INEXACT = (FloatType, DoubleType)
-_MOST_DIGITS = 38
 
 
 def known(columns: str | None) -> StructType | None:
@@ -57,45 +44,10 @@ def combine(schemas: Iterable[StructType]) -> StructType:
 
 def widen(a: DataType, b: DataType) -> DataType:
     """The narrowest type that takes the values of both; a string where nothing else does."""
-    if a == b or isinstance(b, NullType):
+    if a == b:
         return a
-    if isinstance(a, NullType):
-        return b
-    if isinstance(a, StructType) and isinstance(b, StructType):
-        return combine((a, b))
-    if isinstance(a, ArrayType) and isinstance(b, ArrayType):
-        return ArrayType(widen(a.elementType, b.elementType))
-    if isinstance(a, MapType) and isinstance(b, MapType) and a.keyType == b.keyType:
-        return MapType(a.keyType, widen(a.valueType, b.valueType))
-    return _widen_numbers(a, b) or _widen_times(a, b) or StringType()
-
-
-def _widen_numbers(a: DataType, b: DataType) -> DataType | None:
-    numbers = (*_INTEGERS, *_INEXACT, DecimalType)
-    if not (isinstance(a, numbers) and isinstance(b, numbers)):
-        return None
-    if isinstance(a, _INEXACT) or isinstance(b, _INEXACT):
-        return DoubleType()
-    if isinstance(a, _INTEGERS) and isinstance(b, _INTEGERS):
-        return max(a, b, key=lambda kind: _INTEGERS.index(type(kind)))
-    (before_a, scale_a), (before_b, scale_b) = _digits(a), _digits(b)
-    before, scale = max(before_a, before_b), max(scale_a, scale_b)
-    return DecimalType(before + scale, scale) if before + scale <= _MOST_DIGITS else None
-
-
-def _digits(kind: DataType) -> tuple[int, int]:
-    if isinstance(kind, DecimalType):
-        return kind.precision - kind.scale, kind.scale
-    return _DIGITS[type(kind)], 0
-
-
-def _widen_times(a: DataType, b: DataType) -> DataType | None:
-    kinds = {type(a), type(b)}
-    if kinds == {DateType, TimestampType}:
-        return TimestampType()
-    if kinds == {DateType, TimestampNTZType}:
-        return TimestampNTZType()
-    return None
+    joined = inferred_type(from_json(a.jsonValue()), from_json(b.jsonValue()))
+    return StructType.fromJson(to_json(struct([("v", joined)])))["v"].dataType
 
 
 def settle(schema: StructType) -> StructType:

@@ -12,13 +12,12 @@ from tidegate.write.drift import Drift, apply_drift, compare_columns, replacemen
 from tidegate.write.keys import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, held
-from tidegate.write.strategies.scd2_versions import OP, History, changes_sql, first_versions_sql
+from tidegate.write.strategies.scd2_versions import OP, History, changes_sql, first_versions_sql, version_columns
 from tidegate.write.tables import replace_table, starts_anew
 
 __all__ = ["write_scd2"]
 
 _MOST_NAMED = 3
-_TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
 def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
@@ -30,9 +29,9 @@ def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
     """
     keys = key_columns(request, columns)
     watermark = _watermark(request, columns)
-    own = (request.settings.scd_valid_from, request.settings.scd_valid_to, IS_CURRENT)
-    _refuse_own_columns(request, columns, own)
-    drift = None if starts_anew(request) else compare_columns(request, columns, own)
+    bookkeeping = version_columns(request.settings)
+    _refuse_own_columns(request, columns, bookkeeping.names)
+    drift = None if starts_anew(request) else compare_columns(request, columns, bookkeeping.names)
     identity = Columns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
     latest = keeps_latest(request)
     rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
@@ -41,7 +40,6 @@ def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
         _refuse_null_watermarks(request, watermark, staging.quoted)
         history = History(request, drift.columns if drift else columns, columns, keys, watermark, staging.quoted)
         if drift is None:
-            bookkeeping = (Column(own[0], "timestamp"), Column(own[1], "timestamp"), Column(own[2], "boolean"))
             every = Columns((*columns, *bookkeeping))
             changes = replacement_drift(request, every)
             return WriteOutcome(replace_table(request, first_versions_sql(history), every), 0, True, changes)
@@ -117,7 +115,7 @@ def _watermark(request: WriteRequest, columns: Columns) -> Column | None:
     if name is None:
         return None
     column = columns.require(name, "watermark_column", request.table)
-    if column.type not in _TIMES:
+    if not column.type.is_temporal:
         raise StrategyError(
             f"watermark_column '{column.name}' is {column.type_text}, and scd2 needs a time for valid_from",
             where=str(request.table),

@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.compiler.table_columns import IS_CURRENT
+from tidegate.datatypes import BOOLEAN, TIMESTAMP
+from tidegate.project import ModelSettings
 from tidegate.write.columns import Column, Columns
 from tidegate.write.drift import aligned
 from tidegate.write.request import WriteRequest
 from tidegate.write.sql import null_safe_join, quote, timestamp
 
-__all__ = ["OP", "History", "changes_sql", "first_versions_sql"]
+__all__ = ["OP", "History", "changes_sql", "first_versions_sql", "version_columns"]
 
 OP = "__tidegate_op"
 _AT, _START, _NEXT, _FRESH, _ATTRS = (f"__tidegate_{name}" for name in ("at", "start", "next", "fresh", "attrs"))
 _PREVIOUS, _ENDS, _FIRST, _PLACE = (f"__tidegate_{name}" for name in ("previous", "ends", "first", "place"))
 _HEAD_ATTRS, _HEAD_FROM, _HEAD_TO, _HEAD_OPEN = (f"__tidegate_head_{n}" for n in ("attrs", "from", "to", "open"))
+
+
+def version_columns(settings: ModelSettings) -> Columns:
+    """The bookkeeping columns of the strategy: since when, until when, and whether a version is the open one."""
+    names = (settings.scd_valid_from, settings.scd_valid_to, IS_CURRENT)
+    return Columns(tuple(map(Column, names, (TIMESTAMP, TIMESTAMP, BOOLEAN))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +51,7 @@ class History:
 
     @property
     def written(self) -> Columns:
-        settings = self.request.settings
-        own = (settings.scd_valid_from, settings.scd_valid_to, IS_CURRENT)
-        return Columns((*self.table, *(Column(name, None) for name in own)))
+        return Columns((*self.table, *version_columns(self.request.settings)))
 
     @property
     def started(self) -> str:

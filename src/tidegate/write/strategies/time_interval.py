@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tidegate.datatypes import DATE
 from tidegate.errors import StrategyError
 from tidegate.faults import fault
 from tidegate.write.columns import Column, Columns
@@ -18,7 +19,6 @@ from tidegate.write.tables import PartitionField, replace_table, starts_anew
 
 __all__ = ["interval_condition", "write_time_interval"]
 
-_TIMES = ("date", "timestamp", "timestamp_ntz")
 _LAYOUT = {"hour": "hour", "day": "day", "week": "day", "month": "month", "year": "year"}
 
 
@@ -81,7 +81,7 @@ def _time_column(request: WriteRequest, columns: Columns) -> Column:
             remedy="Add time_column: the date or timestamp by which rows belong to an interval.",
         )
     column = columns.require(request.settings.time_column, "time_column", request.table)
-    if column.type not in _TIMES:
+    if not column.type.is_temporal:
         raise StrategyError(
             f"time_column '{column.name}' is {column.type_text}, and intervals need a date or a timestamp",
             where=str(request.table),
@@ -97,13 +97,13 @@ def _range(request: WriteRequest, column: Column) -> str:
             where=str(request.table),
             remedy="Run with --from and --to, or set first_partition.",
         )
-    start, end = (timestamp(moment, column.type) for moment in request.interval)
+    start, end = (timestamp(moment, column.type.kind) for moment in request.interval)
     return f"({column.quoted} >= {start} AND {column.quoted} < {end})"
 
 
 def _partitioning(request: WriteRequest, column: Column) -> str:
     unit = _LAYOUT.get(request.settings.granularity, "day")
-    return "day" if unit == "hour" and column.type == "date" else unit
+    return "day" if unit == "hour" and column.type == DATE else unit
 
 
 def _whole_partitions(request: WriteRequest, column: Column) -> bool:
