@@ -169,7 +169,7 @@ class Function:
         result = self.result if isinstance(self.result, DataType) else self.result(call)
         if isinstance(result, Typed):
             return result
-        return UNKNOWN if result is ANY else Typed(result, self._nullable(call.args))
+        return UNKNOWN if result.kind == "?" else Typed(result, self._nullable(call.args))
 
     def _nullable(self, args: list[Typed]) -> bool | None:
         nulls = self.nulls
