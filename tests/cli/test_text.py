@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.amounts import duration, size
 from tidegate.cli.error_text import render_diagnostics
-from tidegate.cli.terminal import painter, plain, text_table
+from tidegate.cli.terminal import TextTable, painter, plain
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span, count_line
 
 ERROR, WARNING, INFO = DiagnosticSeverity
@@ -135,7 +135,7 @@ def test_diagnostics_are_counted_by_severity() -> None:
 
 def test_a_table_aligns_numbers_right_and_keeps_odd_text_on_its_line() -> None:
     rows = [("a\nb", "1", "x" * 20), ("日本", "200", "NULL")]
-    assert list(text_table(("name", "n", "text"), rows, widest=10)) == [
+    assert list(TextTable(("name", "n", "text"), rows, widest=10).lines()) == [
         "name    n  text",
         "----  ---  ----------",
         "a\\nb    1  xxxxxxxxx…",
@@ -159,3 +159,29 @@ def test_sizes_have_a_fitting_unit(count: int, text: str) -> None:
 def test_a_diagnostic_without_a_suggestion_of_its_own_shows_what_usually_helps(tmp_path: Path) -> None:
     lines = list(render_diagnostics([told("TypeMismatch", "'+' does not go with string and date", "a.sql")], tmp_path))
     assert "  = help: Cast one side, or use the column that was meant." in lines
+
+
+def test_a_table_folds_long_text_on_a_terminal_and_is_one_line_a_row_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    table = TextTable(("run", "rows", "error"), [("run-1", "12", "the [bold]gate is closed, and stays so")])
+    terminal, pipe = Terminal(), io.StringIO()
+    table.print(terminal, color=False)
+    table.print(pipe)
+    assert [line.rstrip() for line in click.unstyle(terminal.getvalue()).splitlines()] == [
+        "run    rows  error",
+        "run-1    12  the [bold]gate is closed,",
+        "             and stays so",
+    ]
+    assert pipe.getvalue().splitlines() == list(table.lines())
+
+
+def test_a_table_too_wide_to_fold_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("TERM", "xterm")
+    table = TextTable([f"column_{i}" for i in range(9)], [["value"] * 9])
+    terminal = Terminal()
+    table.print(terminal)
+    assert terminal.getvalue().splitlines() == list(table.lines())

@@ -6,18 +6,15 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 import click
 
 from tidegate import __version__
-from tidegate.cli.terminal import is_terminal
+from tidegate.cli.terminal import OutputLine, Paint, is_terminal, painter, plain, print_lines
 from tidegate.jsontext import json_text
 from tidegate.operations.workspace import Workspace
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
-
-if TYPE_CHECKING:
-    from tidegate.cli.terminal import Paint
 
 __all__ = [
     "CommandOutput",
@@ -56,16 +53,22 @@ class Invocation:
         return cls(json="--json" in options, debug="--debug" in options, no_color="--no-color" in options)
 
     def output(self) -> CommandOutput:
-        return JsonOutput(self.command, quiet=self.quiet) if self.json else HumanOutput(self.quiet)
+        return (
+            JsonOutput(self.command, quiet=self.quiet)
+            if self.json
+            else HumanOutput(self.quiet, color=not self.no_color)
+        )
 
     def painter(self, stream: TextIO) -> Paint:
-        from tidegate.cli.terminal import painter, plain
-
         return plain if self.no_color else painter(stream)
 
     def stream(self) -> CommandOutput:
         """For answers that keep coming: each document is one line."""
-        return JsonOutput(self.command, indent=None, quiet=self.quiet) if self.json else HumanOutput(self.quiet)
+        return (
+            JsonOutput(self.command, indent=None, quiet=self.quiet)
+            if self.json
+            else HumanOutput(self.quiet, color=not self.no_color)
+        )
 
 
 pass_invocation = click.make_pass_decorator(Invocation)
@@ -129,7 +132,7 @@ def note(line: str) -> None:
 
 
 class CommandOutput(Protocol):
-    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[OutputLine]]) -> None:
         """The answer: `document` for programs, `lines` for people. Only one of the two is used."""
 
     def note(self, line: str, always: bool = False) -> None:
@@ -137,12 +140,12 @@ class CommandOutput(Protocol):
 
 
 class HumanOutput:
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, color: bool = True) -> None:
         self._quiet = quiet
+        self._color = color
 
-    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
-        for line in lines():
-            print(line)
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[OutputLine]]) -> None:
+        print_lines(lines(), sys.stdout, self._color)
 
     def note(self, line: str, always: bool = False) -> None:
         if always or not self._quiet:
@@ -155,7 +158,7 @@ class JsonOutput:
         self._command = command
         self._indent = indent
 
-    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[str]]) -> None:
+    def show(self, document: Mapping[str, Any], lines: Callable[[], Iterable[OutputLine]]) -> None:
         print(json_text({"version": __version__, "command": self._command, **document}, indent=self._indent))
 
     def note(self, line: str, always: bool = False) -> None:

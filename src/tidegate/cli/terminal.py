@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 __all__ = [
     "WIDEST_CELL",
+    "OutputLine",
     "Paint",
+    "TextTable",
     "clean",
     "cut_cells",
     "display_width",
     "is_terminal",
     "painter",
     "plain",
-    "text_table",
+    "print_lines",
 ]
 
 Paint = Callable[[str, str], str]
@@ -53,33 +58,79 @@ def painter(stream: TextIO) -> Paint:
 
 
 WIDEST_CELL = 60
+_NO_WRAP = 24
+_LEAST_WRAPPED = 20
+"""A column of longer text is folded to no less; a table that does not fit even so is written without folding."""
 
 
-def text_table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int | None = WIDEST_CELL
-) -> Iterator[str]:
-    """Left-aligned columns, two spaces apart; numbers to the right. Longer cells are cut with an ellipsis; None: none
-    are."""
-    cells = [[_cut(clean(cell), widest) for cell in row] for row in rows]
-    widths = [max([display_width(head), *(display_width(row[i]) for row in cells)]) for i, head in enumerate(headers)]
-    numeric = [_is_numeric([row[i] for row in cells]) for i in range(len(headers))]
-    yield _line(headers, widths, numeric)
-    yield "  ".join("-" * width for width in widths)
-    for row in cells:
-        yield _line(row, widths, numeric)
+class TextTable:
+    """Left-aligned columns, two spaces apart; numbers to the right. `widest`: longer cells are cut with an ellipsis;
+    None: none are."""
+
+    def __init__(self, headers: Sequence[str], rows: Iterable[Sequence[str]], widest: int | None = WIDEST_CELL) -> None:
+        self._headers = headers
+        self._rows = [[_cut(clean(cell), widest) for cell in row] for row in rows]
+        columns = [[row[i] for row in self._rows] for i in range(len(headers))]
+        self._widths = [
+            max([display_width(head), *map(display_width, column)])
+            for head, column in zip(headers, columns, strict=True)
+        ]
+        self._numeric = [_is_numeric(column) for column in columns]
+
+    def lines(self) -> Iterator[str]:
+        yield self._line(self._headers)
+        yield "  ".join("-" * width for width in self._widths)
+        yield from map(self._line, self._rows)
+
+    def print(self, stream: TextIO, color: bool = True) -> None:
+        """On a terminal long text is folded within its column."""
+        if is_terminal(stream):
+            # rich takes a tenth of a second to import, which output for a pipe need not pay.
+            from rich.console import Console
+
+            console = Console(file=stream, highlight=False, markup=False, emoji=False, no_color=None if color else True)
+            least = sum(2 + (width if width <= _NO_WRAP else _LEAST_WRAPPED) for width in self._widths) - 2
+            if least <= console.width:
+                console.print(self._rich())
+                return
+        for line in self.lines():
+            print(line, file=stream)
+
+    def _rich(self) -> Table:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for head, width, right in zip(self._headers, self._widths, self._numeric, strict=True):
+            justify: Literal["left", "right"] = "right" if right else "left"
+            table.add_column(Text(head), justify=justify, no_wrap=width <= _NO_WRAP, overflow="fold")
+        for row in self._rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _line(self, row: Sequence[str]) -> str:
+        padded = []
+        for cell, width, right in zip(row, self._widths, self._numeric, strict=True):
+            space = " " * (width - display_width(cell))
+            padded.append(space + cell if right else cell + space)
+        return "  ".join(padded).rstrip()
+
+
+OutputLine = str | TextTable
+"""A command writes lines, with tables among them."""
 
 
 def cut_cells(rows: Iterable[Sequence[str]], widest: int = WIDEST_CELL) -> int:
-    """How many cells `text_table` cuts."""
+    """How many cells a table cuts."""
     return sum(len(clean(cell)) > widest for row in rows for cell in row)
 
 
-def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
-    padded = []
-    for cell, width, right in zip(row, widths, numeric, strict=True):
-        space = " " * (width - display_width(cell))
-        padded.append(space + cell if right else cell + space)
-    return "  ".join(padded).rstrip()
+def print_lines(lines: Iterable[OutputLine], stream: TextIO, color: bool = True) -> None:
+    for line in lines:
+        if isinstance(line, TextTable):
+            line.print(stream, color)
+        else:
+            print(line, file=stream)
 
 
 def clean(text: str) -> str:

@@ -10,7 +10,7 @@ import click
 from tidegate.amounts import plural
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import SelectingCommand, selection_options, variables_option
-from tidegate.cli.terminal import Paint, text_table
+from tidegate.cli.terminal import OutputLine, Paint, TextTable
 from tidegate.faults import FAULT_POINTS, parse_fault
 from tidegate.operations.chaos.kills import BOTH, RERUN, RESUME, ChaosReport, Trial, Wanted
 from tidegate.runs.options import RunOptions
@@ -91,9 +91,9 @@ def chaos(
     return report.exit_code
 
 
-def _list() -> Iterator[str]:
+def _list() -> Iterator[OutputLine]:
     rows = ((name, "each model" if point.of_model else "run", point.means) for name, point in FAULT_POINTS.items())
-    yield from text_table(("point", "of", "what has happened there"), rows)
+    yield TextTable(("point", "of", "what has happened there"), rows)
 
 
 def _trial(trial: Trial, paint: Paint) -> Iterator[str]:

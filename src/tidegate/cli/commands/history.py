@@ -9,7 +9,7 @@ import click
 
 from tidegate.amounts import duration, plural, timestamp
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.terminal import clean, text_table
+from tidegate.cli.terminal import OutputLine, TextTable, clean
 from tidegate.jsontext import json_text
 from tidegate.operations.history import PastRun, RunLog, past_runs, run_log
 from tidegate.state.run_records import EventRecord, RunRecord
@@ -30,12 +30,12 @@ def history(invocation: Invocation, limit: int) -> None:
     """
     runs = past_runs(open_workspace(invocation), limit)
 
-    def lines() -> Iterator[str]:
+    def lines() -> Iterator[OutputLine]:
         if not runs:
             yield "No run yet: `tidegate run` makes the first."
             return
         headers = ("run", "status", "started (UTC)", "took", "models", "rows", "published", "error")
-        yield from text_table(headers, map(_history_row, runs))
+        yield TextTable(headers, map(_history_row, runs))
         if runs[0].alive is False:
             yield f"Go on with the one that was interrupted: tidegate run --resume {runs[0].record.run_id}"
 
@@ -77,7 +77,7 @@ def logs(invocation: Invocation, run_id: str) -> None:
     invocation.output().show(log.document(), lambda: _log_lines(log))
 
 
-def _log_lines(log: RunLog) -> Iterator[str]:
+def _log_lines(log: RunLog) -> Iterator[OutputLine]:
     run, events = log.run.record, log.events
     yield f"{run.run_id}  {log.run.status}  {run.command} of {run.project}  started {timestamp(run.started_at)} UTC"
     width = max((len(event.model or "") for event in events), default=0)
@@ -95,13 +95,13 @@ def _log_lines(log: RunLog) -> Iterator[str]:
     yield f"{plural(len(log.models), 'model')}, {plural(run.rows_written, 'row')} written, {ended}"
 
 
-def _phase_lines(run: RunRecord) -> Iterator[str]:
+def _phase_lines(run: RunRecord) -> Iterator[OutputLine]:
     wall = (run.result or {}).get("phase_wall_ms") or {}
     both = ((name, ms, wall[name]) for name, ms in run.phase_profiles.items() if name in wall)
     rows = [(name, duration(total), duration(clock)) for name, total, clock in both]
     if rows:
         yield ""
-        yield from text_table(("phase", "all models", "wall clock"), rows)
+        yield TextTable(("phase", "all models", "wall clock"), rows)
         yield ""
 
 

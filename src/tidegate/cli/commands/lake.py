@@ -10,7 +10,7 @@ import click
 
 from tidegate.amounts import age, plural, size, timestamp
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.terminal import text_table
+from tidegate.cli.terminal import OutputLine, TextTable
 from tidegate.operations.listings import ListedBranch, list_branches
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def branches(invocation: Invocation) -> None:
     invocation.output().show({"branches": [branch.document() for branch in found]}, lambda: _branch_lines(found))
 
 
-def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[str]:
+def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[OutputLine]:
     if not branches:
         yield "No branches: every run has published or dropped its own."
         return
@@ -49,7 +49,7 @@ def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[str]:
         )
         for branch in branches
     )
-    yield from text_table(("branch", "created (UTC)", "last sign of life", "state", "changed tables"), rows)
+    yield TextTable(("branch", "created (UTC)", "last sign of life", "state", "changed tables"), rows)
     if any(branch.kept for branch in branches):
         yield "Publish a kept branch with `tidegate publish RUN`."
 

@@ -12,7 +12,7 @@ import click
 from tidegate.amounts import duration, plural, size, timestamp
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import SelectingCommand, selection_options
-from tidegate.cli.terminal import clean, text_table
+from tidegate.cli.terminal import OutputLine, TextTable, clean
 from tidegate.compiler.compiled import count_line
 from tidegate.config import Settings
 from tidegate.datatypes import Relation
@@ -64,14 +64,14 @@ def _list_sources(invocation: Invocation, settings: Settings) -> int:
     return found.exit_code
 
 
-def _model_lines(found: ModelList, quiet: bool) -> Iterator[str]:
+def _model_lines(found: ModelList, quiet: bool) -> Iterator[OutputLine]:
     if not found.models:
         empty = "No models yet: put a SQL file into models/<layer>/."
         yield "No model is selected: none is of the state that is asked for." if found.compiled.models else empty
     elif quiet:
         yield from (model.model for model in found.models)
     else:
-        yield from text_table(("model", "strategy", "upstreams", "tags", "last status"), map(_row, found.models))
+        yield TextTable(("model", "strategy", "upstreams", "tags", "last status"), map(_row, found.models))
 
 
 def _row(model: ListedModel) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def show(invocation: Invocation, model: str) -> None:
     invocation.output().show(facts.document(), lambda: _lines(facts))
 
 
-def _lines(facts: ModelFacts) -> Iterator[str]:
+def _lines(facts: ModelFacts) -> Iterator[OutputLine]:
     compiled, settings = facts.compiled, facts.compiled.model.settings
     yield f"{facts.name}  ({settings.written_as})  {compiled.model.path}"
     if settings.description:
@@ -113,7 +113,7 @@ def _lines(facts: ModelFacts) -> Iterator[str]:
     yield from _anomaly_lines(facts)
 
 
-def _table_lines(facts: ModelFacts) -> Iterator[str]:
+def _table_lines(facts: ModelFacts) -> Iterator[OutputLine]:
     if facts.table is None:
         yield "table        not published yet"
         yield ""
@@ -133,16 +133,16 @@ def _table_lines(facts: ModelFacts) -> Iterator[str]:
     settings = facts.compiled.model.settings
     tags = {name.lower(): f"[{', '.join(found)}]" for name, found in settings.column_tags.items()}
     said = {name: f"{settings.columns.get(name, '')} {tags.get(name.lower(), '')}".strip() for name, _ in table.columns}
-    yield from text_table(("column", "type", "description"), [(n, t, said[n]) for n, t in table.columns])
+    yield TextTable(("column", "type", "description"), [(n, t, said[n]) for n, t in table.columns])
     yield ""
 
 
-def _run_lines(facts: ModelFacts) -> Iterator[str]:
+def _run_lines(facts: ModelFacts) -> Iterator[OutputLine]:
     if not facts.runs:
         yield "runs         never run"
         return
     headers = ("run", "status", "how", "rows", "took", "ended (UTC)", "reason")
-    yield from text_table(
+    yield TextTable(
         headers,
         (
             (
@@ -159,7 +159,7 @@ def _run_lines(facts: ModelFacts) -> Iterator[str]:
     )
 
 
-def _check_lines(facts: ModelFacts) -> Iterator[str]:
+def _check_lines(facts: ModelFacts) -> Iterator[OutputLine]:
     declared = {(str(check.stage), check.name): str(check.severity) for check in facts.compiled.checks}
     found: dict[tuple[str, str], list[QualityRecord]] = {}
     for check in facts.checks:
@@ -177,20 +177,20 @@ def _check_lines(facts: ModelFacts) -> Iterator[str]:
     if rows:
         yield ""
         headers = ("check", "stage", "severity", "last status", "found", "checked (UTC)", "before that")
-        yield from text_table(headers, rows)
+        yield TextTable(headers, rows)
 
 
-def _anomaly_lines(facts: ModelFacts) -> Iterator[str]:
+def _anomaly_lines(facts: ModelFacts) -> Iterator[OutputLine]:
     if facts.anomalies:
         yield ""
         rows = [(clean(a.message), f"{a.deviation:.0%}", a.run_id, timestamp(a.at)) for a in facts.anomalies]
-        yield from text_table(("unusual", "deviation", "run", "found (UTC)"), rows, widest=100)
+        yield TextTable(("unusual", "deviation", "run", "found (UTC)"), rows, widest=100)
 
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def source_lines(sources: SourceList) -> Iterator[str]:
+def source_lines(sources: SourceList) -> Iterator[OutputLine]:
     found = sources.found
     if not sources.declared:
         yield "No sources yet: declare one as [sources.NAME] in tidegate.toml."
@@ -199,7 +199,7 @@ def source_lines(sources: SourceList) -> Iterator[str]:
             (table.source, table.kind, _query_name(table.table), _column_count(table.relation))
             for table in found.tables
         ]
-        yield from text_table(("source", "kind", "table", "columns"), rows)
+        yield TextTable(("source", "kind", "table", "columns"), rows)
         asked = {table.source for table in found.tables}
         yield f"{plural(len(found.tables), 'table')} in {plural(len(asked), 'source')}."
     elif not found.failures:

@@ -7,13 +7,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 import click
 
 from tidegate.cli.console import open_console
 from tidegate.cli.invocation import Invocation, common_options, pass_invocation
-from tidegate.cli.terminal import text_table
+from tidegate.cli.terminal import OutputLine, TextTable, print_lines
 from tidegate.config import Settings, load_settings
 from tidegate.operations.new_project import MEASURES, DemoMeasure, deliver, measure, write_demo, write_project
 from tidegate.runs.options import RunOptions
@@ -59,20 +58,20 @@ def demo(invocation: Invocation, directory: Path) -> int:
     Example:
       tidegate demo
     """
-    stream = sys.stderr if invocation.json else sys.stdout
+    stream, color = sys.stderr if invocation.json else sys.stdout, not invocation.no_color
     write_demo(directory)
     settings = load_settings(directory)
-    _say(stream, _first_act(directory))
+    print_lines(_first_act(directory), stream, color)
     runs = [_run(settings, invocation)]
     measures: list[Mapping[str, str]] = []
     if runs[0].exit_code == 0:
         before = measure(settings)
-        _say(stream, _second_act(deliver(directory, "day-2")))
+        print_lines(_second_act(deliver(directory, "day-2")), stream, color)
         runs.append(_run(settings, invocation))
         after = measure(settings)
         measures = [{"table": m.table, "measure": m.what, "before": before[m], "after": after[m]} for m in MEASURES]
-        _say(stream, _what_happened(runs[1], before, after))
-        _say(stream, _what_next(directory, runs[1]))
+        print_lines(_what_happened(runs[1], before, after), stream, color)
+        print_lines(_what_next(directory, runs[1]), stream, color)
     if invocation.json:
         documents = [result.to_dict() for result in runs]
         folder = str(directory.absolute())
@@ -87,11 +86,6 @@ def _run(settings: Settings, invocation: Invocation) -> RunResult:
         result = run_project(settings, RunOptions(), [console])
         console.show(result)
     return result
-
-
-def _say(stream: TextIO, lines: Iterator[str]) -> None:
-    for line in lines:
-        print(line, file=stream, flush=True)
 
 
 def _first_act(directory: Path) -> Iterator[str]:
@@ -114,13 +108,13 @@ def _second_act(arrived: Sequence[Path]) -> Iterator[str]:
 
 def _what_happened(
     result: RunResult, before: Mapping[DemoMeasure, str], after: Mapping[DemoMeasure, str]
-) -> Iterator[str]:
+) -> Iterator[OutputLine]:
     yield ""
     yield "What main holds after each day:"
     yield ""
     fates = _fates(result)
     rows = [(m.table, m.what, before[m], after[m], fates.get(m.table, "")) for m in MEASURES]
-    yield from text_table(("table", "", "day 1", "day 2", "in the second run"), rows)
+    yield TextTable(("table", "", "day 1", "day 2", "in the second run"), rows)
     yield ""
     yield "The gate of silver.payments closed: it and what is built from it are as they"
     yield "were after day 1, while everything else moved on, all in one step. Some models"

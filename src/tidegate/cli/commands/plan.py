@@ -11,7 +11,7 @@ import click
 from tidegate.amounts import duration, plural, size
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import Moment, SelectingCommand, check_times, selection_options, variables_option
-from tidegate.cli.terminal import text_table
+from tidegate.cli.terminal import OutputLine, TextTable
 from tidegate.compiler.compiled import count_line
 from tidegate.operations.plan import PlanView, StepView, plan_run
 
@@ -75,7 +75,7 @@ def obstacle_lines(view: PlanView) -> Iterator[str]:
             yield f"  fix: {error.remedy}"
 
 
-def _lines(view: PlanView, quiet: bool) -> Iterator[str]:
+def _lines(view: PlanView, quiet: bool) -> Iterator[OutputLine]:
     if not view.steps:
         empty = "No models yet: put a SQL file into models/<layer>/."
         yield "No model is selected: none is of the state that is asked for." if view.has_models else empty
@@ -84,7 +84,7 @@ def _lines(view: PlanView, quiet: bool) -> Iterator[str]:
     if not quiet:
         headers = ("wave", "model", "strategy", "how", "rows", "size", "time", "why")
         rows = (row for step in view.steps for row in _rows(step, reasons[step.model]))
-        yield from text_table(headers, rows, _WIDEST_REASON)
+        yield TextTable(headers, rows, _WIDEST_REASON)
         yield ""
     yield _summary(view)
     for step in view.steps:

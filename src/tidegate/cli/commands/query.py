@@ -9,7 +9,7 @@ import click
 
 from tidegate.amounts import plural, timestamp
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.cli.terminal import WIDEST_CELL, clean, cut_cells, text_table
+from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, clean, cut_cells
 from tidegate.jsontext import json_text, json_value
 from tidegate.operations.profile import TableProfile, profile_model
 
@@ -62,10 +62,10 @@ def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
 
 
 def _show(invocation: Invocation, result: QueryResult, limit: int, full: bool) -> None:
-    def lines() -> Iterator[str]:
+    def lines() -> Iterator[OutputLine]:
         names = [name for name, _type in result.columns]
         cells = [[_cell(row[name]) for name in names] for row in result.rows]
-        yield from text_table(names, cells, None if full else WIDEST_CELL)
+        yield TextTable(names, cells, None if full else WIDEST_CELL)
         more = f", and more: see --limit (now {limit})" if result.more else ""
         yield f"{plural(len(result.rows), 'row')}{more}"
         if not full and (cut := cut_cells(cells)):
@@ -103,7 +103,7 @@ def profile(invocation: Invocation, model: str, now: bool) -> None:
     output.show(told.document(), lambda: _profile_lines(told))
 
 
-def _profile_lines(told: TableProfile) -> Iterator[str]:
+def _profile_lines(told: TableProfile) -> Iterator[OutputLine]:
     profile = told.profile
     rows = plural(profile.rows, "row")
     if profile.scope == "written":
@@ -128,7 +128,7 @@ def _profile_lines(told: TableProfile) -> Iterator[str]:
         )
         for column in profile.columns
     ]
-    yield from text_table(("column", "type", "nulls", "distinct ~", "min", "max", "mean"), cells, widest=40)
+    yield TextTable(("column", "type", "nulls", "distinct ~", "min", "max", "mean"), cells, widest=40)
 
 
 def _profile_cell(value: object) -> str:

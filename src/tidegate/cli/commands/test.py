@@ -12,7 +12,7 @@ import click
 from tidegate.amounts import duration, plural
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import SelectingCommand, selection_options, variables_option
-from tidegate.cli.terminal import Paint, clean, plain, text_table
+from tidegate.cli.terminal import Paint, TextTable, clean, plain
 from tidegate.jsontext import json_text, json_value
 from tidegate.operations.unit_tests.runner import run_unit_tests
 from tidegate.operations.unit_tests.unit_test_result import UnitTestResult
@@ -104,7 +104,7 @@ def _table(result: UnitTestResult) -> Iterator[str]:
         ("+", [[_value(row[name]) for name in result.columns] for row in result.unexpected]),
     ]
     rows = [[sign, *row] for sign, found in kinds for row in found[:_MOST_SHOWN]]
-    yield from text_table(("", *result.columns), rows, widest=2 * _WIDEST)
+    yield from TextTable(("", *result.columns), rows, widest=2 * _WIDEST).lines()
     hidden = sum(max(0, len(found) - _MOST_SHOWN) for _, found in kinds)
     if hidden:
         yield f"… and {plural(hidden, 'row')} more; --json has all"
