@@ -73,8 +73,7 @@ docs: $(VENV)/.package ## write docs/diagnostics.md, docs/failures.md, the table
 	  Path("docs/diagnostics.md").write_text(markdown(), "utf-8")'
 	@$(BIN)/python -c 'from pathlib import Path; from tidegate.failure_table import markdown; \
 	  Path("docs/failures.md").write_text(markdown(), "utf-8")'
-	@$(BIN)/python -m tidegate.checks.page docs/checks.md
-	@$(BIN)/python -m tidegate.project.strategy_page docs/strategies.md docs/configuration.md docs/quarantine.md
+	@$(BIN)/python -m tidegate.project.docs_tables docs/checks.md docs/strategies.md docs/configuration.md docs/quarantine.md
 	@$(BIN)/python -m tidegate.cli.reference docs/commands.md
 
 bench: setup ## measure against a plain PySpark script and dbt; writes docs/benchmarks.md

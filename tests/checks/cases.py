@@ -17,7 +17,7 @@ from tidegate.checks.values import Check, Form, Stage
 from tidegate.datatypes import Column, parse_type
 from tidegate.problems import Place
 from tidegate.project.declared_checks import declared_checks
-from tidegate.project.placed import Node
+from tidegate.project.settings_files import SourceNode
 
 CASES = Path(__file__).parents[1] / "cases" / "checks"
 PLACE = Place("models/silver/orders.sql")
@@ -115,7 +115,7 @@ def _cases(body: str, texts: Mapping[str, str]) -> list[Case]:
 def _check(text: str, texts: Mapping[str, str]) -> Check:
     if text.startswith("{"):
         table = tomllib.loads(f"check = {text}", parse_float=Decimal)["check"]
-        declared = declared_checks("checks", Node([_node(table)], PLACE), {})
+        declared = declared_checks("checks", SourceNode([_node(table)], PLACE), {})
         assert not declared.problems, declared.problems
         return declared.checks[0]
     call, severity = parse_call(text)
@@ -124,9 +124,9 @@ def _check(text: str, texts: Mapping[str, str]) -> Check:
     return Check(text, Stage.BEFORE_PUBLISH, PLACE, call, source=source)
 
 
-def _node(value: Any) -> Node:
+def _node(value: Any) -> SourceNode:
     if isinstance(value, dict):
-        return Node({key: _node(inner) for key, inner in value.items()}, PLACE)
+        return SourceNode({key: _node(inner) for key, inner in value.items()}, PLACE)
     if isinstance(value, list):
-        return Node([_node(inner) for inner in value], PLACE)
-    return Node(value, PLACE, str(value).lower() if isinstance(value, bool) else str(value))
+        return SourceNode([_node(inner) for inner in value], PLACE)
+    return SourceNode(value, PLACE, str(value).lower() if isinstance(value, bool) else str(value))

@@ -6,7 +6,7 @@ from tidegate.checks.row_constraints import row_constraints
 from tidegate.datatypes import INT, NOTHING_KNOWN, STRING, Column, Relation
 from tidegate.problems import Place
 from tidegate.project.declared_checks import declared_checks
-from tidegate.project.placed import Node
+from tidegate.project.settings_files import SourceNode
 
 COLUMNS = Relation((Column("id", INT), Column("email", STRING)))
 DECLARED = (
@@ -24,7 +24,7 @@ DECLARED = (
 
 def reasons(columns: Relation) -> list[str]:
     place = Place("models/silver/m.sql")
-    checks = [c for key, text in DECLARED for c in declared_checks(key, Node(text, place, text), {}).checks]
+    checks = [c for key, text in DECLARED for c in declared_checks(key, SourceNode(text, place, text), {}).checks]
     return [constraint.reason for constraint in row_constraints(checks, columns)]
 
 

@@ -11,8 +11,8 @@ from tests.compiler.projects import build, table
 from tests.planner.test_decisions import CHANGED, decided, inputs, model, words
 from tidegate.compiler.changes.interfaces import interfaces
 from tidegate.planner.decide import keeps_history, result_is_complete
-from tidegate.project.keys import SPELLINGS, KindValue
 from tidegate.project.model import Materialized
+from tidegate.project.setting_keys import SPELLINGS, KindValue
 from tidegate.project.strategies import STRATEGIES, Deltas, Strategy, StrategyTraits
 
 NAME = "newest_groups"

@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.compiler.unit_test_inputs import misfit
 from tidegate.datatypes import ANY, parse_type
-from tidegate.project.unit_tests import read_unit_tests
+from tidegate.project.unit_test_files import read_unit_tests
 
 
 def told(value: str, kind: str) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_settings import problems_of, settings_of
-from tidegate.project.keys import KEYS
+from tidegate.project.setting_keys import KEYS
 
 
 def test_without_a_word_every_kind_is_told_from_half_on(tmp_path: Path) -> None:

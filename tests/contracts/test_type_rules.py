@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.contracts.type_rules import LOGICAL_TYPES, logical_rule, physical_rule, type_rule
+from tidegate.contracts.model_contract import LOGICAL_TYPES, logical_rule, physical_rule, type_rule
 from tidegate.datatypes import ANY, VOID, array, parse_type
 
 ACCEPTED = """

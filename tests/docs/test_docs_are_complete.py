@@ -24,10 +24,10 @@ from tidegate.config import (
 )
 from tidegate.names import TableName
 from tidegate.planner.selector_words import METHODS, STATES
-from tidegate.project.keys import KEYS, SPELLINGS
+from tidegate.project.declared_checks import ANNOTATIONS
 from tidegate.project.model import Strategy
-from tidegate.project.quality_tests import ANNOTATIONS
-from tidegate.project.templates.names import TemplateContext, TemplateNames
+from tidegate.project.setting_keys import KEYS, SPELLINGS
+from tidegate.project.template_names import TemplateContext, TemplateNames
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")

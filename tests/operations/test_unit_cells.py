@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.datatypes import BIGINT, STRING, VOID, Column, parse_type
 from tidegate.operations.unit_tests.given_rows import cell_sql, infer_type, rows_sql
-from tidegate.project.unit_tests import Cell, UnitTest, read_unit_tests
+from tidegate.project.unit_test_files import Cell, UnitTest, read_unit_tests
 
 
 def cells(text: str) -> list[Cell]:

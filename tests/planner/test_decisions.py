@@ -18,8 +18,7 @@ from tidegate.names import TableName
 from tidegate.planner.decide import Asked, Decision, RunType, decide, keeps_history, result_is_complete
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.planner.model_traits import unique_after
-from tidegate.project.file_content import NewFiles
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import UnconsumedFiles, ZoneFile
 from tidegate.project.model import Materialized, Model, ModelSettings, Strategy
 
 ORDERS = "shop.bronze.orders"
@@ -154,7 +153,7 @@ def test_a_table_that_no_run_made_is_replaced_not_added_to() -> None:
 
 def test_new_and_replaced_files_are_counted() -> None:
     def zone(new: tuple[ZoneFile, ...], replaced: tuple[ZoneFile, ...]) -> Inputs:
-        state = ZoneState("orders", (FILE,), Consumed("orders", ()), NewFiles(new, replaced))
+        state = ZoneState("orders", (FILE,), Consumed("orders", ()), UnconsumedFiles(new, replaced))
         return inputs(zones={"orders": state})
 
     compiled = model(Strategy.APPEND_ONLY, zones=("orders",))
@@ -168,7 +167,7 @@ def test_digests_are_recorded_once_where_a_list_of_consumed_files_lacks_them() -
     compiled = model(Strategy.APPEND_ONLY, zones=("orders",))
     for digest, record in ((None, True), ("xx", False)):
         taken = Consumed("orders", (ConsumedFile(FILE.path, FILE.size, FILE.mtime_ns, "run-1", digest),))
-        state = ZoneState("orders", (FILE,), taken, NewFiles())
+        state = ZoneState("orders", (FILE,), taken, UnconsumedFiles())
         decision = decided(compiled, inputs(zones={"orders": state}))
         assert decision.run_type is RunType.SKIP
         assert decision.record_digests is record

@@ -14,8 +14,7 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import DeltaQuery, Image, ImageRead
 from tidegate.planner.estimate import Estimate, Timing, estimate_all, estimate_delta, estimate_new, probable_time
 from tidegate.planner.inputs import Inputs, ZoneState
-from tidegate.project.file_content import NewFiles
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import UnconsumedFiles, ZoneFile
 
 ORDERS, CUSTOMERS = TableName("shop", "bronze", "orders"), TableName("shop", "bronze", "customers")
 FILTER = DeltaQuery(("id",), True, "touched", "result", (ImageRead("o", ORDERS, Image.AFTER),))
@@ -110,7 +109,7 @@ def test_history_makes_a_heavy_query_known(tmp_path: Path) -> None:
 
 def test_files_have_a_size_and_sources_outside_have_not(tmp_path: Path) -> None:
     old, new = ZoneFile("a.csv", 100, 1), ZoneFile("b.csv", 20, 1)
-    zone = ZoneState("z", (old, new), None, NewFiles((new,), ()))
+    zone = ZoneState("z", (old, new), None, UnconsumedFiles((new,), ()))
     assert estimate_all(Inputs(zones={"z": zone}), None, None) == Estimate(None, 120, None)
     assert estimate_new(Inputs(zones={"z": zone})) == Estimate(None, 20, None)
     assert estimate_all(Inputs(silent=frozenset({"erp.a.b"})), None, None) == Estimate()

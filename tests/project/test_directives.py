@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.project.directives import read_directives, without_templates
-from tidegate.project.lists import split_list, unquote
-from tidegate.project.problems import Place
+from tidegate.problems import Place
+from tidegate.project.directives import read_directives, split_list, unquote, without_templates
 
 KEYS = ("owner", "unique_key", "description", "column")
 NAMES = st.text(st.characters(exclude_categories=("C",)), min_size=1).filter(str.strip)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.lake.consumed import ConsumedFile
-from tidegate.project.file_content import content_digest, unconsumed
-from tidegate.project.landing import ZoneFile, list_zone
+from tidegate.project.landing_files import ZoneFile, content_digest, list_zone, unconsumed
 
 A = ConsumedFile("a", 2, 1, "run-1", "xx")
 

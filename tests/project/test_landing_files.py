@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import LandingError
-from tidegate.project.landing import ZoneFile, file_format, files_by_format, list_zone, verify_unchanged
+from tidegate.project.landing_files import ZoneFile, file_format, files_by_format, list_zone, verify_unchanged
 
 
 def deliver(root: Path, *paths: str, content: str = "a\n1\n") -> None:

@@ -12,7 +12,7 @@ from tidegate.datatypes import ANY, BIGINT, STRING
 from tidegate.errors import ConfigError
 from tidegate.problems import Place
 from tidegate.project import Model, load_project
-from tidegate.project.masks import ColumnMask
+from tidegate.project.column_masks import ColumnMask
 
 SQL = "models/silver/people.sql"
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from tidegate.project.docs_tables import meanings, with_tables
 from tidegate.project.model import ModelSettings
 from tidegate.project.strategies import STRATEGIES, Strategy, StrategyTraits
-from tidegate.project.strategy_page import meanings, with_tables
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tidegate"
 PAGES = ["strategies.md", "configuration.md", "quarantine.md"]
 MAY_NAME_ONE = {
     "project/strategies.py": "declares them",
-    "project/keys.py": "reads other spellings of them",
-    "project/templates/names.py": "has is_scd2() and others for templates",
+    "project/setting_keys.py": "reads other spellings of them",
+    "project/template_names.py": "has is_scd2() and others for templates",
     "write/__init__.py": "lists their writers",
 }
 

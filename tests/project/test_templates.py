@@ -7,8 +7,8 @@ import pytest
 from tidegate.config import ZoneSettings
 from tidegate.names import TableName
 from tidegate.project.model import Strategy
-from tidegate.project.templates.fill import Fault, MacroFile, Rendered, Templates
-from tidegate.project.templates.names import TemplateContext
+from tidegate.project.rendering import Templates
+from tidegate.project.template_names import MacroFile, Rendered, TemplateContext, TemplateProblem
 
 CONTEXT = TemplateContext(
     TableName("shop", "silver", "orders"), "shop", Strategy.SCD2, "2026-01-01", vars={"country": "SE"}, env={"A": "1"}
@@ -81,7 +81,7 @@ def test_landing_zones_become_placeholders_with_their_settings() -> None:
 )
 def test_faults_say_file_and_line(source: str) -> None:
     result = Templates().render(source, "f.sql", CONTEXT)
-    assert isinstance(result, Fault)
+    assert isinstance(result, TemplateProblem)
     assert (result.place.file, result.place.line) == ("f.sql", 2)
     assert "TemplateNames" not in result.message
 
@@ -90,7 +90,7 @@ def test_an_endless_macro_is_a_fault() -> None:
     result = Templates([MacroFile("m.sql", "{% macro a() %}{{ a() }}{% endmacro %}")]).render(
         "{{ a() }}", "f.sql", CONTEXT
     )
-    assert isinstance(result, Fault)
+    assert isinstance(result, TemplateProblem)
     assert "without end" in result.message
 
 
@@ -122,5 +122,5 @@ def test_names_in_directives_are_text() -> None:
 )
 def test_words_of_dbt_come_with_the_way_it_is_written_here(source: str, way: str) -> None:
     result = Templates().render(source, "f.sql", CONTEXT)
-    assert isinstance(result, Fault)
+    assert isinstance(result, TemplateProblem)
     assert way in (result.suggestion or "")

@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.projects import build
 from tidegate.names import TableName
 from tidegate.problems import Place
-from tidegate.project.unit_tests import Rows, Scalar, UnitTest, read_unit_tests, unit_test_files
+from tidegate.project.unit_test_files import DeclaredRows, Scalar, UnitTest, read_unit_tests, unit_test_files
 
 ORDERS = TableName("shop", "silver", "orders")
 
@@ -70,7 +70,7 @@ def read(text: str, file: str = "orders.yaml", table: TableName | None = ORDERS)
     return tests
 
 
-def texts(rows: Rows) -> list[list[str | None]]:
+def texts(rows: DeclaredRows) -> list[list[str | None]]:
     return [[cell.text if isinstance(cell, Scalar) else None for cell in row] for row in rows.rows]
 
 

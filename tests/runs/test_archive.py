@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.lake.consumed import ConsumedFile
-from tidegate.project.landing import list_zone
+from tidegate.project.landing_files import list_zone
 from tidegate.runs.archive import ArchiveReport, archive_zone
 
 

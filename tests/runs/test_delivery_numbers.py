@@ -7,8 +7,7 @@ from pathlib import Path
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed
 from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.inputs import Inputs, ZoneState
-from tidegate.project.file_content import unconsumed
-from tidegate.project.landing import list_zone
+from tidegate.project.landing_files import list_zone, unconsumed
 from tidegate.runs.build.deliveries import take_files, zone_batches
 
 ALL = Decision(RunType.BACKFILL, "--full-refresh", rebuild=True, all_files=True)

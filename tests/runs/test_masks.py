@@ -20,7 +20,7 @@ from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.diff.run_diff import diff
-from tidegate.project.masks import ColumnMask
+from tidegate.project.column_masks import ColumnMask
 from tidegate.project.model import ModelSettings
 from tidegate.quality.hiding import without_values
 from tidegate.results import ModelResult

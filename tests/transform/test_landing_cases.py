@@ -17,7 +17,7 @@ import pytest
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.project.landing import list_zone
+from tidegate.project.landing_files import list_zone
 from tidegate.transform.landing import explain_read_error, read_zone
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, LandingError
-from tidegate.project.landing import list_zone
+from tidegate.project.landing_files import list_zone
 from tidegate.transform.landing import explain_read_error, read_zone
 from tidegate.transform.landing.delivery import ZoneFrame
 

@@ -22,7 +22,7 @@ from tidegate.names import TableName
 from tidegate.problems import Place
 from tidegate.project.declared_checks import declared_checks
 from tidegate.project.model import ModelSettings, Strategy
-from tidegate.project.placed import Node
+from tidegate.project.settings_files import SourceNode
 from tidegate.quality import OwnFunctions
 from tidegate.write import WriteOutcome, WriteRequest
 from tidegate.write import quarantine as quarantining
@@ -41,7 +41,7 @@ _NO_FUNCTIONS = OwnFunctions(Path())
 
 def constraints(texts: list[str], columns: Relation) -> tuple[RowConstraint, ...]:
     place = Place("models/silver/m.sql")
-    node = Node([Node(text, place, text) for text in texts], place)
+    node = SourceNode([SourceNode(text, place, text) for text in texts], place)
     found = declared_checks("constraint", node, {})
     assert not found.problems
     return row_constraints(found.checks, columns)

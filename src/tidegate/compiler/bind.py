@@ -24,8 +24,7 @@ from tidegate.config import Settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName, quote
 from tidegate.project import Materialized, Model, Project
-from tidegate.project.templates.fill import Fault, Rendered
-from tidegate.project.templates.names import TemplateContext
+from tidegate.project.template_names import Rendered, TemplateContext, TemplateProblem
 
 __all__ = ["bind", "bind_test"]
 
@@ -89,7 +88,7 @@ class _Binder:
             vars={**self.settings.vars, **values.vars},
         )
         result = templates_of(self.project.macros).render(source, file, context)
-        if isinstance(result, Fault):
+        if isinstance(result, TemplateProblem):
             where = f"{result.place.file}:{result.place.line}"
             raise QueryError(
                 f"the template cannot be rendered: {result.message}", where=where, remedy=result.suggestion

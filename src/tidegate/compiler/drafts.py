@@ -23,8 +23,8 @@ from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
 from tidegate.project import MacroFile, Materialized, Model, Place, Project, Severity
-from tidegate.project.templates.fill import Rendered, Templates
-from tidegate.project.templates.names import LandingCall, TemplateContext
+from tidegate.project.rendering import Templates
+from tidegate.project.template_names import LandingCall, Rendered, TemplateContext
 
 __all__ = ["Content", "Draft", "Outcome", "Progress", "Rendering", "Workspace", "refuses_rows", "templates_of"]
 

@@ -13,7 +13,7 @@ from tidegate.lake.branch_catalog import Heads, Pointer
 from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import read_metadata
 from tidegate.names import TableName
-from tidegate.project.templates.names import LandingCall
+from tidegate.project.template_names import LandingCall
 from tidegate.sources import Discovery, StaleTables
 
 __all__ = ["Outside", "landing_read", "zone_names"]

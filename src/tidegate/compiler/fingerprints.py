@@ -13,7 +13,7 @@ from blake3 import blake3
 
 from tidegate.compiler.compiled import LandingRead
 from tidegate.compiler.query_facts import QueryFacts
-from tidegate.project.masks import ColumnMask
+from tidegate.project.column_masks import ColumnMask
 from tidegate.project.model import ModelSettings
 
 __all__ = ["fingerprint"]

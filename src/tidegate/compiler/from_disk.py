@@ -17,8 +17,8 @@ from tidegate.config import Settings
 from tidegate.errors import OptionsError
 from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName, nearest
+from tidegate.problems import did_you_mean
 from tidegate.project import Project, load_project
-from tidegate.project.problems import did_you_mean
 from tidegate.sources import Discovery, known_tables, mentioned, together
 
 __all__ = ["compile_from_disk", "refuse_unknown_variables", "sources_named"]

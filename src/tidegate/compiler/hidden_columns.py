@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from tidegate.compiler.compiled import Compiled, CompiledModel, EdgeKind
 from tidegate.compiler.table_columns import RECORD_TEXT, visible_columns
 from tidegate.names import TableName
-from tidegate.project.masks import PII, PUBLIC, has_tag
+from tidegate.project.column_masks import PII, PUBLIC, has_tag
 
 __all__ = ["hidden_columns", "hidden_in_query", "hidden_of", "rests_on_errors", "sees_hidden"]
 

@@ -37,7 +37,7 @@ from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName
 from tidegate.project import Materialized, Model, Project, Severity
-from tidegate.project.templates.names import WATERMARK_NAMES
+from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
 
 __all__ = ["PROJECT_PASSES", "CompiledModels", "compile_project", "without_collecting"]

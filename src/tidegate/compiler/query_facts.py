@@ -14,7 +14,7 @@ from tidegate.compiler.sql.aliases import Anonymous, without_aliases
 from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
 from tidegate.compiler.sql.queries import Query, Reference
 from tidegate.compiler.sql.scopes import cte_of, driving_path, offset_of, sources_of, visible_name
-from tidegate.project.templates.names import LandingCall
+from tidegate.project.template_names import LandingCall
 
 __all__ = ["Grouping", "JoinFact", "QueryFacts", "facts_of", "takes_all_columns"]
 

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from tidegate.compiler.table_index import TableIndex
 from tidegate.datatypes import DataType
 from tidegate.names import TableName
-from tidegate.project.unit_tests import Cell, Scalar
+from tidegate.project.unit_test_files import Cell, Scalar
 
 __all__ = ["THIS", "UnitInputs", "misfit"]
 

@@ -3,18 +3,125 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
-from tidegate.contracts.model_contract import ColumnRule, Fact, ModelContract
-from tidegate.contracts.odcs_keys import CONTRACT_KEYS, OBJECT_KEYS, PROPERTY_KEYS
-from tidegate.contracts.type_rules import LOGICAL_TYPES, TypeRule, logical_rule, physical_rule
-from tidegate.contracts.yaml_nodes import Keys, YamlDocument
+from tidegate.contracts.model_contract import (
+    LOGICAL_TYPES,
+    ColumnRule,
+    ContractTerm,
+    ModelContract,
+    TypeRule,
+    logical_rule,
+    physical_rule,
+)
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, did_you_mean
 
-__all__ = ["read_odcs"]
+__all__ = ["CONTRACT_KEYS", "OBJECT_KEYS", "PROPERTY_KEYS", "Keys", "YamlDocument", "YamlEntry", "read_odcs"]
+
+
+@dataclass(frozen=True, slots=True)
+class YamlEntry:
+    """A value of a mapping: its node, and where its key stands."""
+
+    node: Any
+    place: Place
+
+
+Keys = Mapping[str, YamlEntry]
+
+
+class YamlDocument:
+    """One file being read; nothing that is wrong stops it. Raises yaml.YAMLError where the text is no YAML."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self._loader = yaml.SafeLoader(text)
+        self._mappings: dict[int, Keys] = {}
+        self.root = self._loader.get_single_node()
+
+    def report(self, place: Place, message: str, suggestion: str | None = None) -> None:
+        self.problems.append(Problem("InvalidContract", message, place, suggestion=suggestion))
+
+    def place(self, node: Any) -> Place:
+        return Place(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def check_keys(self, found: Keys, known: Collection[str]) -> None:
+        for key, entry in found.items():
+            if key not in known:
+                suggestion = did_you_mean(nearest(key, known, 1)) or "what is not in the standard is a customProperty"
+                self.report(entry.place, f"unknown key '{key}'", suggestion)
+
+    def items(self, found: Keys, key: str) -> list[Keys]:
+        """The mappings of a list; whatever else stands there is reported."""
+        if key not in found:
+            return []
+        node = found[key].node
+        if not isinstance(node, yaml.SequenceNode):
+            self.report(found[key].place, f"'{key}' must be a list")
+            return []
+        items = []
+        for item in node.value:
+            if isinstance(item, yaml.MappingNode):
+                items.append(self.mapping(item))
+            else:
+                self.report(self.place(item), f"each item of '{key}' must hold keys and values")
+        return items
+
+    def mapping(self, node: Any) -> Keys:
+        if id(node) in self._mappings:
+            return self._mappings[id(node)]
+        own: set[str] = set()
+        for key, _ in node.value:
+            if str(key.value) in own:
+                self.report(self.place(key), f"'{key.value}' is set twice")
+            own.add(str(key.value))
+        try:
+            self._loader.flatten_mapping(node)
+        except yaml.MarkedYAMLError as error:
+            self.report(self.place(node), f"'<<' cannot be followed: {error.problem}")
+        found = {str(key.value): YamlEntry(value, self.place(key)) for key, value in node.value}
+        self._mappings[id(node)] = found
+        return found
+
+    def text(self, entry: YamlEntry, key: str) -> str | None:
+        value = self.scalar(entry.node)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        self.report(entry.place, f"'{key}' must be text{_shown(value)}", _quoted(entry.node, value))
+        return None
+
+    def boolean(self, entry: YamlEntry, key: str) -> bool | None:
+        value = self.scalar(entry.node)
+        if isinstance(value, bool):
+            return value
+        self.report(entry.place, f"'{key}' must be true or false{_shown(value)}")
+        return None
+
+    def scalar(self, node: Any) -> Any:
+        """A plain value as YAML understands it; None for a list or a mapping."""
+        if not isinstance(node, yaml.ScalarNode):
+            return None
+        try:
+            return self._loader.construct_object(node)
+        except (yaml.YAMLError, ValueError):
+            return node.value
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f", not {str(value).lower() if isinstance(value, bool) else repr(value)}"
+
+
+def _quoted(node: Any, value: Any) -> str | None:
+    """YAML takes words such as `no` and `on` for something else."""
+    is_word = isinstance(node, yaml.ScalarNode) and node.value and not isinstance(value, str)
+    return f"write '{node.value}' in quotes" if is_word else None
+
 
 _NEEDED = ("version", "apiVersion", "kind", "id")
 _VERSION = re.compile(r"v3\.(\d+)\.\d+")
@@ -32,11 +139,11 @@ def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, t
         return None, (Problem("UnreadableFile", f"not valid YAML: {error.problem or error.context}", place),)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return None, (Problem("UnreadableFile", f"not valid YAML: {error}".splitlines()[0], Place(file)),)
-    contract = _Reader(document).contract(table)
+    contract = _OdcsReader(document).contract(table)
     return contract, tuple(document.problems)
 
 
-class _Reader:
+class _OdcsReader:
     def __init__(self, document: YamlDocument) -> None:
         self.document, self.file = document, document.file
         self.knows_all_keys = True
@@ -82,8 +189,8 @@ class _Reader:
         return objects[0]
 
     def _columns(self, properties: list[Keys]) -> ModelContract:
-        required: dict[str, Fact[str]] = {}
-        protected: list[Fact[str]] = []
+        required: dict[str, ContractTerm[str]] = {}
+        protected: list[ContractTerm[str]] = []
         rules: list[ColumnRule] = []
         for found in properties:
             self._check_keys(found, PROPERTY_KEYS)
@@ -96,23 +203,23 @@ class _Reader:
             required[named.value.lower()] = named
             rules.append(ColumnRule(named.value, named.place, self._type(found, named.value), self._not_null(found)))
             if place := self._protected(found):
-                protected.append(Fact(named.value, place))
+                protected.append(ContractTerm(named.value, place))
         return ModelContract(self.file, tuple(required.values()), tuple(protected), tuple(rules))
 
-    def _name(self, found: Keys) -> Fact[str] | None:
+    def _name(self, found: Keys) -> ContractTerm[str] | None:
         if "name" not in found:
             place = next(iter(found.values())).place if found else Place(self.file)
             self.document.report(place, "a property must have a 'name'")
             return None
         key = "physicalName" if "physicalName" in found else "name"
         name = self.document.text(found[key], key)
-        return None if name is None else Fact(name, found[key].place)
+        return None if name is None else ContractTerm(name, found[key].place)
 
     def _is_measure(self, found: Keys) -> bool:
         """A measure is computed when the table is read, and is none of its columns."""
         return "semanticType" in found and self.document.scalar(found["semanticType"].node) == "measure"
 
-    def _type(self, found: Keys, name: str) -> Fact[TypeRule] | None:
+    def _type(self, found: Keys, name: str) -> ContractTerm[TypeRule] | None:
         physical = self.document.text(found["physicalType"], "physicalType") if "physicalType" in found else None
         logical = self.document.text(found["logicalType"], "logicalType") if "logicalType" in found else None
         if logical is not None and logical_rule(logical) is None:
@@ -125,15 +232,15 @@ class _Reader:
                 message = f"the physicalType of column '{name}' is not one of Spark's: '{physical}'"
                 suggestion = "write for example bigint, decimal(10,2) or timestamp, or leave it to logicalType"
                 self.document.report(found["physicalType"].place, message, suggestion)
-            return None if rule is None else Fact(rule, found["physicalType"].place)
+            return None if rule is None else ContractTerm(rule, found["physicalType"].place)
         rule = None if logical is None else logical_rule(logical)
-        return None if rule is None else Fact(rule, found["logicalType"].place)
+        return None if rule is None else ContractTerm(rule, found["logicalType"].place)
 
-    def _not_null(self, found: Keys) -> Fact[bool] | None:
+    def _not_null(self, found: Keys) -> ContractTerm[bool] | None:
         if "required" not in found:
             return None
         value = self.document.boolean(found["required"], "required")
-        return None if value is None else Fact(not value, found["required"].place)
+        return None if value is None else ContractTerm(not value, found["required"].place)
 
     def _protected(self, found: Keys) -> Place | None:
         for custom in self.document.items(found, "customProperties"):
@@ -155,3 +262,75 @@ class _Reader:
 def _example(key: str) -> str:
     values = {"version": "1.0.0", "apiVersion": "v3.1.0", "kind": "DataContract", "id": "orders"}
     return f"write for example {key}: {values[key]}"
+
+
+CONTRACT_KEYS = frozenset(
+    {
+        "version",
+        "kind",
+        "apiVersion",
+        "id",
+        "name",
+        "tenant",
+        "tags",
+        "status",
+        "servers",
+        "dataProduct",
+        "description",
+        "domain",
+        "context",
+        "schema",
+        "support",
+        "price",
+        "team",
+        "roles",
+        "slaDefaultElement",
+        "slaProperties",
+        "authoritativeDefinitions",
+        "customProperties",
+        "contractCreatedTs",
+    }
+)
+
+_ELEMENT_KEYS = frozenset(
+    {
+        "id",
+        "name",
+        "physicalType",
+        "physicalName",
+        "logicalType",
+        "description",
+        "businessName",
+        "deprecated",
+        "synonyms",
+        "authoritativeDefinitions",
+        "tags",
+        "customProperties",
+        "relationships",
+        "quality",
+        "properties",
+    }
+)
+
+OBJECT_KEYS = _ELEMENT_KEYS | {"dataGranularityDescription", "context"}
+
+PROPERTY_KEYS = _ELEMENT_KEYS | {
+    "primaryKey",
+    "primaryKeyPosition",
+    "logicalTypeOptions",
+    "required",
+    "unique",
+    "semanticType",
+    "partitioned",
+    "partitionKeyPosition",
+    "classification",
+    "encryptedName",
+    "transformSourceObjects",
+    "transformLogic",
+    "transformDescription",
+    "examples",
+    "enum",
+    "criticalDataElement",
+    "items",
+    "map",
+}

@@ -15,7 +15,7 @@ from tidegate.errors import SourceError, TidegateError
 from tidegate.lake import is_begun, open_catalog
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
-from tidegate.project.discover import discover
+from tidegate.project.model_files import discover
 from tidegate.sources import Discovery, SourceTable, known_tables
 from tidegate.state import ModelRunRecord, RunRecord
 

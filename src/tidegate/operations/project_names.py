@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tidegate.config import Settings
-    from tidegate.project.discover import ModelFiles
+    from tidegate.project.model_files import ModelFiles
 
 __all__ = ["NamesOnDisk"]
 
@@ -75,7 +75,7 @@ class NamesOnDisk:
 
     @cached_property
     def _files(self) -> list[ModelFiles]:
-        from tidegate.project.discover import discover
+        from tidegate.project.model_files import discover
 
         return discover(self._settings.root, self._namespace).models if self._settings else []
 

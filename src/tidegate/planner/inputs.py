@@ -15,8 +15,7 @@ from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
-from tidegate.project.file_content import NewFiles, content_digest, unconsumed
-from tidegate.project.landing import ZoneFile, list_zone
+from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
 from tidegate.sources.reading import has_own_catalog, is_outside
 
 __all__ = [
@@ -38,7 +37,7 @@ class ZoneState:
     zone: str
     files: tuple[ZoneFile, ...]
     consumed: Consumed | None
-    fresh: NewFiles
+    fresh: UnconsumedFiles
 
     @property
     def undigested(self) -> bool:

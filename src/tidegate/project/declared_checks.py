@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tidegate.checks.kinds import ABOUT, CheckKind
+from tidegate.checks.kinds import ABOUT, CheckKind, OwnCheckError
+from tidegate.checks.own import read_own_check
 from tidegate.checks.parameters import Parameter, ParameterKind
 from tidegate.checks.parsing import MalformedCall, argument_text, call_text, parse_call
 from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
@@ -16,11 +19,23 @@ from tidegate.checks.values import Call, Check, Stage
 from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, Severity, did_you_mean
-from tidegate.project.lists import split_list
+from tidegate.project.directives import Directive, read_directives, split_list
 from tidegate.project.model import Materialized, ModelSettings
-from tidegate.project.placed import Node
+from tidegate.project.settings_files import SourceNode
 
-__all__ = ["CHECK_KEYS", "Declared", "declared_checks", "freshness_check", "own_and_inherited"]
+__all__ = [
+    "ANNOTATIONS",
+    "CHECK_KEYS",
+    "Declared",
+    "OwnChecks",
+    "declared_checks",
+    "freshness_check",
+    "own_and_inherited",
+    "own_check_files",
+    "read_own_checks",
+    "read_quality_test",
+]
+
 
 CHECK_KEYS = frozenset({*DIRECTIVES, "checks"})
 
@@ -34,7 +49,7 @@ class Declared:
         self.problems.append(Problem(code, message, place, suggestion=suggestion))
 
 
-def declared_checks(key: str, node: Node, own: Mapping[str, CheckKind], in_header: bool = False) -> Declared:
+def declared_checks(key: str, node: SourceNode, own: Mapping[str, CheckKind], in_header: bool = False) -> Declared:
     """`node`: what a directive or a settings file says under one of CHECK_KEYS; a list of it, or one.
 
     `in_header`: the place of the node is where its text begins, so that those of arguments are known too.
@@ -96,11 +111,11 @@ def _name(call: Call) -> str:
     return call.arguments[0] if call.name == "check" and len(call.arguments) == 2 else call_text(call)
 
 
-def _from_table(node: Node, own: Mapping[str, CheckKind], found: Declared) -> None:
+def _from_table(node: SourceNode, own: Mapping[str, CheckKind], found: Declared) -> None:
     if not isinstance(node.value, dict):
         found.refuse("MalformedCheck", "a check is written as a table with a type", node.place)
         return
-    keys: Mapping[str, Node] = node.value
+    keys: Mapping[str, SourceNode] = node.value
     place = _first_place(node)
     kind_name = keys["type"].value if "type" in keys else None
     if not isinstance(kind_name, str):
@@ -142,13 +157,13 @@ def _keyed_name(call: Call) -> str:
     return call_text(Call(call.name, tuple(filter(None, call.arguments))))
 
 
-def _first_place(node: Node) -> Place:
+def _first_place(node: SourceNode) -> Place:
     """A table of an array is where its first key is, for the array is where its first table is."""
     places = [inner.place for inner in node.value.values()]
     return min(places, key=lambda at: (at.line, at.col)) if places else node.place
 
 
-def _from_sql(keys: Mapping[str, Node], about: Check, place: Place, found: Declared) -> None:
+def _from_sql(keys: Mapping[str, SourceNode], about: Check, place: Place, found: Declared) -> None:
     _refuse_others(keys, (SQL_TYPE,), SQL_TYPE, found)
     query = keys.get(SQL_TYPE)
     if query is None or not isinstance(query.value, str) or not query.value.strip():
@@ -160,11 +175,11 @@ def _from_sql(keys: Mapping[str, Node], about: Check, place: Place, found: Decla
     found.checks.append(replace(about, name=name, place=query.place, source="\n" * above + query.value))
 
 
-def _given(kind: CheckKind, keys: Mapping[str, Node], found: Declared) -> dict[str, Node]:
+def _given(kind: CheckKind, keys: Mapping[str, SourceNode], found: Declared) -> dict[str, SourceNode]:
     """What is said of each parameter, by its first name."""
     names = {name: parameter for parameter in kind.parameters for name in (parameter.name, *parameter.also)}
     _refuse_others(keys, names, kind.name, found)
-    given: dict[str, Node] = {}
+    given: dict[str, SourceNode] = {}
     for key, node in keys.items():
         if key in names and key not in ABOUT:
             if names[key].name in given:
@@ -173,7 +188,7 @@ def _given(kind: CheckKind, keys: Mapping[str, Node], found: Declared) -> dict[s
     return given
 
 
-def _refuse_others(keys: Mapping[str, Node], names: Iterable[str], kind: str, found: Declared) -> None:
+def _refuse_others(keys: Mapping[str, SourceNode], names: Iterable[str], kind: str, found: Declared) -> None:
     known = (*names, *ABOUT)
     for key, node in keys.items():
         if key not in known:
@@ -181,7 +196,7 @@ def _refuse_others(keys: Mapping[str, Node], names: Iterable[str], kind: str, fo
             found.refuse("WrongCheckArgument", f"check {kind} has no key '{key}'", node.place, fix)
 
 
-def _text(node: Node, parameter: Parameter, found: Declared) -> str:
+def _text(node: SourceNode, parameter: Parameter, found: Declared) -> str:
     if isinstance(node.value, list) and parameter.kind in (ParameterKind.LIST, ParameterKind.COLUMNS):
         return ", ".join(argument_text(_plain(item)) for item in node.value)
     if isinstance(node.value, list | dict) or node.value is None:
@@ -190,11 +205,11 @@ def _text(node: Node, parameter: Parameter, found: Declared) -> str:
     return _plain(node)
 
 
-def _plain(node: Node) -> str:
+def _plain(node: SourceNode) -> str:
     return str(node.value).lower() if isinstance(node.value, bool) else node.text or str(node.value)
 
 
-def _about(keys: Mapping[str, Node], place: Place, found: Declared) -> Check:
+def _about(keys: Mapping[str, SourceNode], place: Place, found: Declared) -> Check:
     """The check without what it asks."""
 
     def text(key: str) -> str:
@@ -231,7 +246,7 @@ def _about(keys: Mapping[str, Node], place: Place, found: Declared) -> Check:
     )
 
 
-def _tags(node: Node | None, found: Declared) -> Iterator[str]:
+def _tags(node: SourceNode | None, found: Declared) -> Iterator[str]:
     value: Any = node.value if node else None
     try:
         if isinstance(value, str):
@@ -263,3 +278,93 @@ def freshness_check(settings: ModelSettings, place: Place) -> Check | Problem | 
     call = Call("freshness", (column, asked.age))
     stage, severity = (Stage.BEFORE_PUBLISH, Severity.ERROR) if asked.audit else (Stage.AFTER_PUBLISH, Severity.WARN)
     return Check(call_text(call), stage, place, call, severity)
+
+
+_OWN_FOLDER = "checks"
+_OWN_ENDINGS = (".sql", ".py")
+
+
+@dataclass(slots=True)
+class OwnChecks:
+    """By name: what each check is, and its file with the text of it."""
+
+    kinds: dict[str, CheckKind] = field(default_factory=dict)
+    files: dict[str, tuple[str, str]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def own_check_files(root: Path) -> list[str]:
+    """Relative to the project, those in SQL first."""
+    try:
+        names = sorted(os.listdir(root / _OWN_FOLDER))
+    except OSError:
+        return []
+    names = [name for name in names if not name.startswith((".", "__"))]
+    return [f"{_OWN_FOLDER}/{name}" for ending in _OWN_ENDINGS for name in names if name.endswith(ending)]
+
+
+def read_own_checks(files: Iterable[tuple[str, str]]) -> OwnChecks:
+    """From paths and texts."""
+    found = OwnChecks()
+    taken = {*BUILT_IN, *KEYED, SQL_TYPE}
+    for path, text in files:
+        name = PurePosixPath(path).stem
+        if not name.isidentifier() or name in taken:
+            why = "there is a check of that name already" if name.isidentifier() else "it cannot be called by that name"
+            found.problems.append(
+                Problem("InvalidOwnCheck", f"{why}: '{name}'", Place(path), suggestion="rename the file")
+            )
+            continue
+        taken.add(name)
+        try:
+            found.kinds[name] = read_own_check(name, text, path)
+            found.files[name] = path, text
+        except OwnCheckError as error:
+            found.problems.append(Problem("InvalidOwnCheck", str(error), Place(path, error.line)))
+    return found
+
+
+ANNOTATIONS = ("severity", "description", "timeout", "tags", "remediation")
+
+
+def read_quality_test(file: str, source: str) -> tuple[Check, tuple[Problem, ...]]:
+    """The test and what is wrong with its annotations. `file` is relative to the project."""
+    directives, form = read_directives(source, file, ANNOTATIONS)
+    problems = list(form)
+    found: dict[str, Directive] = {}
+    for directive in directives:
+        if directive.key in found:
+            problems.append(Problem("RepeatedSetting", f"@{directive.key} is set twice", directive.place))
+        found.setdefault(directive.key, directive)
+
+    def text(key: str) -> str:
+        return found[key].value if key in found else ""
+
+    severity, timeout, tags = Severity.ERROR, None, tuple[str, ...]()
+    if "severity" in found:
+        try:
+            severity = Severity(text("severity").lower())
+        except ValueError:
+            suggestion = did_you_mean(nearest(text("severity"), tuple(Severity), 1))
+            message = f"severity must be error or warn, not '{text('severity')}'"
+            problems.append(Problem("InvalidSetting", message, found["severity"].place, suggestion=suggestion))
+    try:
+        timeout = parse_duration(text("timeout")) if "timeout" in found else None
+    except ValueError as error:
+        problems.append(Problem("InvalidSetting", f"timeout: {error}", found["timeout"].place))
+    try:
+        tags = split_list(text("tags")) if "tags" in found else ()
+    except ValueError as error:
+        problems.append(Problem("InvalidSetting", f"tags: {error}", found["tags"].place))
+    check = Check(
+        name=PurePosixPath(file).stem,
+        stage=Stage.BEFORE_PUBLISH,
+        place=Place(file),
+        severity=severity,
+        description=text("description"),
+        tags=tags,
+        remediation=text("remediation"),
+        timeout=timeout,
+        source=source,
+    )
+    return check, tuple(problems)

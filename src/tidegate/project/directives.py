@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from tidegate.names import nearest
-from tidegate.project.problems import Place, Problem, did_you_mean
+from tidegate.problems import Place, Problem, did_you_mean
 
-__all__ = ["Directive", "read_directives", "without_templates"]
+__all__ = ["Directive", "read_directives", "split_list", "unquote", "without_templates"]
+
 
 _DIRECTIVE = re.compile(r"\s*--\s*(?P<at>@(?P<key>[A-Za-z_][\w-]*))\s*(?P<colon>:?)[ \t]*(?P<value>.*?)\s*$")
 _SPACED = re.compile(r"\s*--\s*(?P<at>@)\s+(?P<key>[A-Za-z_][\w-]*)\s*:[ \t]*(?P<value>.*?)\s*$")
@@ -110,3 +111,41 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool, bool]]:
         if in_header and stripped and not stripped.startswith("--"):
             in_header = False
         yield number, line, in_header, in_block
+
+
+_QUOTES = "`\"'"
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """The items between commas outside quotes and parentheses. ValueError where one is empty or left open."""
+    items, item, quote, depth = [], "", "", 0
+    for char in text:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in _QUOTES:
+            quote = char
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+        elif char == "," and depth == 0:
+            items.append(item.strip())
+            item = ""
+            continue
+        item += char
+    if quote or depth:
+        raise ValueError(f"a {'quote' if quote else 'parenthesis'} in '{text}' is not closed")
+    items.append(item.strip())
+    if not all(items):
+        raise ValueError(f"'{text}' has an empty item; separate items by single commas")
+    return tuple(items)
+
+
+def unquote(text: str) -> str:
+    """A column name without its quotes. ValueError where it needs some and has none."""
+    if text and text[0] in _QUOTES:
+        quote = text[0]
+        inner = text[1:-1].replace(quote * 2, quote)
+        if len(text) > 2 and text[-1] == quote and text[1:-1].count(quote) == inner.count(quote) * 2 and inner.strip():
+            return inner
+    elif re.fullmatch(r"[^\W\d]\w*|_\w*", text):
+        return text
+    raise ValueError(f"'{text}' is not a column name; quote a name that holds other signs than letters, digits and '_'")

@@ -11,11 +11,13 @@ from pathlib import PurePosixPath
 from tidegate.checks.values import Check
 from tidegate.contracts import ModelContract
 from tidegate.names import TableName
-from tidegate.problems import Place, Severity
-from tidegate.project.masks import ColumnMask
+from tidegate.problems import Place, Problem, Severity
+from tidegate.project.column_masks import ColumnMask
 from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy, StrategyTraits
+from tidegate.project.template_names import MacroFile
+from tidegate.project.unit_test_files import UnitTest
 
-__all__ = ["Freshness", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
+__all__ = ["Freshness", "Materialized", "Model", "ModelSettings", "Project", "Severity", "Strategy"]
 
 
 class Materialized(StrEnum):
@@ -117,3 +119,21 @@ class Model:
     @property
     def path(self) -> PurePosixPath:
         return PurePosixPath(self.file)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """`unread`: tables whose model is there and could not be read. `own_checks`, `own_masks`: names
+    that its own checks and masks have."""
+
+    models: tuple[Model, ...] = ()
+    macros: tuple[MacroFile, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unread: frozenset[TableName] = frozenset()
+    unit_tests: tuple[UnitTest, ...] = ()
+    own_checks: tuple[str, ...] = ()
+    own_masks: tuple[str, ...] = ()
+
+    def origin(self, model: Model, *settings: str) -> Place:
+        """Where the first of `settings` that was written stands; else the model's first line."""
+        return next((model.origins[name] for name in settings if name in model.origins), Place(model.file))

@@ -14,8 +14,7 @@ from tidegate.faults import fault
 from tidegate.lake.consumed import ConsumedFile, read_consumed
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.view import BranchView
-from tidegate.project.file_content import content_digest
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import ZoneFile, content_digest
 
 __all__ = ["ArchiveReport", "SkippedFile", "archive_consumed", "archive_zone"]
 

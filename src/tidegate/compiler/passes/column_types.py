@@ -16,7 +16,7 @@ from tidegate.compiler.table_columns import quarantine_columns, visible_columns
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
 from tidegate.project import Place
-from tidegate.project.templates.names import LandingCall
+from tidegate.project.template_names import LandingCall
 
 __all__ = ["type_columns"]
 

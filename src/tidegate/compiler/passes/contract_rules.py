@@ -10,8 +10,8 @@ from tidegate.compiler.table_columns import table_columns
 from tidegate.contracts import ColumnRule, ModelContract
 from tidegate.datatypes import Column, Relation
 from tidegate.names import nearest
+from tidegate.problems import did_you_mean
 from tidegate.project import ModelSettings
-from tidegate.project.problems import did_you_mean
 
 __all__ = ["check_contracts"]
 

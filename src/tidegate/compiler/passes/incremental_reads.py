@@ -17,7 +17,7 @@ from tidegate.compiler.query_facts import JoinFact, QueryFacts
 from tidegate.names import TableName
 from tidegate.project import Materialized
 from tidegate.project.strategies import Deltas
-from tidegate.project.templates.names import WATERMARK_NAMES
+from tidegate.project.template_names import WATERMARK_NAMES
 
 __all__ = ["check_archives", "check_reading", "looked_up_zones"]
 

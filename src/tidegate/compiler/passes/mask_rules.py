@@ -17,7 +17,7 @@ from tidegate.datatypes import NOTHING_KNOWN, Column, Relation
 from tidegate.names import nearest, quote
 from tidegate.problems import did_you_mean
 from tidegate.project import Materialized, Place
-from tidegate.project.masks import PII, ColumnMask, has_tag
+from tidegate.project.column_masks import PII, ColumnMask, has_tag
 
 __all__ = ["mask_columns"]
 

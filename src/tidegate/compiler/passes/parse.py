@@ -11,10 +11,9 @@ from tidegate.compiler.query_facts import facts_of
 from tidegate.compiler.sql.queries import Reference, SqlFault, examined, parse_query
 from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
 from tidegate.names import nearest
+from tidegate.problems import did_you_mean
 from tidegate.project import Materialized
-from tidegate.project.problems import did_you_mean
-from tidegate.project.templates.fill import Fault
-from tidegate.project.templates.names import LandingCall
+from tidegate.project.template_names import LandingCall, TemplateProblem
 
 __all__ = ["parse_text", "render_template", "resolve_names"]
 
@@ -23,7 +22,7 @@ def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     draft.content.names = work.templates.names_used(draft.source)
     for later in (False, True) if draft.test is None else (False,):
         result = work.templates.render(draft.source, draft.file, work.context(draft, later))
-        if isinstance(result, Fault):
+        if isinstance(result, TemplateProblem):
             yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
             return
         draft.asked = tuple(dict.fromkeys((*draft.asked, *result.asked)))

@@ -9,7 +9,7 @@ from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.datatypes import Column, DataType, Relation
 from tidegate.names import nearest
-from tidegate.project.problems import did_you_mean
+from tidegate.problems import did_you_mean
 
 __all__ = ["check_capabilities", "check_output"]
 

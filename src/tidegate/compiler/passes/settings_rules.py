@@ -23,7 +23,7 @@ from tidegate.compiler.table_columns import columns_of_quarantine
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.names import TableName
 from tidegate.project import Materialized, Model, Place
-from tidegate.project.templates.names import WATERMARK_NAMES
+from tidegate.project.template_names import WATERMARK_NAMES
 
 __all__ = ["check_quarantine", "check_quarantine_names", "check_query", "check_settings"]
 

@@ -12,9 +12,9 @@ from tidegate.compiler.table_columns import visible_columns
 from tidegate.compiler.unit_test_inputs import UnitInputs, misfit
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName, nearest
+from tidegate.problems import did_you_mean
 from tidegate.project import Place
-from tidegate.project.problems import did_you_mean
-from tidegate.project.unit_tests import Rows, UnitTest
+from tidegate.project.unit_test_files import DeclaredRows, UnitTest
 
 __all__ = ["check_unit_tests"]
 
@@ -114,7 +114,7 @@ class _Check:
             return NOTHING_KNOWN
         return Relation(tuple(Column(name, parse_type(kind) or ANY) for name, kind in declared.items()))
 
-    def _rows(self, rows: Rows, relation: Relation, of: str) -> Iterator[Diagnostic]:
+    def _rows(self, rows: DeclaredRows, relation: Relation, of: str) -> Iterator[Diagnostic]:
         if rows.sql is not None:
             yield from self._sql(rows, rows.sql)
         for at, name in enumerate(rows.columns):
@@ -130,7 +130,7 @@ class _Check:
                 message = f"column '{column.name}' of {of}: {reason}"
                 yield self.error("InvalidUnitTest", message, rows.places[name])
 
-    def _sql(self, rows: Rows, sql: str) -> Iterator[Diagnostic]:
+    def _sql(self, rows: DeclaredRows, sql: str) -> Iterator[Diagnostic]:
         query = sound_query(sql, self.work.permissions())
         if isinstance(query, SqlFault):
             yield self.error("InvalidUnitTest", f"sql: {query.message}", rows.place, query.suggestion)

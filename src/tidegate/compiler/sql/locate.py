@@ -11,10 +11,10 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.problems import Place
 from tidegate.project.directives import without_templates
-from tidegate.project.problems import Place
-from tidegate.project.templates.fill import Rendered, Templates
-from tidegate.project.templates.names import TemplateContext
+from tidegate.project.rendering import Templates
+from tidegate.project.template_names import Rendered, TemplateContext
 
 __all__ = ["line_and_column", "locate", "offset_in_source", "offset_of_output", "offset_of_star"]
 

@@ -32,7 +32,7 @@ from tidegate.datatypes import (
 from tidegate.errors import QueryError
 from tidegate.jsontext import json_text
 from tidegate.names import TableName, nearest, quote
-from tidegate.project.unit_tests import Cell, Rows, Scalar
+from tidegate.project.unit_test_files import Cell, DeclaredRows, Scalar
 from tidegate.widening import inferred_type
 from tidegate.write.sql import literal
 
@@ -149,7 +149,7 @@ class InputViews:
     outside: Outside
     model: CompiledModel
 
-    def make(self, query: BoundQuery, given: Mapping[Input, Rows]) -> dict[Input, str]:
+    def make(self, query: BoundQuery, given: Mapping[Input, DeclaredRows]) -> dict[Input, str]:
         """The name of the view for each input of the query."""
         reads = {input_of(read): read for read in query.reads}
         views = {}
@@ -169,7 +169,7 @@ class InputViews:
         found = self.compiled.models.get(read.table)
         return published if found is None else visible_columns(found.model, found.relation, published)
 
-    def _frame(self, name: Input, relation: Relation, rows: Rows | None) -> DataFrame:
+    def _frame(self, name: Input, relation: Relation, rows: DeclaredRows | None) -> DataFrame:
         if rows is not None and rows.sql is not None:
             return self._aligned(name, relation, rows, self.session.sql(rows.sql))
         named, given = (rows.columns, rows.rows) if rows is not None else ((), ())
@@ -196,8 +196,8 @@ class InputViews:
             names.setdefault(column.lower(), column)
         return [Column(column) for column in names.values() if relation.find(column) is None]
 
-    def _aligned(self, name: Input, relation: Relation, rows: Rows, frame: DataFrame) -> DataFrame:
-        """Rows given as a query, with the columns that the input has."""
+    def _aligned(self, name: Input, relation: Relation, rows: DeclaredRows, frame: DataFrame) -> DataFrame:
+        """DeclaredRows given as a query, with the columns that the input has."""
         there = {column.lower(): column for column in frame.columns}
         extra = [column for column in frame.columns if relation.find(column) is None]
         if extra and relation.complete:

@@ -22,7 +22,7 @@ from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, Unit
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
-from tidegate.project.unit_tests import Rows, UnitTest
+from tidegate.project.unit_test_files import DeclaredRows, UnitTest
 from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.spark.opening import open_spark
@@ -173,7 +173,7 @@ class _Trial:
         self.sql = query.substitute(lambda read: quote(views[input_of(read)]))
         return masked_frame(self.session.sql(self.sql), self.model.model.masks, self.model.model.file)
 
-    def _given(self) -> dict[Input, Rows]:
+    def _given(self) -> dict[Input, DeclaredRows]:
         model, itself = self.model, self.model.model.table
         tables = {*model.depends_on, *model.sources, *model.inlined} - {itself}
         namespace = self.bench.compiled.namespace

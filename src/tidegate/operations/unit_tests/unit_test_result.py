@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from tidegate.project.unit_tests import UnitTest
+from tidegate.project.unit_test_files import UnitTest
 from tidegate.quality import plain
 
 __all__ = [

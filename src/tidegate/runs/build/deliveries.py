@@ -10,8 +10,7 @@ from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.progress import ZoneInput
 from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
-from tidegate.project.file_content import content_digest
-from tidegate.project.landing import ZoneFile, verify_unchanged
+from tidegate.project.landing_files import ZoneFile, content_digest, verify_unchanged
 from tidegate.transform import ZoneBatch
 
 __all__ = ["Files", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]

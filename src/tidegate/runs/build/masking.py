@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.errors import QueryError
-from tidegate.project.masks import ColumnMask
+from tidegate.project.column_masks import ColumnMask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -26,7 +26,7 @@ from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.make_plan import Facts, as_difference
 from tidegate.planner.model_traits import unique_after
 from tidegate.planner.row_keys import proven_since, row_key
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import ZoneFile
 from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values

@@ -14,7 +14,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.planner.decide import Decision
 from tidegate.planner.make_plan import Facts
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import ZoneFile
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.names import quote
-from tidegate.project.landing import ZoneFile, files_by_format
+from tidegate.project.landing_files import ZoneFile, files_by_format
 from tidegate.transform.landing.csv_read import CsvSource
 from tidegate.transform.landing.file_order import rows_in_order
 from tidegate.transform.landing.json_read import JsonSource

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, LandingError
-from tidegate.project.landing import ZoneFile, file_format
+from tidegate.project.landing_files import ZoneFile, file_format
 from tidegate.transform.landing.bad_records import BadRecord, bad_records_error, first_bad_records
 from tidegate.transform.landing.csv_dialect import Dialect, find_dialect
 from tidegate.transform.landing.csv_files import find_values

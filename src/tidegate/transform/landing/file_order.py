@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import ZoneFile
 from tidegate.transform.landing.failures import local_path
 from tidegate.transform.landing.source import ORDER, ORDER_FILE, ORDER_LINE, ORDER_PIECE, Source
 

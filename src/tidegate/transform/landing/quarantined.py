@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.table_columns import SOURCE_FILE
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import ZoneFile
 from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:

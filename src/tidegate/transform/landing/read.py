@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.project.landing import ZoneFile
+from tidegate.project.landing_files import ZoneFile
 from tidegate.transform.landing.failures import explain_read_error
 from tidegate.transform.landing.raw import SECTION
 

@@ -10,10 +10,20 @@ from typing import Any
 
 from tidegate.config import ZoneSettings
 from tidegate.names import TableName
-from tidegate.project.model import Strategy
+from tidegate.problems import Place
+from tidegate.project.strategies import Strategy
 from tidegate.redaction import register
 
-__all__ = ["WATERMARK_NAMES", "LandingCall", "TemplateContext", "TemplateNames"]
+__all__ = [
+    "WATERMARK_NAMES",
+    "LandingCall",
+    "MacroFile",
+    "Rendered",
+    "TemplateContext",
+    "TemplateNames",
+    "TemplateProblem",
+]
+
 
 WATERMARK_NAMES = frozenset({"watermark_value", "is_incremental"})
 """A template that uses one of these decides itself what it reads."""
@@ -127,3 +137,29 @@ def _text(value: Any, function: str) -> str:
 
 def _in_sql(name: str) -> str:
     return ".".join(part if _PLAIN.fullmatch(part) else f"`{part.replace('`', '``')}`" for part in name.split("."))
+
+
+@dataclass(frozen=True, slots=True)
+class MacroFile:
+    """A file of `macros/`; `path` is relative to the project."""
+
+    path: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """`asked`: what the template asked of the environment, and what it was told."""
+
+    text: str
+    landings: tuple[LandingCall, ...] = ()
+    asked: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateProblem:
+    """Why a template could not be rendered."""
+
+    message: str
+    place: Place
+    suggestion: str | None = None

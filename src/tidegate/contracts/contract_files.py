@@ -7,12 +7,26 @@ from collections.abc import Collection
 from typing import Any
 
 from tidegate.config.lines import line_of
-from tidegate.contracts.model_contract import ColumnRule, Fact, ModelContract
-from tidegate.contracts.type_rules import TypeRule, type_rule
+from tidegate.contracts.model_contract import ColumnRule, ContractTerm, ModelContract, TypeRule, type_rule
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, did_you_mean, not_toml
 
-__all__ = ["read_toml"]
+__all__ = ["read_contract", "read_toml"]
+
+
+def read_contract(text: str, file: str, table: str) -> tuple[ModelContract | None, tuple[Problem, ...]]:
+    """`table` is the name that an ODCS file with several objects may know the model by.
+
+    What is wrong is left out of the contract; None where nothing could be read.
+    """
+    text = text.replace("\r\n", "\n")
+    if file.lower().endswith(".toml"):
+        return read_toml(text, file)
+    # YAML takes a while to load, and most projects have no such file.
+    from tidegate.contracts.odcs import read_odcs
+
+    return read_odcs(text, file, table)
+
 
 _KEYS = ("required", "protected", "columns")
 _COLUMN_KEYS = ("type", "nullable")
@@ -23,7 +37,7 @@ def read_toml(text: str, file: str) -> tuple[ModelContract | None, tuple[Problem
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return None, (not_toml(error, text, file),)
-    reader = _Reader(text, file)
+    reader = _TomlReader(text, file)
     reader.check_keys(data, _KEYS, ())
     contract = ModelContract(
         file, reader.names(data, "required"), reader.names(data, "protected"), reader.columns(data.get("columns", {}))
@@ -31,7 +45,7 @@ def read_toml(text: str, file: str) -> tuple[ModelContract | None, tuple[Problem
     return contract, tuple(reader.problems)
 
 
-class _Reader:
+class _TomlReader:
     """One file being read; nothing that is wrong stops it."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -50,17 +64,17 @@ class _Reader:
                 suggestion = did_you_mean(nearest(key, known, 1)) or f"known are {', '.join(known)}"
                 self.report(self.place(*path, key), f"unknown key '{key}'", suggestion)
 
-    def names(self, data: dict[str, Any], key: str) -> tuple[Fact[str], ...]:
+    def names(self, data: dict[str, Any], key: str) -> tuple[ContractTerm[str], ...]:
         value, place = data.get(key, []), self.place(key)
         if not isinstance(value, list) or not all(isinstance(name, str) and name.strip() for name in value):
             self.report(place, f"'{key}' must be a list of columns, as in {key} = [\"id\"]")
             return ()
-        found: dict[str, Fact[str]] = {}
+        found: dict[str, ContractTerm[str]] = {}
         for name in value:
             at = self._item(place.line, name)
             if name.lower() in found:
                 self.report(at, f"'{key}' names column '{name}' twice")
-            found.setdefault(name.lower(), Fact(name, at))
+            found.setdefault(name.lower(), ContractTerm(name, at))
         return tuple(found.values())
 
     def _item(self, line: int, name: str) -> Place:
@@ -96,15 +110,15 @@ class _Reader:
         if "nullable" in table:
             at = self.place(*path, "nullable")
             if isinstance(table["nullable"], bool):
-                nullable = Fact(table["nullable"], at)
+                nullable = ContractTerm(table["nullable"], at)
             else:
                 self.report(at, f"'nullable' of column '{name}' must be true or false, not {table['nullable']!r}")
         return ColumnRule(name, place, kind, nullable)
 
-    def _type(self, name: str, value: Any, place: Place) -> Fact[TypeRule] | None:
+    def _type(self, name: str, value: Any, place: Place) -> ContractTerm[TypeRule] | None:
         rule = type_rule(value) if isinstance(value, str) else None
         if rule is None:
             message = f"the type of column '{name}' is not one of Spark's: {value!r}"
             self.report(place, message, "write for example bigint, decimal(10,2), timestamp or array<string>")
             return None
-        return Fact(rule, place)
+        return ContractTerm(rule, place)

@@ -10,10 +10,10 @@ from typing import Any
 
 from tidegate.config import parse_duration
 from tidegate.names import nearest
-from tidegate.project.lists import split_list, unquote
+from tidegate.project.directives import split_list, unquote
 from tidegate.project.model import Freshness, Materialized, Strategy
 
-__all__ = ["KEYS", "SPELLINGS", "ColumnNote", "Key", "KindValue"]
+__all__ = ["KEYS", "SPELLINGS", "ColumnNote", "KindValue", "SettingKey"]
 
 Read = Callable[[Any], Any]
 
@@ -27,7 +27,7 @@ class KindValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SettingKey:
     """`field` of ModelSettings that the key sets; None: another value than `unless` is an error in this version, or
     the key is read elsewhere."""
 
@@ -210,45 +210,45 @@ def _materialized(value: Any) -> Materialized:
     return Materialized(_one_of(*(choice.value for choice in Materialized))(value))
 
 
-_KIND = Key(_kind, "strategy")
+_KIND = SettingKey(_kind, "strategy")
 
-KEYS: Mapping[str, Key] = {
+KEYS: Mapping[str, SettingKey] = {
     "merge_strategy": _KIND,
     "kind": _KIND,
-    "materialized": Key(_materialized, "materialized"),
-    "unique_key": Key(_columns, "unique_key"),
-    "group_key": Key(_columns, "group_key"),
-    "watermark_column": Key(_column, "watermark_column"),
-    "partition_column": Key(_column, "partition_column"),
-    "partitioned_by": Key(_matching(_TRANSFORM, "country, days(ordered_at), bucket(16, id)"), "partitioned_by"),
-    "sorted_by": Key(_matching(_ORDER, "customer_id, ordered_at DESC"), "sorted_by"),
-    "time_column": Key(_column, "time_column"),
-    "granularity": Key(_one_of("hour", "day", "week", "month", "year"), "granularity"),
-    "lookback": Key(_count, "lookback"),
-    "first_partition": Key(_moment, "first_partition"),
-    "scd_valid_from": Key(_column, "scd_valid_from"),
-    "scd_valid_to": Key(_column, "scd_valid_to"),
-    "scd_deletes": Key(_one_of("close", "keep"), "scd_deletes"),
-    "on_empty": Key(_one_of("replace", "keep", "fail"), "on_empty"),
-    "on_duplicate": Key(_one_of("latest", "fail"), "on_duplicate"),
-    "null_keys": Key(_one_of("fail", "match"), "null_keys"),
-    "deltas": Key(_one_of("auto", "always", "never"), "deltas"),
-    "deletes": Key(_one_of("propagate", "ignore"), "deletes"),
-    "skip": Key(_one_of("auto", "never"), "skip"),
-    "archive_landing_zones": Key(_boolean, "archive_landing_zones"),
-    "constraint": Key(_as_written, repeatable=True),
-    "audit": Key(_as_written, repeatable=True),
-    "warning": Key(_as_written, repeatable=True),
-    "quarantine": Key(_boolean, "quarantine"),
-    "format": Key(_one_of("iceberg", "delta"), unless="iceberg"),
-    "description": Key(_text, "description"),
-    "owner": Key(_text, "owner"),
-    "tags": Key(_items, "tags"),
-    "column": Key(_column_notes, "columns", repeatable=True),
-    "depends_on": Key(_items, "depends_on"),
-    "freshness": Key(_freshness, "freshness"),
-    "anomaly_threshold": Key(_deviation, "anomaly_threshold"),
-    "max_retries": Key(_count, "max_retries"),
-    "retry_delay_seconds": Key(_count, "retry_delay_seconds"),
-    "timeout": Key(_length_of_time, "timeout"),
+    "materialized": SettingKey(_materialized, "materialized"),
+    "unique_key": SettingKey(_columns, "unique_key"),
+    "group_key": SettingKey(_columns, "group_key"),
+    "watermark_column": SettingKey(_column, "watermark_column"),
+    "partition_column": SettingKey(_column, "partition_column"),
+    "partitioned_by": SettingKey(_matching(_TRANSFORM, "country, days(ordered_at), bucket(16, id)"), "partitioned_by"),
+    "sorted_by": SettingKey(_matching(_ORDER, "customer_id, ordered_at DESC"), "sorted_by"),
+    "time_column": SettingKey(_column, "time_column"),
+    "granularity": SettingKey(_one_of("hour", "day", "week", "month", "year"), "granularity"),
+    "lookback": SettingKey(_count, "lookback"),
+    "first_partition": SettingKey(_moment, "first_partition"),
+    "scd_valid_from": SettingKey(_column, "scd_valid_from"),
+    "scd_valid_to": SettingKey(_column, "scd_valid_to"),
+    "scd_deletes": SettingKey(_one_of("close", "keep"), "scd_deletes"),
+    "on_empty": SettingKey(_one_of("replace", "keep", "fail"), "on_empty"),
+    "on_duplicate": SettingKey(_one_of("latest", "fail"), "on_duplicate"),
+    "null_keys": SettingKey(_one_of("fail", "match"), "null_keys"),
+    "deltas": SettingKey(_one_of("auto", "always", "never"), "deltas"),
+    "deletes": SettingKey(_one_of("propagate", "ignore"), "deletes"),
+    "skip": SettingKey(_one_of("auto", "never"), "skip"),
+    "archive_landing_zones": SettingKey(_boolean, "archive_landing_zones"),
+    "constraint": SettingKey(_as_written, repeatable=True),
+    "audit": SettingKey(_as_written, repeatable=True),
+    "warning": SettingKey(_as_written, repeatable=True),
+    "quarantine": SettingKey(_boolean, "quarantine"),
+    "format": SettingKey(_one_of("iceberg", "delta"), unless="iceberg"),
+    "description": SettingKey(_text, "description"),
+    "owner": SettingKey(_text, "owner"),
+    "tags": SettingKey(_items, "tags"),
+    "column": SettingKey(_column_notes, "columns", repeatable=True),
+    "depends_on": SettingKey(_items, "depends_on"),
+    "freshness": SettingKey(_freshness, "freshness"),
+    "anomaly_threshold": SettingKey(_deviation, "anomaly_threshold"),
+    "max_retries": SettingKey(_count, "max_retries"),
+    "retry_delay_seconds": SettingKey(_count, "retry_delay_seconds"),
+    "timeout": SettingKey(_length_of_time, "timeout"),
 }

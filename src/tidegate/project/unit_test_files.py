@@ -14,9 +14,9 @@ from typing import Any
 
 from tidegate.names import TableName, nearest
 from tidegate.problems import Place, Problem, did_you_mean
-from tidegate.project.placed import Node, read_tree
+from tidegate.project.settings_files import SourceNode, read_tree
 
-__all__ = ["FOLDER", "Cell", "Given", "Rows", "Scalar", "UnitTest", "read_unit_tests", "unit_test_files"]
+__all__ = ["FOLDER", "Cell", "DeclaredRows", "Given", "Scalar", "UnitTest", "read_unit_tests", "unit_test_files"]
 
 FOLDER = "tests"
 _ENDINGS = (".yaml", ".yml", ".toml")
@@ -55,7 +55,7 @@ def read_unit_tests(
     tree = read_tree(text, file)
     if isinstance(tree, Problem):
         return (), (tree,)
-    reader = _Reader(namespace, table)
+    reader = _UnitTestReader(namespace, table)
     return tuple(reader.file(tree)), tuple(reader.problems)
 
 
@@ -63,7 +63,7 @@ class _Wrong(Exception):
     """One test cannot be understood; the others can."""
 
 
-class _Reader:
+class _UnitTestReader:
     def __init__(self, namespace: str, table: TableName | None) -> None:
         self.namespace = namespace
         self.table = table
@@ -76,7 +76,7 @@ class _Reader:
         self.report(place, message, suggestion)
         return _Wrong()
 
-    def file(self, tree: Node) -> Iterable[UnitTest]:
+    def file(self, tree: SourceNode) -> Iterable[UnitTest]:
         if self.table is None:
             if not isinstance(tree.value, dict) or "tests" not in tree.value:
                 self.report(tree.place, "the file has no list of tests", "begin it with 'tests:'")
@@ -92,11 +92,11 @@ class _Reader:
             except _Wrong:
                 continue
 
-    def _test(self, node: Node) -> UnitTest:
+    def _test(self, node: SourceNode) -> UnitTest:
         if not isinstance(node.value, dict):
             raise self.wrong(node.place, "a test must hold keys and values: name, given, expect")
         self._known(node, _KEYS, "unit test")
-        keys: dict[str, Node] = node.value
+        keys: dict[str, SourceNode] = node.value
         table = self._model(node, keys.get("model"))
         if "name" not in keys:
             raise self.wrong(node.place, "the test has no name", "add 'name'")
@@ -120,7 +120,7 @@ class _Reader:
             ordered=bool(self._flag(keys.get("ordered"), "ordered")),
         )
 
-    def _model(self, node: Node, named: Node | None) -> TableName:
+    def _model(self, node: SourceNode, named: SourceNode | None) -> TableName:
         if named is None:
             if self.table is None:
                 raise self.wrong(node.place, "the test does not say which model it is of", "add 'model: layer.name'")
@@ -134,7 +134,7 @@ class _Reader:
             raise self.wrong(named.place, message, "move it, or remove 'model'")
         return table
 
-    def _given(self, node: Node | None) -> tuple[Given, ...]:
+    def _given(self, node: SourceNode | None) -> tuple[Given, ...]:
         if node is None or node.value is None:
             return ()
         if not isinstance(node.value, dict):
@@ -143,7 +143,7 @@ class _Reader:
         self._twice(node)
         return tuple(Given(name, rows.place, self._rows(rows, name)) for name, rows in _inputs(node.value))
 
-    def _rows(self, node: Node, what: str) -> Rows:
+    def _rows(self, node: SourceNode, what: str) -> DeclaredRows:
         value = node.value
         if isinstance(value, dict):
             self._known(node, _FORMS, f"form of rows for '{what}'")
@@ -153,15 +153,15 @@ class _Reader:
             if form == "csv":
                 return self._csv(inner, what)
             if form == "sql":
-                return Rows(inner.place, sql=self._text(inner, "sql"))
+                return DeclaredRows(inner.place, sql=self._text(inner, "sql"))
             node, value = inner, inner.value
         if value is None:
-            return Rows(node.place)
+            return DeclaredRows(node.place)
         if not isinstance(value, list):
             raise self.wrong(node.place, f"'{what}' must be a list of rows", "[] is no rows")
         return self._listed(node, what)
 
-    def _listed(self, node: Node, what: str) -> Rows:
+    def _listed(self, node: SourceNode, what: str) -> DeclaredRows:
         names: dict[str, str] = {}
         places: dict[str, Place] = {}
         found: list[dict[str, Cell]] = []
@@ -177,9 +177,9 @@ class _Reader:
                 raise self.wrong(row.place, "a row of 'expect' must name a column")
             found.append({name.lower(): _cell(item) for name, item in row.value.items()})
         rows = tuple(tuple(row.get(name) for name in names) for row in found)
-        return Rows(node.place, tuple(names.values()), rows, places=places)
+        return DeclaredRows(node.place, tuple(names.values()), rows, places=places)
 
-    def _csv(self, node: Node, what: str) -> Rows:
+    def _csv(self, node: SourceNode, what: str) -> DeclaredRows:
         text = self._text(node, "csv")
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         try:
@@ -194,28 +194,28 @@ class _Reader:
                 message = f"'{','.join(record)}' has {len(record)} values, but '{what}' has {len(names)} columns"
                 raise self.wrong(node.place, message)
         rows = tuple(tuple(_csv_cell(value.strip()) for value in record) for record in records)
-        return Rows(node.place, tuple(names), rows, places=dict.fromkeys(names, node.place))
+        return DeclaredRows(node.place, tuple(names), rows, places=dict.fromkeys(names, node.place))
 
-    def _vars(self, node: Node | None) -> dict[str, Any]:
+    def _vars(self, node: SourceNode | None) -> dict[str, Any]:
         if node is None or node.value is None:
             return {}
         if not isinstance(node.value, dict):
             raise self.wrong(node.place, "'vars' must hold names and values")
         return {name: _plain(item) for name, item in node.value.items()}
 
-    def _text(self, node: Node, key: str) -> str:
+    def _text(self, node: SourceNode, key: str) -> str:
         if isinstance(node.value, dict | list) or node.value is None or not node.text.strip():
             raise self.wrong(node.place, f"'{key}' must be text")
         return node.text.strip()
 
-    def _flag(self, node: Node | None, key: str) -> bool | None:
+    def _flag(self, node: SourceNode | None, key: str) -> bool | None:
         if node is None:
             return None
         if not isinstance(node.value, bool):
             raise self.wrong(node.place, f"'{key}' must be true or false, not '{node.text}'")
         return node.value
 
-    def _moment(self, node: Node | None, key: str) -> str | None:
+    def _moment(self, node: SourceNode | None, key: str) -> str | None:
         if node is None:
             return None
         text = self._text(node, key)
@@ -226,19 +226,19 @@ class _Reader:
             raise self.wrong(node.place, message) from error
         return (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
 
-    def _known(self, node: Node, known: Sequence[str], what: str) -> None:
+    def _known(self, node: SourceNode, known: Sequence[str], what: str) -> None:
         self._twice(node)
         for key, item in node.value.items():
             if key not in known:
                 suggestion = did_you_mean(nearest(key, known, 1)) or f"known are {', '.join(known)}"
                 self.report(item.place, f"a {what} has no '{key}'", suggestion)
 
-    def _twice(self, node: Node) -> None:
+    def _twice(self, node: SourceNode) -> None:
         for key, place in node.twice:
             self.report(place, f"'{key}' is there twice")
 
 
-def _inputs(given: dict[str, Node], path: str = "") -> Iterable[tuple[str, Node]]:
+def _inputs(given: dict[str, SourceNode], path: str = "") -> Iterable[tuple[str, SourceNode]]:
     """TOML takes `silver.orders` without quotes for a table in a table."""
     for name, node in given.items():
         full = f"{path}{name}"
@@ -248,7 +248,7 @@ def _inputs(given: dict[str, Node], path: str = "") -> Iterable[tuple[str, Node]
             yield full, node
 
 
-def _cell(node: Node) -> Cell:
+def _cell(node: SourceNode) -> Cell:
     if isinstance(node.value, dict):
         return {key: _cell(item) for key, item in node.value.items()}
     if isinstance(node.value, list):
@@ -276,7 +276,7 @@ def _meaning(text: str) -> Any:
     return text
 
 
-def _plain(node: Node) -> Any:
+def _plain(node: SourceNode) -> Any:
     if isinstance(node.value, dict):
         return {key: _plain(item) for key, item in node.value.items()}
     if isinstance(node.value, list):
@@ -302,7 +302,7 @@ Cell = Scalar | tuple[Any, ...] | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class DeclaredRows:
     """`rows` have a cell per column of `columns`, NULL where a row does not name it. `sql`: a query instead of rows.
 
     `places`: where each column is first named.
@@ -321,7 +321,7 @@ class Given:
 
     name: str
     place: Place
-    rows: Rows
+    rows: DeclaredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +331,7 @@ class UnitTest:
     table: TableName
     name: str
     place: Place
-    expect: Rows
+    expect: DeclaredRows
     given: tuple[Given, ...] = ()
     description: str = ""
     vars: Mapping[str, Any] = field(default_factory=dict)

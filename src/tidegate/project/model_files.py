@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tidegate.config.reserved import is_plain_name, why_not_a_name
 from tidegate.names import TableName, nearest
+from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.model import Severity
-from tidegate.project.problems import Place, Problem, did_you_mean
 
 __all__ = ["Discovered", "ModelFiles", "discover"]
 

@@ -1,4 +1,4 @@
-"""The tables of strategies in the docs, from their declarations: `python -m tidegate.project.strategy_page FILE…`."""
+"""The tables of checks and strategies in the docs, written by `python -m tidegate.project.docs_tables FILE…`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tidegate.project.keys import SPELLINGS
+from tidegate.checks.audits import AUDITS
+from tidegate.checks.constraints import CONSTRAINTS
+from tidegate.checks.keyed import KEYED_ONLY
+from tidegate.checks.kinds import CheckKind
+from tidegate.checks.warnings import WARNINGS
 from tidegate.project.model import Materialized
+from tidegate.project.setting_keys import SPELLINGS
 from tidegate.project.strategies import STRATEGIES, StrategyTraits
 
 __all__ = ["meanings", "with_tables"]
 
-_MARKED = re.compile(r"<!-- (strategies|traits|meanings|refused) -->\n.*?<!-- end -->", re.DOTALL)
+
+_CHECKS = {"constraints": CONSTRAINTS, "audits": AUDITS, "warnings": WARNINGS, "keyed": KEYED_ONLY}
+_MARKED = re.compile(r"<!-- (\w+) -->\n.*?<!-- end -->", re.DOTALL)
 _IN_OTHER_TABLES = ("summary", "refused_key")
 
 
@@ -25,7 +32,8 @@ def with_tables(page: str) -> str:
     tables = {"strategies": _strategies, "traits": _traits, "meanings": _meanings, "refused": _refused}
 
     def write(mark: re.Match[str]) -> str:
-        lines = "\n".join(tables[mark[1]]())
+        name = mark[1]
+        lines = "\n".join(_check_table(_CHECKS[name]) if name in _CHECKS else tables[name]())
         return f"<!-- {mark[1]} -->\n{lines}\n<!-- end -->"
 
     return _MARKED.sub(write, page)
@@ -93,6 +101,25 @@ def _cell(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(f"`{setting}`" for setting in value) or "–"
     return str(value or "–")
+
+
+def _check_table(kinds: Iterable[CheckKind]) -> Iterator[str]:
+    yield "| check | meaning | NULL | no rows | example |"
+    yield "|---|---|---|---|---|"
+    for kind in kinds:
+        nulls = kind.nulls.removeprefix("NULL ")
+        cells = (_signature(kind), kind.meaning, nulls, kind.empty, f"`{kind.example}`")
+        yield f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _signature(kind: CheckKind) -> str:
+    if not kind.keyed:
+        return f"`{kind.signature}`"
+    return f"`{kind.name}` with {', '.join(f'`{parameter.name}`' for parameter in kind.parameters)}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

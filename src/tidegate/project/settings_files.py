@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 from tidegate.config.lines import line_of
 from tidegate.problems import Place, Problem, not_toml
 
-__all__ = ["Node", "read_tree"]
+__all__ = ["SettingEntry", "SourceNode", "entries_of", "read_settings_file", "read_tree"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SourceNode:
     """`value`: a dict of nodes, a list of nodes, or what a plain value means; `text` is that value as it was written.
 
     `place` is the key's where there is one. `twice`: keys that a mapping has more than once, with where.
@@ -28,12 +28,26 @@ class Node:
     twice: tuple[tuple[str, Place], ...] = ()
 
 
-def read_tree(text: str, file: str) -> Node | Problem:
+@dataclass(frozen=True, slots=True)
+class SettingEntry:
+    """A setting as written: in a directive, a settings file or [defaults].
+
+    `node`: where each part of the value stands, where that is known. `in_header`: it is a directive.
+    """
+
+    key: str
+    value: Any
+    place: Place
+    node: SourceNode | None = None
+    in_header: bool = False
+
+
+def read_tree(text: str, file: str) -> SourceNode | Problem:
     """The whole file; an empty one is a mapping without keys."""
     return _read_toml(text, file) if file.lower().endswith(".toml") else _read_yaml(text, file)
 
 
-def _read_toml(text: str, file: str) -> Node | Problem:
+def _read_toml(text: str, file: str) -> SourceNode | Problem:
     try:
         # A number keeps its digits, so that 10.10 is no other decimal.
         values = tomllib.loads(text, parse_float=Decimal)
@@ -51,7 +65,7 @@ class _Toml:
         self._lines = text.split("\n")
         self._places: dict[tuple[int, int, tuple[str, ...]], Place] = {}
 
-    def tree(self) -> Node:
+    def tree(self) -> SourceNode:
         root = {}
         for key, value in self._values.items():
             items = value if isinstance(value, list) else ()
@@ -61,22 +75,22 @@ class _Toml:
                 nodes = [
                     self._node(item, head, end, (key,)) for item, head, end in zip(items, heads, ends, strict=True)
                 ]
-                root[key] = Node(nodes, Place(self._file, heads[0] + 1))
+                root[key] = SourceNode(nodes, Place(self._file, heads[0] + 1))
             else:
                 root[key] = self._node(value, 0, len(self._lines), (key,))
-        return Node(root, Place(self._file))
+        return SourceNode(root, Place(self._file))
 
     def _heads(self, key: str) -> list[int]:
         pattern = re.compile(rf"\s*\[\[\s*[\"']?{re.escape(key)}[\"']?\s*\]\]")
         return [number for number, line in enumerate(self._lines) if pattern.match(line)]
 
-    def _node(self, value: Any, first: int, end: int, path: tuple[str, ...]) -> Node:
+    def _node(self, value: Any, first: int, end: int, path: tuple[str, ...]) -> SourceNode:
         place = self._place(first, end, path)
         if isinstance(value, dict):
-            return Node({key: self._node(item, first, end, (*path, key)) for key, item in value.items()}, place)
+            return SourceNode({key: self._node(item, first, end, (*path, key)) for key, item in value.items()}, place)
         if isinstance(value, list):
-            return Node([self._node(item, first, end, path) for item in value], place)
-        return Node(value, place, str(value).lower() if isinstance(value, bool) else str(value))
+            return SourceNode([self._node(item, first, end, path) for item in value], place)
+        return SourceNode(value, place, str(value).lower() if isinstance(value, bool) else str(value))
 
     def _place(self, first: int, end: int, path: tuple[str, ...]) -> Place:
         known = self._places.get((first, end, path))
@@ -98,13 +112,13 @@ class _Toml:
         return Place(self._file, first + at + 1)
 
 
-def _read_yaml(text: str, file: str) -> Node | Problem:
+def _read_yaml(text: str, file: str) -> SourceNode | Problem:
     import yaml  # few projects have such files, and it takes time to load
 
     try:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
-        return Node({}, Place(file)) if root is None else _Yaml(loader, file).node(root)
+        return SourceNode({}, Place(file)) if root is None else _Yaml(loader, file).node(root)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
@@ -120,19 +134,19 @@ class _Yaml:
         self._loader = loader
         self._file = file
 
-    def node(self, node: Any, place: Place | None = None) -> Node:
+    def node(self, node: Any, place: Place | None = None) -> SourceNode:
         import yaml
 
         place = place or self._place(node)
         if isinstance(node, yaml.SequenceNode):
-            return Node([self.node(item) for item in node.value], place)
+            return SourceNode([self.node(item) for item in node.value], place)
         if isinstance(node, yaml.MappingNode):
             twice = tuple(self._twice(node))
             self._loader.flatten_mapping(node)
-            return Node(
+            return SourceNode(
                 {str(key.value): self.node(item, self._place(key)) for key, item in node.value}, place, twice=twice
             )
-        return Node(self._plain(node), place, str(node.value))
+        return SourceNode(self._plain(node), place, str(node.value))
 
     def _plain(self, node: Any) -> Any:
         import yaml
@@ -151,3 +165,51 @@ class _Yaml:
 
     def _place(self, node: Any) -> Place:
         return Place(self._file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def read_settings_file(text: str, file: str) -> tuple[tuple[SettingEntry, ...], tuple[Problem, ...]]:
+    """One entry per key at the top of the file."""
+    return _entries_of_toml(text, file) if file.lower().endswith(".toml") else _entries_of_yaml(text, file)
+
+
+def entries_of(table: Mapping[str, Any], text: str, file: str, path: tuple[str, ...] = ()) -> tuple[SettingEntry, ...]:
+    """The entries of a TOML table that was read already, `path` being where it is in the text."""
+    return tuple(SettingEntry(key, value, Place(file, line_of(text, (*path, key)))) for key, value in table.items())
+
+
+def _entries_of_toml(text: str, file: str) -> tuple[tuple[SettingEntry, ...], tuple[Problem, ...]]:
+    try:
+        return entries_of(tomllib.loads(text), text, file), ()
+    except tomllib.TOMLDecodeError as error:
+        return (), (not_toml(error, text, file),)
+
+
+def _entries_of_yaml(text: str, file: str) -> tuple[tuple[SettingEntry, ...], tuple[Problem, ...]]:
+    import yaml  # a tenth of the time that a small project takes to compile, and few have such files
+
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+        return (), (Problem("UnreadableFile", f"not valid YAML: {error.problem or error.context}", place),)
+    except (yaml.YAMLError, ValueError) as error:
+        return (), (Problem("UnreadableFile", f"not valid YAML: {error}".splitlines()[0], Place(file)),)
+    if root is None:
+        return (), ()
+    if not isinstance(root, yaml.MappingNode):
+        message = "a settings file must hold keys and values, as in 'unique_key: order_id'"
+        return (), (Problem("UnreadableFile", message, Place(file, root.start_mark.line + 1)),)
+    entries: dict[str, SettingEntry] = {}
+    problems = []
+    for node, _ in root.value:
+        key = str(node.value)
+        place = Place(file, node.start_mark.line + 1, node.start_mark.column + 1)
+        if key in entries:
+            problems.append(Problem("RepeatedSetting", f"'{key}' is set twice in this file", place))
+        elif key in values:
+            entries[key] = SettingEntry(key, values[key], place)
+        else:
+            problems.append(Problem("UnknownSetting", f"'{key}' is not the name of a setting", place))
+    return tuple(entries.values()), tuple(problems)

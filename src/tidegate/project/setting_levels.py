@@ -9,32 +9,18 @@ from typing import Any
 from tidegate.checks.kinds import CheckKind
 from tidegate.checks.values import Check
 from tidegate.names import nearest
+from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.declared_checks import CHECK_KEYS, declared_checks
-from tidegate.project.keys import KEYS, ColumnNote, Key, KindValue
 from tidegate.project.model import Materialized, ModelSettings, Severity
-from tidegate.project.placed import Node
-from tidegate.project.problems import Place, Problem, did_you_mean
+from tidegate.project.setting_keys import KEYS, ColumnNote, KindValue, SettingKey
+from tidegate.project.settings_files import SettingEntry, SourceNode
 from tidegate.project.strategies import DEFAULT_STRATEGY
 
-__all__ = ["Entry", "Level", "conflicts", "merge_levels", "read_level"]
+__all__ = ["SettingsLevel", "conflicts", "merge_levels", "read_level"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A setting as written: in a directive, a settings file or [defaults].
-
-    `node`: where each part of the value stands, where that is known. `in_header`: it is a directive.
-    """
-
-    key: str
-    value: Any
-    place: Place
-    node: Node | None = None
-    in_header: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
+class SettingsLevel:
     """The settings of one place, understood: field of ModelSettings → value and where it was written.
 
     `tagged`: columns with tags, in lower case, and where they are.
@@ -46,7 +32,7 @@ class Level:
     tagged: Mapping[str, Place] = field(default_factory=dict)
 
 
-def read_level(entries: Iterable[Entry], own_checks: Mapping[str, CheckKind] | None = None) -> Level:
+def read_level(entries: Iterable[SettingEntry], own_checks: Mapping[str, CheckKind] | None = None) -> SettingsLevel:
     """Look at each entry once, so that a mistake in a shared file is reported once."""
     values: dict[str, tuple[Any, Place]] = {}
     problems: list[Problem] = []
@@ -80,19 +66,19 @@ def read_level(entries: Iterable[Entry], own_checks: Mapping[str, CheckKind] | N
             values[key.field] = (_together(values[key.field][0], value), values[key.field][1])
         else:
             values[key.field] = (value, entry.place)
-    return Level(_settle_kind(_split_notes(values), problems), tuple(problems), tuple(checks), tagged)
+    return SettingsLevel(_settle_kind(_split_notes(values), problems), tuple(problems), tuple(checks), tagged)
 
 
-def _node(value: Any, place: Place) -> Node:
+def _node(value: Any, place: Place) -> SourceNode:
     """All of it stands where its key does."""
     if isinstance(value, dict):
-        return Node({key: _node(inner, place) for key, inner in value.items()}, place)
+        return SourceNode({key: _node(inner, place) for key, inner in value.items()}, place)
     if isinstance(value, list):
-        return Node([_node(inner, place) for inner in value], place)
-    return Node(value, place, str(value))
+        return SourceNode([_node(inner, place) for inner in value], place)
+    return SourceNode(value, place, str(value))
 
 
-def merge_levels(levels: Sequence[Level]) -> tuple[ModelSettings, Mapping[str, Place]]:
+def merge_levels(levels: Sequence[SettingsLevel]) -> tuple[ModelSettings, Mapping[str, Place]]:
     """The last level that says something wins; also where each setting was written."""
     merged: dict[str, tuple[Any, Place]] = {}
     for level in levels:
@@ -109,7 +95,7 @@ def merge_levels(levels: Sequence[Level]) -> tuple[ModelSettings, Mapping[str, P
     return settings, {name: place for name, (_, place) in merged.items()}
 
 
-def conflicts(sidecar: Sequence[Level], header: Level) -> Iterator[Problem]:
+def conflicts(sidecar: Sequence[SettingsLevel], header: SettingsLevel) -> Iterator[Problem]:
     """Directives that say something else than the settings file beside them: they win, but hardly by intention."""
     for level in sidecar:
         told: set[Place] = set()
@@ -124,7 +110,7 @@ def conflicts(sidecar: Sequence[Level], header: Level) -> Iterator[Problem]:
             yield Problem("ConflictingSettings", message, place, severity=Severity.WARN, suggestion=fix)
 
 
-def _places_of_tags(entry: Entry, notes: Mapping[str, ColumnNote]) -> dict[str, Place]:
+def _places_of_tags(entry: SettingEntry, notes: Mapping[str, ColumnNote]) -> dict[str, Place]:
     nodes = entry.node.value if entry.node and isinstance(entry.node.value, dict) else {}
     return {
         name.lower(): nodes[name].place if name in nodes else entry.place for name, note in notes.items() if note.tags
@@ -190,14 +176,14 @@ def _article(materialized: Materialized) -> str:
     return "an ephemeral model" if materialized is Materialized.EPHEMERAL else "a view"
 
 
-def _answer_unused(entry: Entry, key: Key, value: Any) -> list[Problem]:
+def _answer_unused(entry: SettingEntry, key: SettingKey, value: Any) -> list[Problem]:
     if key.unless is not None and value == key.unless:
         return []
     message = f"{entry.key} '{value}' is not supported by this version"
     return [Problem("UnsupportedSetting", message, entry.place, suggestion="remove it")]
 
 
-def _unknown(entry: Entry) -> Problem:
+def _unknown(entry: SettingEntry) -> Problem:
     if entry.key == "tests":
         message = "[[tests]] are a model's own, and this file is not one model's"
         return Problem("UnsupportedSetting", message, entry.place, suggestion="write them beside the model")

@@ -11,12 +11,10 @@ from jinja2 import StrictUndefined, Template, TemplateSyntaxError, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from tidegate.names import nearest
-from tidegate.project.problems import Place, Problem, did_you_mean
-from tidegate.project.templates.dbt_words import hint_for_name, hint_for_tag
-from tidegate.project.templates.names import TemplateNames
-from tidegate.project.templates.rendered import Fault, MacroFile, Rendered
+from tidegate.problems import Place, Problem, did_you_mean
+from tidegate.project.template_names import MacroFile, Rendered, TemplateNames, TemplateProblem
 
-__all__ = ["JinjaTemplates"]
+__all__ = ["JinjaTemplates", "hint_for_name", "hint_for_tag"]
 
 
 class JinjaTemplates:
@@ -30,14 +28,14 @@ class JinjaTemplates:
         self._names_in_macros: dict[str, frozenset[str]] = {}
         self.problems: tuple[Problem, ...] = tuple(self._read_macros(macros))
 
-    def render(self, source: str, file: str, names: TemplateNames) -> Rendered | Fault:
+    def render(self, source: str, file: str, names: TemplateNames) -> Rendered | TemplateProblem:
         variables = names.as_dict()
         try:
             template = self._compile(source, file)
             text = template.render(variables | self._bind_macros(variables, self.names_used(source)))
         except TemplateSyntaxError as error:
             message = error.message or str(error)
-            return Fault(message, Place(error.filename or file, error.lineno), hint_for_tag(message))
+            return TemplateProblem(message, Place(error.filename or file, error.lineno), hint_for_tag(message))
         except Exception as error:
             return self._explain(error, file, variables)
         return Rendered(text, tuple(names.landings), tuple(sorted(names.asked.items())))
@@ -136,7 +134,7 @@ class JinjaTemplates:
                     defined[macro.name] = f"{macro_file.path}:{macro.lineno}"
                     self._names_in_macros[macro.name] = frozenset(n.name for n in _names(macro)) | at_top
 
-    def _explain(self, error: Exception, file: str, variables: Mapping[str, Any]) -> Fault:
+    def _explain(self, error: Exception, file: str, variables: Mapping[str, Any]) -> TemplateProblem:
         place = _deepest_place(error.__traceback__, self._files()) or Place(file)
         message = str(error).replace("TemplateNames.", "")
         if isinstance(error, RecursionError):
@@ -147,7 +145,7 @@ class JinjaTemplates:
         if undefined := re.match(r"'(\w+)' is undefined", message):
             name = undefined[1]
             suggestion = hint_for_name(name) or did_you_mean(nearest(name, [*variables, *self._names_in_macros]))
-        return Fault(message or type(error).__name__, place, suggestion)
+        return TemplateProblem(message or type(error).__name__, place, suggestion)
 
     def _files(self) -> frozenset[str]:
         return frozenset(file for file, _ in self._compiled)
@@ -182,3 +180,40 @@ def _deepest_place(traceback: TracebackType | None, files: frozenset[str]) -> Pl
             place = Place(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return place
+
+
+_NAME_HINTS = {
+    "config": "settings are comments above the query: write `-- @materialized: view`, `-- @unique_key: id` and so on",
+    "source": "name the table itself: FROM NAME.schema.table for a table of [sources.NAME] in tidegate.toml, "
+    "FROM {{ landing_zone('NAME') }} for files",
+    "target": "name what differs between environments in [vars] and read it with var(), or give another file with -c",
+    "adapter": "templates cannot ask the lake; write the SQL of Spark",
+    "run_query": "templates cannot ask the lake; read the table in the query itself",
+    "statement": "templates cannot ask the lake; read the table in the query itself",
+    "execute": "templates only write text here: leave the condition out",
+    "log": "templates cannot print; `tidegate plan --explain` and `tidegate compile` show what comes of them",
+    "exceptions": "templates cannot raise errors; write a check or a quality test instead",
+    "doc": "write the text itself: `-- @description: …`",
+    "dbt_utils": "packages of dbt are not read; put the macro into macros/",
+    "dbt": "packages of dbt are not read; put the macro into macros/, or write the function of Spark",
+    "invocation_id": "the run's time is run_started_at; a run's id is in the history and the metadata of its tables",
+    "model": "the model's own table is {{ this }}",
+    "schema": "the model's own table is {{ this }}",
+}
+_TAG_HINTS = {
+    "snapshot": "a snapshot is a model with `-- @merge_strategy: scd2` and `-- @unique_key: …`",
+    "test": "a quality test is a query in tests/quality/ of its model, a rule of your own a file in checks/",
+    "materialization": "choose one of the strategies with `-- @merge_strategy: …`",
+    "docs": "write the text as `-- @description: …`",
+}
+_UNKNOWN_TAG = re.compile(r"unknown tag '(\w+)'")
+
+
+def hint_for_name(name: str) -> str | None:
+    return _NAME_HINTS.get(name)
+
+
+def hint_for_tag(message: str) -> str | None:
+    """From the message in which Jinja reports a tag that it does not know."""
+    found = _UNKNOWN_TAG.search(message)
+    return _TAG_HINTS.get(found[1]) if found else None

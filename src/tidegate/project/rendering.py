@@ -7,15 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tidegate.problems import Problem
 from tidegate.project.directives import without_templates
-from tidegate.project.problems import Problem
-from tidegate.project.templates.names import TemplateContext, TemplateNames
-from tidegate.project.templates.rendered import Fault, MacroFile, Rendered
+from tidegate.project.template_names import MacroFile, Rendered, TemplateContext, TemplateNames, TemplateProblem
 
 if TYPE_CHECKING:
-    from tidegate.project.templates.jinja import JinjaTemplates
+    from tidegate.project.jinja_templates import JinjaTemplates
 
-__all__ = ["Fault", "MacroFile", "Rendered", "Templates"]
+__all__ = ["Templates"]
 
 _JINJA = re.compile(r"\{[{%#]")
 _PLAIN_CALL = re.compile(r"\{\{ *(ref|landing_zone)\( *(?:'([^'\\\n]+)'|\"([^\"\\\n]+)\") *\) *\}\}")
@@ -29,7 +28,7 @@ class Templates:
 
     @cached_property
     def _jinja(self) -> JinjaTemplates:
-        from tidegate.project.templates.jinja import JinjaTemplates
+        from tidegate.project.jinja_templates import JinjaTemplates
 
         return JinjaTemplates(self._macros)
 
@@ -38,7 +37,7 @@ class Templates:
         """Those of the macro files."""
         return self._jinja.problems if self._macros else ()
 
-    def render(self, source: str, file: str, context: TemplateContext) -> Rendered | Fault:
+    def render(self, source: str, file: str, context: TemplateContext) -> Rendered | TemplateProblem:
         if _JINJA.search(source):
             source = without_templates(source)
         if not _JINJA.search(source):

@@ -13,22 +13,26 @@ from tidegate.checks.values import Check
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
-from tidegate.project.declared_checks import CHECK_KEYS, freshness_check, own_and_inherited
+from tidegate.problems import Place, Problem, did_you_mean
+from tidegate.project.column_masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
+from tidegate.project.declared_checks import (
+    CHECK_KEYS,
+    OwnChecks,
+    freshness_check,
+    own_and_inherited,
+    own_check_files,
+    read_own_checks,
+    read_quality_test,
+)
 from tidegate.project.directives import Directive, read_directives
-from tidegate.project.discover import ModelFiles, discover
-from tidegate.project.keys import KEYS
-from tidegate.project.masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
-from tidegate.project.model import Materialized, Model, ModelSettings
-from tidegate.project.own_checks import OwnChecks, own_check_files, read_own_checks
-from tidegate.project.placed import Node, read_tree
-from tidegate.project.problems import Place, Problem, did_you_mean
-from tidegate.project.project import Project
-from tidegate.project.quality_tests import read_quality_test
-from tidegate.project.settings import Entry, Level, conflicts, merge_levels, read_level
-from tidegate.project.sidecars import entries_of, read_settings_file
-from tidegate.project.templates.fill import MacroFile
+from tidegate.project.model import Materialized, Model, ModelSettings, Project
+from tidegate.project.model_files import ModelFiles, discover
+from tidegate.project.setting_keys import KEYS
+from tidegate.project.setting_levels import SettingsLevel, conflicts, merge_levels, read_level
+from tidegate.project.settings_files import SettingEntry, SourceNode, entries_of, read_settings_file, read_tree
+from tidegate.project.template_names import MacroFile
 from tidegate.project.texts import Texts
-from tidegate.project.unit_tests import UnitTest, read_unit_tests, unit_test_files
+from tidegate.project.unit_test_files import UnitTest, read_unit_tests, unit_test_files
 
 __all__ = ["load_project"]
 
@@ -36,7 +40,7 @@ __all__ = ["load_project"]
 def load_project(settings: Settings, texts: Texts | None = None) -> Project:
     """`texts`: what is known of the files already; what is read now is added to it, and what is gone is taken out."""
     texts = Texts() if texts is None else texts
-    reader = _Reader(settings, texts)
+    reader = _ProjectReader(settings, texts)
     found = discover(settings.root, settings.project.namespace)
     reader.problems += found.problems
     reader.read_own_checks()
@@ -61,7 +65,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> Project:
     )
 
 
-class _Reader:
+class _ProjectReader:
     """Reads files of one project and keeps what was wrong with them."""
 
     def __init__(self, settings: Settings, texts: Texts) -> None:
@@ -73,7 +77,7 @@ class _Reader:
         self.unit_tests: list[UnitTest] = []
         self.own_checks = OwnChecks()
         self.own_masks: Mapping[str, str] = {}
-        self._kept: list[tuple[Level, ...]] = []
+        self._kept: list[tuple[SettingsLevel, ...]] = []
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
     def text(self, path: str) -> str | None:
@@ -99,17 +103,17 @@ class _Reader:
         self.own_masks, problems = read_masks((p, text) for p in paths if (text := self.text(p)) is not None)
         self.problems += problems
 
-    def project_defaults(self) -> Level:
+    def project_defaults(self) -> SettingsLevel:
         file = self.settings.file
         text = file.read_text("utf-8-sig") if self.settings.defaults and file.is_file() else ""
         name = file.relative_to(self.settings.root).as_posix() if file.is_relative_to(self.settings.root) else str(file)
         return self._level(entries_of(self.settings.defaults, text, name, ("defaults",)))
 
-    def settings_file(self, path: str, table: TableName | None = None) -> Level:
+    def settings_file(self, path: str, table: TableName | None = None) -> SettingsLevel:
         """`table`: whose it is alone; only such a file can hold tests."""
         text = self.text(path)
         if text is None:
-            return Level({})
+            return SettingsLevel({})
         entries, problems = read_settings_file(text, path)
         self.problems += problems
         if table is not None and any(entry.key == "tests" for entry in entries):
@@ -129,7 +133,7 @@ class _Reader:
         self.unit_tests += tests
         self.problems += problems
 
-    def models(self, files: ModelFiles, base: Level, folders: Mapping[str, Level]) -> list[Model]:
+    def models(self, files: ModelFiles, base: SettingsLevel, folders: Mapping[str, SettingsLevel]) -> list[Model]:
         models, before = [], len(self.problems)
         tests = [test for path in files.tests if (test := self._quality_test(path)) is not None]
         sidecar = [self.settings_file(path, files.table) for path in files.sidecars[:1]]
@@ -159,7 +163,7 @@ class _Reader:
         return models
 
     def _checks(
-        self, above: list[Level], own: list[Level], tests: list[Check], settings: ModelSettings
+        self, above: list[SettingsLevel], own: list[SettingsLevel], tests: list[Check], settings: ModelSettings
     ) -> tuple[Check, ...]:
         declared = [check for level in own for check in level.checks]
         has_table = settings.materialized is not Materialized.EPHEMERAL
@@ -179,13 +183,15 @@ class _Reader:
             return checks
         return (*checks, asked)
 
-    def _masks(self, settings: ModelSettings, own: list[Level]) -> tuple[tuple[ColumnMask, ...], Mapping[str, Place]]:
+    def _masks(
+        self, settings: ModelSettings, own: list[SettingsLevel]
+    ) -> tuple[tuple[ColumnMask, ...], Mapping[str, Place]]:
         """Also where the model itself tags its columns."""
         places = {column: place for level in own for column, place in level.tagged.items()}
         masks = masks_of(settings.column_tags, self.own_masks, places, self.settings.masking.salt)
         return masks, {f"column_tags.{column}": place for column, place in places.items()}
 
-    def _shared(self, *levels: Level) -> tuple[ModelSettings, Mapping[str, Place]]:
+    def _shared(self, *levels: SettingsLevel) -> tuple[ModelSettings, Mapping[str, Place]]:
         """Many models say nothing of their own, and share what the folders above them say."""
         key = tuple(map(id, levels))
         if key not in self._merged:
@@ -209,7 +215,7 @@ class _Reader:
         self.problems += problems
         return contract
 
-    def _level(self, entries: Iterable[Entry]) -> Level:
+    def _level(self, entries: Iterable[SettingEntry]) -> SettingsLevel:
         level = read_level(entries, self.own_checks.kinds)
         self.problems += level.problems
         if level.tagged:
@@ -246,25 +252,25 @@ class _Reader:
         return ""
 
 
-_NOTHING = Level({})
+_NOTHING = SettingsLevel({})
 _PLACED = CHECK_KEYS | {"column", "columns"}
 """Settings whose parts are told of by where they stand."""
 
 
-def _written(directive: Directive, source: str) -> Entry:
+def _written(directive: Directive, source: str) -> SettingEntry:
     """A check's text is looked into, so where it begins counts."""
     if directive.key not in CHECK_KEYS:
-        return Entry(directive.key, directive.value, directive.place)
+        return SettingEntry(directive.key, directive.value, directive.place)
     line = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")[directive.place.line - 1]
     place = replace(directive.place, col=len(line.rstrip()) - len(directive.value) + 1)
-    node = Node(directive.value, place, directive.value)
-    return Entry(directive.key, directive.value, directive.place, node, in_header=True)
+    node = SourceNode(directive.value, place, directive.value)
+    return SettingEntry(directive.key, directive.value, directive.place, node, in_header=True)
 
 
-def _placed(entries: Iterable[Entry], text: str, file: str) -> tuple[Entry, ...]:
+def _placed(entries: Iterable[SettingEntry], text: str, file: str) -> tuple[SettingEntry, ...]:
     """Checks and columns with the places of their keys."""
     tree = read_tree(text, file)
-    nodes = tree.value if isinstance(tree, Node) and isinstance(tree.value, dict) else {}
+    nodes = tree.value if isinstance(tree, SourceNode) and isinstance(tree.value, dict) else {}
     return tuple(replace(entry, node=nodes.get(entry.key)) if entry.key in _PLACED else entry for entry in entries)
 
 
