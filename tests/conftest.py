@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 """Tests work on a few rows: a JVM that optimises little starts and warms up in half the time.
 
-With one compiler a JVM reserves only 48 MiB for compiled code. Many different queries fill that within minutes, and then
-a quarter of the time goes into throwing code away that is compiled again.
+With one compiler a JVM reserves only 48 MiB for compiled code. Many different queries fill that within minutes; then a
+quarter of the time goes into removing code that is compiled again.
 """
 
 # A machine that is busy is no fault of what is tested.
