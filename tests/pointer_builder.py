@@ -18,7 +18,7 @@ from typing import Any
 
 from tidegate.checks.values import Check
 from tidegate.compiler import bind
-from tidegate.compiler.compiled import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, QueryError, SparkDiedError, TidegateError
 from tidegate.faults import fault
@@ -26,14 +26,14 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, PointerKi
 from tidegate.lake.metadata import TableMetadata, load_json
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
-from tidegate.planner.decide import Decision, keeps_history
+from tidegate.planner.decide import keeps_history
 from tidegate.planner.inputs import recorded_inputs
 from tidegate.planner.make_plan import Facts
 from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import require_unchanged, take_files
-from tidegate.runs.context import Phases, RunContext
-from tidegate.runs.control.limits import Deadline
+from tidegate.runs.builder import ModelAttempt
+from tidegate.runs.context import RunContext
 from tidegate.runs.reads import checked_inputs
 from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.request import WriteOutcome
@@ -103,10 +103,8 @@ class PointerBuilder:
         return error
 
     @contextmanager
-    def open(
-        self, run: RunContext, model: CompiledModel, phases: Phases, deadline: Deadline
-    ) -> Iterator[PointerTableWork]:
-        yield PointerTableWork(self, run, model, phases)
+    def open(self, attempt: ModelAttempt) -> Iterator[PointerTableWork]:
+        yield PointerTableWork(self, attempt)
 
     def answer_published(
         self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
@@ -136,24 +134,20 @@ class PointerBuilder:
 
 
 class PointerTableWork:
-    def __init__(self, builder: PointerBuilder, run: RunContext, model: CompiledModel, phases: Phases) -> None:
-        self.decision: Decision | None = None
-        self.watermark: str | None = None
-        self.values = RunValues(run.started_at.isoformat(), vars=run.vars)
-        self.constraint_results: tuple[CheckResult, ...] = ()
+    def __init__(self, builder: PointerBuilder, attempt: ModelAttempt) -> None:
         self._builder = builder
-        self._run = run
-        self._model = model
-        self._phases = phases
-        self._table = model.model.table
-        self._name = run.short(self._table)
+        self._run = attempt.run
+        self._model = attempt.model
+        self._phases = attempt.phases
+        self._values = attempt.values
+        self._table = self._model.model.table
+        self._name = self._run.short(self._table)
 
     def build(self, facts: Facts) -> WriteOutcome:
         run, builder = self._run, self._builder
-        self.decision = facts.decision
         builder.builds.append(self._name)
         with self._phases.timed("build_result"):
-            sql = bind(run.compiled, run.settings, run.project, self._table, self.values).sql
+            sql = bind(run.compiled, run.settings, run.project, self._table, self._values).sql
             if self._name in builder.while_building:
                 builder.while_building[self._name](run, self._model)
             if raised := _RAISES.search(sql):
@@ -224,7 +218,7 @@ class PointerTableWork:
             zones=zones,
             rows=1,
             checks=self._model.checks_digest,
-            checked=checked_inputs(run, self._model, self.values),
+            checked=checked_inputs(run, self._model, self._values),
         )
 
     def _place(self, table: TableName | None = None) -> Path:

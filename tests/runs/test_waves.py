@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from tidegate.compiler import compile_project
-from tidegate.compiler.compiled import Compiled
+from tidegate.compiler.compiled import Compiled, RunValues
 from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
 from tidegate.project import Project, load_project
@@ -19,14 +18,13 @@ from tidegate.runs.waves import downstream_of
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunPart:
     """As much of a run as the question needs."""
 
     settings: Settings
     project: Project
     compiled: Compiled
-    started_at: datetime = datetime(2026, 11, 15, tzinfo=UTC)
-    vars: dict[str, Any] = field(default_factory=dict)
+    values: RunValues = RunValues("2026-11-15T00:00:00+00:00")  # noqa: RUF009 - frozen
 
 
 MODELS = {
@@ -55,7 +53,7 @@ def run(tmp_path: Path) -> RunContext:
     project = load_project(settings)
     compiled = compile_project(project, settings, (), {})
     assert not compiled.errors
-    return cast(RunContext, Asked(settings, project, compiled))
+    return cast(RunContext, RunPart(settings, project, compiled))
 
 
 def concerned(run: RunContext, *selected: str) -> set[str]:

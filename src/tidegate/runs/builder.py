@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.checks.values import Check
@@ -15,6 +16,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.planner.decide import Decision
 from tidegate.planner.make_plan import Facts
+from tidegate.project.landing_files import ZoneFile
 from tidegate.results import CheckResult
 from tidegate.runs.control.limits import Deadline
 
@@ -24,23 +26,38 @@ if TYPE_CHECKING:
     from tidegate.runs.context import Phases, RunContext
     from tidegate.write.request import WriteOutcome
 
-__all__ = ["Builder", "OpenBuilder", "TableWork"]
+__all__ = ["Builder", "ModelAttempt", "OpenBuilder", "TableWork"]
 
 
-class TableWork(Protocol):
-    """The work on one model's table on the branch. What `build` learns is here also where it fails."""
+@dataclass
+class ModelAttempt:
+    """One try at one model. The builder records here what it does, so that a failure loses none of it."""
 
-    decision: Decision | None
-    """What is really done, which may turn out otherwise than it was planned."""
-
-    watermark: str | None
-    """The value that the query was given."""
-
+    run: RunContext
+    model: CompiledModel
+    deadline: Deadline
+    phases: Phases
     values: RunValues
     """What the query and its checks are bound to."""
 
-    constraint_results: tuple[CheckResult, ...]
-    """Of the constraints that rows were held to while they were written."""
+    decision: Decision | None = None
+    """What is done. The builder replaces it where that turns out to be something else than was planned."""
+
+    watermark: str | None = None
+    """The value that the query was given."""
+
+    sql: str = ""
+    """The query that runs, to explain its failure by."""
+
+    files: tuple[ZoneFile, ...] = ()
+    """The landing files that it reads, to explain its failure by."""
+
+    constraint_results: tuple[CheckResult, ...] = ()
+    """Of the constraints that rows were checked against while they were written."""
+
+
+class TableWork(Protocol):
+    """The work on one model's table on the branch."""
 
     def build(self, facts: Facts) -> WriteOutcome:
         """Rows and progress, or the view. Whatever is raised, the caller restores the table."""
@@ -72,9 +89,7 @@ class Builder(Protocol):
     def error(self, message: str) -> TidegateError:
         """The error of a model under which it died."""
 
-    def open(
-        self, run: RunContext, model: CompiledModel, phases: Phases, deadline: Deadline
-    ) -> AbstractContextManager[TableWork]:
+    def open(self, attempt: ModelAttempt) -> AbstractContextManager[TableWork]:
         """Work that is interrupted when the run is cancelled or the deadline passes."""
 
     def answer_published(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tidegate.compiler.compiled import Compiled, CompiledModel
+from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.hooks.events import Emit
@@ -150,6 +150,11 @@ class RunContext:
     @property
     def wish(self) -> Wish:
         return Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+
+    @property
+    def values(self) -> RunValues:
+        """For a query that asks for nothing of a run but its start."""
+        return RunValues(self.started_at.isoformat(), vars=self.vars)
 
     def short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tidegate.compiler.compiled import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.errors import (
     FailureKind,
     LakeError,
@@ -31,7 +31,7 @@ from tidegate.quality.profile import Profile
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.build.deliveries import take_files
 from tidegate.runs.build.quarantine import left_out
-from tidegate.runs.builder import TableWork
+from tidegate.runs.builder import ModelAttempt, TableWork
 from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.limits import Deadline
@@ -52,11 +52,11 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
     run.emit("before_model_run", name, {})
     started = run.clock.monotonic()
     deadline = run.guard.deadline(model.model.settings)
-    tries: list[_Attempt] = []
+    tries: list[_ModelBuild] = []
     before: dict[TableName, Pointer | None] = {}
 
     def once(number: int) -> ModelResult:
-        tries.append(_Attempt(run, model, deadline, tries[-1].note if tries else ""))
+        tries.append(_ModelBuild(run, model, deadline, tries[-1].note if tries else ""))
         return tries[-1].go(before)
 
     def failed(result: ModelResult) -> Failed | None:
@@ -94,31 +94,29 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
     return ModelOutcome(result, checks, drift, checked_again, profile, attempt.torn, read, kept)
 
 
-class _Attempt:
-    """One try at one model; gathers what a failure must not lose. `note`: why what was built before was not kept."""
+class _ModelBuild:
+    """One attempt at one model; records what a failure must not lose."""
 
     def __init__(self, run: RunContext, model: CompiledModel, deadline: Deadline, note: str = "") -> None:
+        """`note`: why what an earlier try of the run built was not used."""
         self.run = run
         self.model = model
-        self.deadline = deadline
-        self.retry_after: float | None = None
+        self.attempt = ModelAttempt(run, model, deadline, Phases(run.clock, run.spans), run.values)
+        self.phases = self.attempt.phases
         self.table = model.model.table
         self.settings = model.model.settings
         self.name = run.short(self.table)
-        self.phases = Phases(run.clock, run.spans)
+        self.note = note
         self.checks: list[CheckResult] = []
         self.drift: list[dict[str, Any]] = []
-        self.decision: Decision | None = None
-        self.values = RunValues(run.started_at.isoformat(), vars=run.vars)
-        self.watermark: str | None = None
-        self.checked_again = False
         self.profile: Profile | None = None
+        self.read: Mapping[str, TableInput] | None = None
+        self.retry_after: float | None = None
+        self.checked_again = False
+        self.kept = False
         self.torn = False
         self.aborted = False
         self.lost = False
-        self.read: Mapping[str, TableInput] | None = None
-        self.note = note
-        self.kept = False
 
     @property
     def writing(self) -> bool:
@@ -136,7 +134,7 @@ class _Attempt:
                 return self._result("skipped")
             else:
                 before |= {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
-            with run.guard.services.asking(*services, deadline=self.deadline):
+            with run.guard.services.asking(*services, deadline=self.attempt.deadline):
                 return self.build()
         except Exception as failure:
             self.lost = not run.cancellation.requested and run.builder.died_of(failure)
@@ -158,7 +156,7 @@ class _Attempt:
         self.note = settled.note
         if settled.kept:
             self.kept, self.profile = True, settled.profile
-            self.decision = Decision(RunType.SKIP, KEPT)
+            self.attempt.decision = Decision(RunType.SKIP, KEPT)
         return settled.kept
 
     def _put_back(self, before: Mapping[TableName, Pointer | None]) -> None:
@@ -177,21 +175,18 @@ class _Attempt:
             self._take_back_unfinished()
             bound = partial(bound_query, run, self.model)
             facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish, bound)
-            self.decision = facts.decision
+            self.attempt.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
             self.read = self._looked_at(facts)
             if facts.decision.record_digests:
                 self._record_digests(facts)
             return self._check_again() if facts.decision.check_again else self._result("skipped")
         before = None if facts.decision.rebuild or self._is_checked_anew() else run.lake.table(self.table)
-        with run.builder.open(run, self.model, self.phases, self.deadline) as work:
-            try:
-                outcome = work.build(facts)
-            finally:
-                self.decision, self.watermark, self.values = work.decision, work.watermark, work.values
+        with run.builder.open(self.attempt) as work:
+            outcome = work.build(facts)
             self._report(outcome)
             self.profile = self._profile(outcome)
-            self._check(work, before if self._adds(outcome) else None, work.constraint_results)
+            self._check(work, before if self._adds(outcome) else None, self.attempt.constraint_results)
         fault("after_checks", self.table)
         self._put_down()
         return self._result("completed", outcome)
@@ -199,7 +194,7 @@ class _Attempt:
     def _put_down(self) -> None:
         run = self.run
         if run.ledger is not None:
-            checked = checked_tables(run, self.model, self.values)
+            checked = checked_tables(run, self.model, self.attempt.values)
             run.ledger.put(self.model, run.compiled, run.lake, self.profile, checked)
 
     def _looked_at(self, facts: Facts) -> dict[str, TableInput]:
@@ -283,9 +278,9 @@ class _Attempt:
 
     def _adds(self, outcome: WriteOutcome) -> bool:
         """Some of the table's rows are not this run's."""
-        assert self.decision is not None
+        assert self.attempt.decision is not None
         now = self.run.lake.table(self.table)
-        return now is not None and not self.decision.rebuild and outcome.rows_written < now.total_records
+        return now is not None and not self.attempt.decision.rebuild and outcome.rows_written < now.total_records
 
     def _is_checked_anew(self) -> bool:
         """Constraints are others than the table was published with, and it is to be what they say; but for what is kept
@@ -301,12 +296,12 @@ class _Attempt:
     def _check_again(self) -> ModelResult:
         """The table stays as it is; its checks are others than it was published with."""
         run = self.run
-        with run.builder.open(run, self.model, self.phases, self.deadline) as work:
+        with run.builder.open(self.attempt) as work:
             # Those that refuse rows are about what comes: others would have rebuilt the table.
             self._check(work, settled=left_out(run, self.model))
             progress = run.lake.progress(self.table)
             assert progress is not None
-            others = checked_inputs(run, self.model, self.values)
+            others = checked_inputs(run, self.model, self.attempt.values)
             self.read = {**(self.read or {}), **others}
             fault("before_progress", self.table)
             work.set_progress(replace(progress, checks=self.model.checks_digest, checked=others))
@@ -323,27 +318,29 @@ class _Attempt:
         assert metadata.progress is not None
         root, location = run.settings.landing.root, metadata.table_location
         zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id)
-        with run.builder.open(run, self.model, self.phases, self.deadline) as work:
+        with run.builder.open(self.attempt) as work:
             work.set_progress(replace(metadata.progress, zones=zones))
         self.checked_again = True
 
     @property
     def _reason(self) -> str:
-        return "; ".join(part for part in (self.decision.reason if self.decision else "", self.note) if part)
+        return "; ".join(
+            part for part in (self.attempt.decision.reason if self.attempt.decision else "", self.note) if part
+        )
 
     def _result(self, status: str, outcome: WriteOutcome | None = None) -> ModelResult:
-        assert self.decision is not None
+        assert self.attempt.decision is not None
         metadata = self.run.lake.table(self.table) if status == "completed" else None
         return ModelResult(
             model=self.name,
             status=status,
             strategy=self.settings.written_as,
-            run_type=str(self.decision.run_type),
+            run_type=str(self.attempt.decision.run_type),
             reason=self._reason,
             rows_written=outcome.rows_written if outcome else 0,
             rows_deleted=outcome.rows_deleted if outcome else 0,
             rows_quarantined=outcome.rows_quarantined if outcome else 0,
-            watermark=self.watermark,
+            watermark=self.attempt.watermark,
             snapshot_id=metadata.current_snapshot_id if metadata else None,
         )
 
@@ -356,7 +353,7 @@ class _Attempt:
             model=self.name,
             status="failed",
             strategy=self.settings.written_as,
-            run_type=str(self.decision.run_type) if self.decision else None,
+            run_type=str(self.attempt.decision.run_type) if self.attempt.decision else None,
             reason=self._reason,
         )
         return result.failed(error, "cancelled" if isinstance(error, RunCancelledError) else "failed")

@@ -95,8 +95,7 @@ def _is_still(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
 
 def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
     """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
-    values = RunValues(run.started_at.isoformat(), vars=run.vars)
-    return bind(run.compiled, run.settings, run.project, model.model.table, values)
+    return bind(run.compiled, run.settings, run.project, model.model.table, run.values)
 
 
 def tables_read(run: RunContext, model: CompiledModel) -> tuple[TableName, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from tidegate.compiler.compiled import RunValues
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
@@ -199,5 +198,5 @@ def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collectio
 def _looked_at(run: RunContext, table: TableName) -> tuple[TableName, ...]:
     """By its query and its checks; also those behind views, which may not be selected themselves."""
     model = run.compiled.models[table]
-    checks = tables_of_checks(run, model, RunValues(run.started_at.isoformat(), vars=run.vars))
+    checks = tables_of_checks(run, model, run.values)
     return tables_behind({*model.depends_on, *checks} - {table}, run.compiled)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.checks.values import Check
-from tidegate.compiler.compiled import CompiledModel, RunValues
+from tidegate.compiler.compiled import CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SparkDiedError, TidegateError
 from tidegate.failures import causes
@@ -16,7 +16,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
-from tidegate.runs.control.limits import Deadline
+from tidegate.runs.builder import ModelAttempt
 from tidegate.spark.jvm import running_jvm
 from tidegate.spark.opening import open_spark
 from tidegate.spark.session import child_session, use_pool
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tidegate.runs.build.table_work import SparkTableWork
-    from tidegate.runs.context import Phases, RunContext
+    from tidegate.runs.context import RunContext
 
 __all__ = ["SparkBuilder", "open_spark_builder"]
 
@@ -66,13 +66,11 @@ class SparkBuilder:
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def open(
-        self, run: RunContext, model: CompiledModel, phases: Phases, deadline: Deadline
-    ) -> Iterator[SparkTableWork]:
+    def open(self, attempt: ModelAttempt) -> Iterator[SparkTableWork]:
         # Only here: this room needs pyspark.
         from tidegate.runs.build.table_work import SparkTableWork
 
-        table = model.model.table
+        run, table = attempt.run, attempt.model.model.table
         conf = {
             **run.catalog.spark_conf(run.branch),
             **run.source_conf,
@@ -80,9 +78,9 @@ class SparkBuilder:
             "spark.sql.iceberg.snapshot-property.tidegate.model": str(table),
         }
         session = child_session(self.root, conf, run.catalog.spark_catalog(run.branch))
-        with run.cancellation.watching(session), run.guard.overdue.limiting(session, deadline):
+        with run.cancellation.watching(session), run.guard.overdue.limiting(session, attempt.deadline):
             use_pool(session, run.short(table))
-            work = SparkTableWork(run, model, session, phases, self._functions)
+            work = SparkTableWork(attempt, session, self._functions)
             try:
                 yield work
             except TidegateError:
@@ -99,10 +97,9 @@ class SparkBuilder:
         conf = {**run.catalog.spark_conf(MAIN), **run.source_conf}
         session = child_session(self.root, conf, run.catalog.spark_catalog(MAIN))
         use_pool(session, run.short(model.model.table))
-        values = RunValues(run.started_at.isoformat(), vars=run.vars)
         with run.cancellation.watching(session):
             main = BranchView(run.catalog, MAIN)
-            return Answering.of(run, main, session, values, self._functions).answer(model, checks)
+            return Answering.of(run, main, session, run.values, self._functions).answer(model, checks)
 
     def session_factory(self, catalog: BranchCatalog) -> Callable[[str], SparkSession]:
         return lambda branch: child_session(self.root, catalog.spark_conf(branch), catalog.spark_catalog(branch))

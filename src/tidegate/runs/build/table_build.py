@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
-from tidegate.compiler.compiled import BoundQuery, CompiledModel, RunValues
+from tidegate.compiler.compiled import BoundQuery, RunValues
 from tidegate.compiler.hidden_columns import hidden_columns, sees_hidden
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
@@ -19,14 +19,13 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Order, Progress, TableInput, ZoneInput
 from tidegate.names import TableName, quote
 from tidegate.planner.arrival_order import Arrival, by_arrival, keeps_order, order_after
-from tidegate.planner.decide import keeps_history
+from tidegate.planner.decide import Decision, keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
 from tidegate.planner.inputs import recorded_inputs, with_discarded
 from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.make_plan import Facts, as_difference
 from tidegate.planner.model_traits import unique_after
 from tidegate.planner.row_keys import proven_since, row_key
-from tidegate.project.landing_files import ZoneFile
 from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values
@@ -36,7 +35,7 @@ from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
 from tidegate.runs.build.stamping import BuildStamp
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
-from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.damage import is_damaged
 from tidegate.runs.reads import bound_query, checked_inputs
 from tidegate.runs.result import VERIFIED
@@ -83,44 +82,39 @@ def set_progress(
 
 
 class TableBuild:
-    """One try at one table. `decision` is what is really done, which may turn out otherwise than it was planned;
-    `sql` and `files` are what a failure is explained by; `aside_ms` was spent on what did not make the table."""
+    """One try at one table."""
 
-    def __init__(
-        self,
-        run: RunContext,
-        model: CompiledModel,
-        facts: Facts,
-        session: SparkSession,
-        phases: Phases,
-        functions: OwnFunctions,
-    ) -> None:
-        self.run = run
+    def __init__(self, attempt: ModelAttempt, facts: Facts, session: SparkSession, functions: OwnFunctions) -> None:
+        self.attempt = attempt
+        self.run = attempt.run
+        self.model = attempt.model
+        self.phases = attempt.phases
         self.functions = functions
-        self.model = model
         self.facts = facts
         self.session = session
-        self.phases = phases
-        self.stamp = BuildStamp(session, model.model.source, run.clock)
-        self.table = model.model.table
-        self.settings = model.model.settings
-        self.name = run.short(self.table)
-        self.decision = facts.decision
-        self.former = run.lake.progress(self.table)
+        self.stamp = BuildStamp(session, self.model.model.source, self.run.clock)
+        self.table = self.model.model.table
+        self.settings = self.model.model.settings
+        self.name = self.run.short(self.table)
+        self.former = self.run.lake.progress(self.table)
         self.verified = False
         self.aside_ms = 0
+        """Spent on what did not make the table."""
+
         self.notes: list[str] = []
         self.refused: list[tuple[Refused, ...]] = []
         self.query: BoundQuery | None = None
-        self.sql = ""
-        self.files: tuple[ZoneFile, ...] = ()
-        self.watermark: str | None = None
         self.arrival: Arrival | None = None
         self.obstacle: Obstacle | None = None
 
-    def go(self) -> WriteOutcome:
-        """Whatever is raised, the caller puts the table back."""
-        self.watermark = self._read_watermark()
+    @property
+    def decision(self) -> Decision:
+        assert self.attempt.decision is not None
+        return self.attempt.decision
+
+    def write_table(self) -> WriteOutcome:
+        """Rows and progress. Whatever is raised, the caller restores the table."""
+        self.attempt.watermark = self._read_watermark()
         self.notes += self.decision.warnings
         arrival = by_arrival(self.model, self.facts.inputs, self._bound)
         self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
@@ -146,7 +140,7 @@ class TableBuild:
         return RunValues(
             run_started_at=self.run.started_at.isoformat(),
             incremental=exists and not self.decision.rebuild,
-            watermark_value=self.watermark,
+            watermark_value=self.attempt.watermark,
             start_date=interval[0].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
             end_date=interval[1].strftime("%Y-%m-%d %H:%M:%S") if interval else None,
             vars=self.run.vars,
@@ -210,7 +204,7 @@ class TableBuild:
         run, decision = self.run, self.decision
         assert decision.delta is not None
         run.emit("phase", self.name, {"phase": "build_result", "step": 1, "steps": 1})
-        self.sql = decision.delta.result
+        self.attempt.sql = decision.delta.result
         with ExitStack() as stack:
             with self.phases.timed("build_result"):
                 stack.enter_context(bind_images(self.session, run.lake, decision.delta.reads, decision.changes))
@@ -220,11 +214,11 @@ class TableBuild:
             if touched.rows is not None and self._may_be_most(touched.rows):
                 self._turn_to_all_rows("most of it is touched")
                 return None
-            self.sql = result_sql(decision.delta, touched.nulls)
+            self.attempt.sql = result_sql(decision.delta, touched.nulls)
             fault("after_build", self.table)
             before = run.lake.pointer(self.table)
             dropped = dict(self.former.dropped_columns) if self.former else {}
-            request = self._request(self.session.sql(self.sql), dropped=dropped)
+            request = self._request(self.session.sql(self.attempt.sql), dropped=dropped)
             if not decision.complete:
                 outcome: WriteOutcome | None = self._write(request)
             elif self.settings.traits.keeps_versions:
@@ -237,7 +231,7 @@ class TableBuild:
         return self._verified(outcome, before)
 
     def _turn_to_all_rows(self, why: str) -> None:
-        self.decision = self.decision.from_all_rows(why, self.model)
+        self.attempt.decision = self.decision.from_all_rows(why, self.model)
         self.aside_ms = self._spent_ms
 
     @property
@@ -265,7 +259,7 @@ class TableBuild:
         self.verified = True
         if found.equal:
             self.aside_ms = self._spent_ms - before
-            self.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
+            self.attempt.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
             return outcome
         self._turn_to_all_rows("verification failed")
         self.notes.append(found.message)
@@ -276,13 +270,13 @@ class TableBuild:
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         run = self.run
         self.query = bind(run.compiled, run.settings, run.project, self.table, self.values(interval))
-        self.sql = self.query.sql
+        self.attempt.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
         sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order)
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
-        self.sql = built.sql
-        self.files = tuple(file for files in built.zone_files.values() for file in files)
+        self.attempt.sql = built.sql
+        self.attempt.files = tuple(file for files in built.zone_files.values() for file in files)
         hides = sees_hidden(run.compiled, self.model)
         notes = [without_values(note) if hides else note for note in built.notes]
         self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
@@ -381,7 +375,7 @@ class TableBuild:
             keeps_history=keeps_history(self.model),
             tables=self._read_tables(used),
             zones=zones,
-            watermark=self.watermark,
+            watermark=self.attempt.watermark,
             intervals=self._filled(),
             dropped_columns=outcome.dropped_columns,
             rows=outcome.rows_written,

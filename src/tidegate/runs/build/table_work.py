@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.checks.values import Check, Stage
-from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.compiler.hidden_columns import sees_hidden
 from tidegate.errors import ModelError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
-from tidegate.planner.decide import Decision
 from tidegate.planner.make_plan import Facts
-from tidegate.project.landing_files import ZoneFile
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values
 from tidegate.results import CheckResult
 from tidegate.runs.build.answering import Answering
 from tidegate.runs.build.table_build import TableBuild, set_progress
-from tidegate.runs.context import Phases, RunContext
+from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
 from tidegate.transform import QueryInputs, explain
 from tidegate.write import WriteOutcome, write_view
@@ -36,31 +33,32 @@ _WRITTEN = "tidegate_written"
 
 
 class SparkTableWork:
-    def __init__(
-        self, run: RunContext, model: CompiledModel, session: SparkSession, phases: Phases, functions: OwnFunctions
-    ) -> None:
-        self.decision: Decision | None = None
-        self.watermark: str | None = None
-        self.values = RunValues(run.started_at.isoformat(), vars=run.vars)
-        self.constraint_results: tuple[CheckResult, ...] = ()
-        self._run = run
-        self._model = model
-        self._table = model.model.table
+    def __init__(self, attempt: ModelAttempt, session: SparkSession, functions: OwnFunctions) -> None:
+        self._attempt = attempt
+        self._run = attempt.run
+        self._model = attempt.model
+        self._table = attempt.model.model.table
+        self._phases = attempt.phases
         self._session = session
-        self._phases = phases
         self._functions = functions
-        self._sql = ""
-        self._files: tuple[ZoneFile, ...] = ()
 
     def build(self, facts: Facts) -> WriteOutcome:
-        self.decision = facts.decision
         is_view = self._model.model.settings.materialized is Materialized.VIEW
         return self._build_view(facts) if is_view else self._build_table(facts)
+
+    def _build_table(self, facts: Facts) -> WriteOutcome:
+        build = TableBuild(self._attempt, facts, self._session, self._functions)
+        try:
+            outcome = build.write_table()
+        finally:
+            self._attempt.values = build.values()
+        self._attempt.constraint_results = build.constraint_results
+        return outcome
 
     def answer(self, checks: Sequence[Check], before: TableMetadata | None) -> tuple[CheckResult, ...]:
         constrained = any(check.stage is Stage.BEFORE_WRITE for check in checks)
         written = self._written(before) if before is not None and constrained else None
-        answering = Answering.of(self._run, self._run.lake, self._session, self.values, self._functions)
+        answering = Answering.of(self._run, self._run.lake, self._session, self._attempt.values, self._functions)
         return answering.answer(self._model, checks, written)
 
     def set_progress(self, progress: Progress) -> None:
@@ -70,8 +68,10 @@ class SparkTableWork:
     def explained(self, error: Exception) -> ModelError:
         """What an exception of Spark means for the person who wrote the query."""
         run, model = self._run, self._model.model
-        inputs = QueryInputs(tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._files)
-        explained = explain(error, self._sql, model.source, str(model.path), inputs)
+        inputs = QueryInputs(
+            tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._attempt.files
+        )
+        explained = explain(error, self._attempt.sql, model.source, str(model.path), inputs)
         if sees_hidden(run.compiled, self._model):
             explained.message = without_values(explained.message)
         return explained
@@ -79,7 +79,7 @@ class SparkTableWork:
     def _build_view(self, facts: Facts) -> WriteOutcome:
         run, name = self._run, self._run.short(self._table)
         with self._phases.timed("build_result"):
-            self._sql = bound_query(run, self._model).sql
+            self._attempt.sql = bound_query(run, self._model).sql
         fault("after_build", self._table)
         progress = Progress(
             run_id=run.run_id,
@@ -89,25 +89,16 @@ class SparkTableWork:
             tables=facts.inputs.tables,
             duration_ms=sum(self._phases.ms.values()),
             checks=self._model.checks_digest,
-            checked=checked_inputs(run, self._model, self.values),
+            checked=checked_inputs(run, self._model, self._attempt.values),
         )
         with self._phases.timed("iceberg_write"):
             run.emit("before_materialize", name, {})
             fault("before_write", self._table)
-            write_view(self._session, run.lake, self._table, self._sql, {PROGRESS_PROPERTY: progress.to_json()})
+            properties = {PROGRESS_PROPERTY: progress.to_json()}
+            write_view(self._session, run.lake, self._table, self._attempt.sql, properties)
             run.emit("after_materialize", name, {"rows_written": 0})
         fault("after_write", self._table)
         return WriteOutcome(0, 0, changed=True)
-
-    def _build_table(self, facts: Facts) -> WriteOutcome:
-        build = TableBuild(self._run, self._model, facts, self._session, self._phases, self._functions)
-        try:
-            outcome = build.go()
-        finally:
-            self.decision, self._sql, self._files = build.decision, build.sql, build.files
-            self.watermark, self.values = build.watermark, build.values()
-        self.constraint_results = build.constraint_results
-        return outcome
 
     def _written(self, before: TableMetadata) -> str | None:
         """A view of the rows that were written since `before`; None where those are all, or only Iceberg can tell."""
