@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 
 __all__ = ["dbt_command", "dbt_environment", "dbt_version"]
 

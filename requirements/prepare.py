@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tidegate.errors import JavaMissingError, SetupError
-from tidegate.spark.classes import ensure_class_archive
+from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
 

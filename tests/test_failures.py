@@ -23,7 +23,7 @@ import sqlalchemy
 
 from tidegate.errors import FailureKind, LakeError, ModelTimeoutError, QualityError, SourceError, TidegateError
 from tidegate.failures import Fact, facts_in_text, facts_of, judge, kind_of, kind_of_status, seconds_to_wait
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 ICEBERG = "org.apache.iceberg.exceptions."
 

@@ -1,10 +1,11 @@
-"""Counts, sizes, times and moments in the words of a message."""
+"""Counts, sizes and lengths of time, as messages show them and settings write them."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 
-__all__ = ["age", "duration", "plural", "size", "timestamp"]
+__all__ = ["age", "duration", "format_duration", "parse_duration", "plural", "size", "timestamp"]
 
 
 def duration(milliseconds: int) -> str:
@@ -38,3 +39,32 @@ def timestamp(moment: datetime | None) -> str:
 
 def age(moment: datetime, now: datetime) -> str:
     return duration(max(0, round((now - moment).total_seconds())) * 1000)
+
+
+_UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_PART = re.compile(r"(\d+)\s*(ms|[smhdw])", re.ASCII)
+_WHOLE = re.compile(rf"(?:{_PART.pattern}\s*)+", re.ASCII)
+
+
+def parse_duration(text: str) -> timedelta:
+    """Raises ValueError with a message for people."""
+    if not _WHOLE.fullmatch(text.strip().lower()):
+        raise ValueError(f"'{text}' is not a length of time: write a number and a unit, such as 30s, 5m, 24h or 7d")
+    length = timedelta()
+    try:
+        for number, unit in _PART.findall(text.lower()):
+            length += timedelta(**{_UNITS[unit]: int(number)})
+    except OverflowError:
+        raise ValueError(f"'{text}' is too long a time") from None
+    return length
+
+
+def format_duration(length: timedelta) -> str:
+    """The shortest text that `parse_duration` reads as the same length (to the millisecond)."""
+    rest = length // timedelta(milliseconds=1)
+    parts = []
+    for unit in ("w", "d", "h", "m", "s", "ms"):
+        count, rest = divmod(rest, timedelta(**{_UNITS[unit]: 1}) // timedelta(milliseconds=1))
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

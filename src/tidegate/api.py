@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate import __version__
-from tidegate.config.load import find_project, load_settings
+from tidegate.config.settings_file import find_project, load_settings
 from tidegate.jsontext import json_value
 from tidegate.operations.workspace import Workspace
 

@@ -1,12 +1,14 @@
-"""What a table is called, and which of several names a misspelt one was meant to be."""
+"""Names of tables: how they are written and quoted, which are reserved, and which one a misspelt name may mean."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["TableName", "literal", "nearest", "quote"]
+__all__ = ["TableName", "is_plain_name", "literal", "nearest", "quote", "why_not_a_name"]
 
 _QUARANTINE = "__quarantine"
 
@@ -92,3 +94,20 @@ def _distance(a: str, b: str, limit: int) -> int:
             return limit + 1
         before, previous = previous, current
     return previous[-1]
+
+
+_PLAIN = re.compile(r"\w[\w-]*")
+
+
+def is_plain_name(name: str) -> bool:
+    return _PLAIN.fullmatch(name) is not None
+
+
+@lru_cache(maxsize=256)
+def why_not_a_name(name: str) -> str | None:
+    """Why `name` cannot be a namespace or a layer; None where it can."""
+    if not is_plain_name(name):
+        return "it may hold letters, digits, '_' and '-' only, and must not begin with '-'"
+    if name.lower() in {"main", "spark_catalog"} or name.lower().startswith("run_"):
+        return "in a query it would be taken for a catalog ('main', 'spark_catalog' and 'run_…' are)"
+    return None

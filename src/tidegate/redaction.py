@@ -20,6 +20,7 @@ from tidegate.secret_names import looks_secret
 __all__ = [
     "REDACTED",
     "RedactingStream",
+    "Secret",
     "holds_secret",
     "log_pattern",
     "looks_secret",
@@ -143,3 +144,24 @@ class RedactingStream:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class Secret:
+    """Printed, logged or written as JSON it is `***`; only `reveal` gives the text, to whoever must send it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)

@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import QUICK_JVM
 from tidegate.config import load_settings
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 from tidegate.lake import open_catalog
 from tidegate.state import open_reader
 

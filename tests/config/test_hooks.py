@@ -9,8 +9,8 @@ import pytest
 
 from tests.config.test_settings import problems_of, settings_of
 from tidegate.config import BudgetSection, CommandHook, Secret, WebHook
-from tidegate.config.hooks import ABOUT_MODELS, HOOK_EVENTS, WITH_STATUS
-from tidegate.config.lines import line_of, row
+from tidegate.config.hook_settings import ABOUT_MODELS, HOOK_EVENTS, WITH_STATUS
+from tidegate.config.toml_lines import line_of, row
 
 CASES = Path(__file__).parents[1] / "cases" / "config"
 

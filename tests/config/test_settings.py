@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.config import LintsSection, Settings, find_project, load_settings
-from tidegate.config.lines import line_of
+from tidegate.config.toml_lines import line_of
 from tidegate.errors import ConfigError
 
 

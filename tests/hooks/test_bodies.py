@@ -12,8 +12,8 @@ from tidegate.config import Secret, WebHook
 from tidegate.config.body_template import mistake_in
 from tidegate.hooks.events import Event
 from tidegate.hooks.payload import payload_of
+from tidegate.hooks.posting import body_of
 from tidegate.hooks.presets import preset_headers
-from tidegate.hooks.webhooks import body_of
 
 FAILED = event("pipeline_error", status="failed", error='a "quoted" <error> & more\nin two lines')
 ENDED = event("pipeline_complete", status="success", duration_ms=10, rows_written=3)

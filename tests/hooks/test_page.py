@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.config.hooks import HOOK_EVENTS, PRESETS, BudgetSection, CommandHook, Endpoint, WebHook
-from tidegate.hooks.watch import AT_ONCE
+from tidegate.config.hook_settings import HOOK_EVENTS, PRESETS, BudgetSection, CommandHook, Endpoint, WebHook
+from tidegate.hooks.run_hooks import STOPPABLE_EVENTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hooks.md").read_text(encoding="utf-8")
 WRITTEN_AS = {"background": "async", "statuses": "status", "endpoint": "url"}
@@ -37,4 +37,4 @@ def test_preset_is_on_the_page(preset: str) -> None:
 
 def test_the_page_says_which_events_stop_a_run_before_it_begins() -> None:
     told = re.findall(r"^\| `(\w+)` \|.*\| stops the run before it begins \|$", PAGE, re.MULTILINE)
-    assert set(told) == {event for event in AT_ONCE if not event.startswith("before_")}
+    assert set(told) == {event for event in STOPPABLE_EVENTS if not event.startswith("before_")}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.told import NOON, built, check, event
-from tidegate.config.hooks import ABOUT_MODELS, ALL_EVENTS, HOOK_EVENTS, WITH_STATUS
+from tidegate.config.hook_settings import ABOUT_MODELS, ALL_EVENTS, HOOK_EVENTS, WITH_STATUS
 from tidegate.errors import FailureKind
 from tidegate.hooks.events import EVENT_NAMES
 from tidegate.hooks.payload import payload_of, status_of

@@ -15,8 +15,7 @@ from tests.hooks.told import check, command, event
 from tidegate.config import BudgetSection, Endpoint, Secret, Settings, load_settings
 from tidegate.errors import BudgetError, FailureKind, HookError, TidegateError
 from tidegate.hooks.events import Ending
-from tidegate.hooks.of_checks import telling_of_checks
-from tidegate.hooks.watch import open_watch
+from tidegate.hooks.run_hooks import check_hooks, open_run_hooks
 
 PHASES = {"build_result": 2100, "iceberg_write": 650}
 ENDING = Ending("run-1", "success", 15482, 3200, PHASES)
@@ -31,7 +30,7 @@ class Run:
         self.emitted: list[tuple[str, dict[str, Any]]] = []
         self.halted: list[TidegateError] = []
         self.stopped = threading.Event()
-        self.watch = open_watch(self.settings, "run", self.emit, self.halt, (sizes or {}).__getitem__)
+        self.watch = open_run_hooks(self.settings, "run", self.emit, self.halt, (sizes or {}).__getitem__)
 
     def emit(self, name: str, model: str | None, data: Any) -> None:
         self.emitted.append((name, dict(data)))
@@ -51,7 +50,7 @@ def test_without_any_of_them_nothing_is_imported_and_nothing_happens(tmp_path: P
     run.emit("pipeline_start", None, {})
     run.watch.drain()
     run.watch.close(ENDING)
-    assert type(run.watch).__name__ == "_Nobody"
+    assert type(run.watch).__name__ == "_NoHooks"
 
 
 def test_a_hook_stops_the_run_before_a_write_by_an_exception(tmp_path: Path) -> None:
@@ -152,7 +151,7 @@ def test_a_check_of_published_tables_tells_of_its_results_and_nothing_else(tmp_p
         hook = command('echo "$TIDEGATE_EVENT $TIDEGATE_MODEL" >> told', "check_failed")
         callback = Endpoint(url=Secret(receiver.url))
         settings = Run(tmp_path, hooks=(replace(hook, models=("silver.*",)),), callback=callback).settings
-        with telling_of_checks(settings, lambda patterns: {"silver.orders"}, print) as tell:
+        with check_hooks(settings, lambda patterns: {"silver.orders"}, print) as tell:
             for model in ("gold.sales", "silver.orders"):
                 tell("check_result", model, {"result": check("failed", model)})
     assert (tmp_path / "told").read_text() == "check_failed silver.orders\n"
@@ -165,7 +164,7 @@ def test_a_hook_that_may_abort_fails_a_check_of_published_tables(tmp_path: Path)
     said: list[str] = []
 
     def check_one() -> None:
-        with telling_of_checks(settings, lambda patterns: (), said.append) as tell:
+        with check_hooks(settings, lambda patterns: (), said.append) as tell:
             tell("check_result", "silver.a", {"result": check("passed")})
             tell("after_checks", "silver.a", {})
 

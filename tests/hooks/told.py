@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.config import CommandHook, Endpoint, HookSettings, Secret, WebHook
-from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Event
+from tidegate.hooks.hook_dispatch import HookDispatcher
 from tidegate.results import CheckResult, ModelResult
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -19,7 +19,7 @@ class Told:
 
     def __init__(self, root: Path, *hooks: HookSettings) -> None:
         self.warnings: list[str] = []
-        self.hooks = Hooks(hooks, root, "shop", "run", self.warnings.append)
+        self.hooks = HookDispatcher(hooks, root, "shop", "run", self.warnings.append)
 
     def of(self, name: str, model: str | None = None, **data: Any) -> None:
         self.hooks(event(name, model, **data))

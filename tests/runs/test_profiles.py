@@ -191,7 +191,7 @@ def test_a_table_is_read_where_no_run_has_put_down_its_profile(
     shop.model("silver.orders", "SELECT id, concat('p', id) AS person FROM range(10)", column="person: [pii]")
     shop.model("silver.seen", "SELECT id FROM silver.orders", kind="view")
     shop.run()
-    monkeypatch.setattr("tidegate.spark.opening.start_session", lambda *_: shop.spark)
+    monkeypatch.setattr("tidegate.spark.session.start_session", lambda *_: shop.spark)
 
     def told(*args: str) -> dict[str, Any]:
         capsys.readouterr()

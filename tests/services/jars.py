@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 
 _CENTRAL = "https://repo1.maven.org/maven2"
 

@@ -11,10 +11,9 @@ import certifi
 import pytest
 
 from tidegate.errors import JarsMissingError
-from tidegate.spark.ivy import Coordinates
+from tidegate.spark.ivy import Coordinates, write_trust_store
 from tidegate.spark.jars import Jar, JarState, ensure_jars, jars_folder, jars_status
 from tidegate.spark.java import Java, find_java
-from tidegate.spark.trust import write_trust_store
 
 CONTENT = b"not really a jar, but all that Ivy looks at" * 1000
 WANTED = Jar(Coordinates("org.example", "thing", "1.0"), sha256(CONTENT).hexdigest(), len(CONTENT))

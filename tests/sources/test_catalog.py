@@ -13,9 +13,8 @@ from tidegate.config import CatalogSource
 from tidegate.errors import FailureKind, SourceError
 from tidegate.lake import EmbeddedCatalog
 from tidegate.names import TableName
-from tidegate.sources.catalog import CatalogDiscoverer
-from tidegate.sources.port import SourceTable
-from tidegate.sources.sqlite_catalog import SqliteCatalog
+from tidegate.sources.catalog_source import CatalogDiscoverer, SqliteCatalog
+from tidegate.sources.discoverer import SourceTable
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from tests.sources.postgres import Postgres, free_port
 from tidegate.config import DatabaseSource, Secret, Settings, load_settings
 from tidegate.datatypes import Column, parse_type
 from tidegate.errors import FailureKind, SourceError
-from tidegate.sources.database import DatabaseDiscoverer
-from tidegate.sources.failures import as_failure
-from tidegate.sources.reading import readable
+from tidegate.sources.database_source import DatabaseDiscoverer
+from tidegate.sources.source_catalogs import readable
+from tidegate.sources.source_errors import as_failure
 
 CASES = Path(__file__).parents[1] / "cases" / "sources" / "postgres_types.txt"
 PASSWORD = "hunter22"
@@ -235,7 +235,7 @@ def test_what_the_settings_say_is_handed_on_without_asking(shop: DatabaseSource,
 
 def test_a_server_that_says_nothing_is_given_up(shop: DatabaseSource, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ping that was too short for the source's own time-out does not advise a longer one."""
-    monkeypatch.setattr("tidegate.sources.database.PING_SECONDS", 1.0)
+    monkeypatch.setattr("tidegate.sources.database_source.PING_SECONDS", 1.0)
     with silent_server() as port, ThreadPoolExecutor() as together:
         patient = replace(shop, port=port)
         hasty = replace(patient, timeout=timedelta(seconds=1))

@@ -19,8 +19,8 @@ from tidegate.config import Settings, load_settings
 from tidegate.datatypes import Column, Relation, parse_type, struct
 from tidegate.errors import FailureKind
 from tidegate.sources import Discovery, known_tables
-from tidegate.sources.cache import cache_file
-from tidegate.sources.failures import as_failure
+from tidegate.sources.discovery_cache import cache_file
+from tidegate.sources.source_errors import as_failure
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 MANUAL = """

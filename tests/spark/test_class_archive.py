@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.config import SparkSection
 from tidegate.spark import session
-from tidegate.spark.classes import SPARES_ARCHIVE, class_archive, ensure_class_archive
+from tidegate.spark.class_archive import SPARES_ARCHIVE, class_archive, ensure_class_archive
 from tidegate.spark.java import Java
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def test_it_is_left_out_where_nobody_wants_it(jar: Path, monkeypatch: pytest.Mon
 def test_a_java_that_cannot_make_it_is_not_asked_twice(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
     made: list[Path] = []
-    monkeypatch.setattr("tidegate.spark.classes._warm_up", made.append)
+    monkeypatch.setattr("tidegate.spark.class_archive._warm_up", made.append)
     said: list[str] = []
     java = Java(jar.parent, 17, "a test")
     assert ensure_class_archive(java, (jar,), said.append) is None
@@ -45,7 +45,7 @@ def test_a_java_that_cannot_make_it_is_not_asked_twice(jar: Path, monkeypatch: p
 
 def test_another_java_or_another_jar_has_another_file(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
-    monkeypatch.setattr("tidegate.spark.classes._warm_up", lambda path: path.write_bytes(b"classes"))
+    monkeypatch.setattr("tidegate.spark.class_archive._warm_up", lambda path: path.write_bytes(b"classes"))
     java = Java(jar.parent, 17, "a test")
     path = ensure_class_archive(java, (jar,), lambda line: None)
     assert path is not None
@@ -64,7 +64,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(jar: Path, monkeypatch: pyt
 
 def test_only_the_newest_few_files_stay(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SPARES_ARCHIVE, raising=False)
-    monkeypatch.setattr("tidegate.spark.classes._warm_up", lambda path: path.write_bytes(b"classes"))
+    monkeypatch.setattr("tidegate.spark.class_archive._warm_up", lambda path: path.write_bytes(b"classes"))
     for version in range(17, 22):
         made = ensure_class_archive(Java(jar.parent, version, "a test"), (jar,), lambda line: None)
         assert made is not None

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tidegate.failure_table import By, rules
-from tidegate.spark.failures import Failure, read_failure
 from tidegate.spark.session import interrupt
+from tidegate.spark.spark_errors import Failure, read_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

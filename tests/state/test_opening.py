@@ -12,8 +12,8 @@ from sqlalchemy import create_engine, inspect
 
 from tidegate.errors import StateError
 from tidegate.state import EventRecord, open_reader, open_state
-from tidegate.state.column_types import metadata
 from tidegate.state.migrations import latest_version
+from tidegate.state.sql_types import metadata
 
 
 def columns(path: Path) -> dict[str, list[tuple[str, str, bool]]]:

@@ -15,8 +15,8 @@ from tests.state.test_opening import _OPENED_BY_FOUR
 from tidegate.config.database_url import parse_database_url
 from tidegate.errors import StateError
 from tidegate.state import EventRecord, RunRecord, open_reader, open_state
-from tidegate.state.column_types import metadata
 from tidegate.state.migrations import latest_version
+from tidegate.state.sql_types import metadata
 
 
 def tables(url: str) -> dict[str, list[tuple[str, str, bool]]]:

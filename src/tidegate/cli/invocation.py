@@ -108,7 +108,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def open_workspace(invocation: Invocation) -> Workspace:
     """Without --project and --config the project is the nearest one from here upwards."""
-    from tidegate.config.load import find_project, load_settings
+    from tidegate.config.settings_file import find_project, load_settings
 
     root = invocation.root
     if invocation.project is None and invocation.config is None:

@@ -15,7 +15,7 @@ import click
 from tidegate.cli.completion_candidates import WORDS_FILE, Argument, Command, Option, Words
 from tidegate.cli.invocation import common_options
 from tidegate.cli.main import COMMANDS, cli
-from tidegate.config.hooks import HOOK_EVENTS
+from tidegate.config.hook_settings import HOOK_EVENTS
 
 __all__ = ["collect_words", "with_reference", "words_json"]
 

@@ -19,7 +19,7 @@ from blake3 import blake3
 
 from tidegate import __version__
 from tidegate.compiler.drafts import Outcome
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 from tidegate.project.texts import Texts
 
 __all__ = ["CompileCache"]

@@ -1,12 +1,10 @@
 """tidegate.toml and the environment, as frozen settings."""
 
-from tidegate.config.anomalies import AnomaliesSection
+from tidegate.amounts import format_duration, parse_duration
 from tidegate.config.database_url import DatabaseUrl
-from tidegate.config.durations import format_duration, parse_duration
-from tidegate.config.hooks import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
-from tidegate.config.load import FILE_NAME, find_project, load_settings
-from tidegate.config.secret import Secret
+from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.settings import (
+    AnomaliesSection,
     LakeSection,
     LandingSection,
     LintsSection,
@@ -21,13 +19,15 @@ from tidegate.config.settings import (
     StateSection,
     ZoneSettings,
 )
-from tidegate.config.sources import (
+from tidegate.config.settings_file import FILE_NAME, find_project, load_settings
+from tidegate.config.source_settings import (
     CatalogSource,
     DatabaseSource,
     FivetranSource,
     ManualSource,
     SourceSettings,
 )
+from tidegate.redaction import Secret
 
 __all__ = [
     "FILE_NAME",

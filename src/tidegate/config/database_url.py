@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from tidegate.config.secret import Secret
 from tidegate.names import nearest
+from tidegate.redaction import Secret
 
 __all__ = ["DatabaseUrl", "parse_database_url"]
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from tidegate.config.hooks import (
+from tidegate.config.credential_keys import LOOPBACK, read_by_name, read_headers, read_secret
+from tidegate.config.hook_settings import (
     ABOUT_MODELS,
     HOOK_EVENTS,
     ON_FAILURE,
@@ -20,12 +21,10 @@ from tidegate.config.hooks import (
     HookSettings,
     WebHook,
 )
-from tidegate.config.lines import row
-from tidegate.config.reading import Document, Section
-from tidegate.config.secret import Secret
-from tidegate.config.secret_keys import LOOPBACK, read_by_name, read_headers, read_secret
+from tidegate.config.section_reader import Document, Section
+from tidegate.config.toml_lines import row
 from tidegate.names import nearest
-from tidegate.redaction import looks_secret
+from tidegate.redaction import Secret, looks_secret
 
 __all__ = ["read_budget", "read_callback", "read_hooks"]
 

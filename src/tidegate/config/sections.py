@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tidegate.config.environment import FromEnvironment
 from tidegate.config.paths import local_path
-from tidegate.config.reading import Section, unknown_key
-from tidegate.config.reserved import why_not_a_name
-from tidegate.config.secret import Secret
+from tidegate.config.section_reader import FromEnvironment, Section, unknown_key
 from tidegate.config.settings import (
+    AnomaliesSection,
     LandingSection,
     LintsSection,
     MaintenanceSection,
@@ -25,8 +24,11 @@ from tidegate.config.settings import (
     SparkSection,
     ZoneSettings,
 )
+from tidegate.names import why_not_a_name
+from tidegate.redaction import Secret
 
 __all__ = [
+    "read_anomalies",
     "read_landing",
     "read_lints",
     "read_maintenance",
@@ -260,3 +262,27 @@ def read_masking(section: Section) -> MaskingSection:
 def read_table(section: Section) -> Mapping[str, Any]:
     """[defaults] and [vars] hold what others understand."""
     return dict(section.table)
+
+
+T = TypeVar("T", float, None)
+
+
+def read_anomalies(section: Section) -> AnomaliesSection:
+    threshold = _deviation(section, "threshold", AnomaliesSection().threshold)
+    kinds = [field.name for field in fields(AnomaliesSection) if field.name != "threshold"]
+    own = {kind: _deviation(section, kind, None) for kind in kinds}
+    section.finish()
+    return AnomaliesSection(threshold, **own)
+
+
+def _deviation(section: Section, key: str, default: T) -> float | T:
+    value = section.raw(key)
+    if isinstance(value, FromEnvironment):
+        with suppress(ValueError):
+            value = float(value)
+    if value is None:
+        return default
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    section.wrong(key, "0 (off) or a number such as 0.5", value)
+    return default

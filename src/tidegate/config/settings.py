@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tidegate.config.anomalies import AnomaliesSection
 from tidegate.config.database_url import DatabaseUrl
-from tidegate.config.hooks import BudgetSection, Endpoint, HookSettings
-from tidegate.config.secret import Secret
-from tidegate.config.sources import SourceSettings
+from tidegate.config.hook_settings import BudgetSection, Endpoint, HookSettings
+from tidegate.config.source_settings import SourceSettings
+from tidegate.redaction import Secret
 
 __all__ = [
+    "AnomaliesSection",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -30,6 +30,29 @@ __all__ = [
     "StateSection",
     "ZoneSettings",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class AnomaliesSection:
+    """Deviations from the mean of the runs before, as parts of it: 0.5 is half as much more or less; 0 is off.
+
+    The others are for one kind each; None: as `threshold`.
+    """
+
+    threshold: float = 0.5
+    row_count: float | None = None
+    null_share: float | None = None
+    freshness: float | None = None
+    mean: float | None = None
+    distinct: float | None = None
+
+    def thresholds(self, own: float | None = None) -> Mapping[str, float]:
+        """By kind. `own`: what a model says for itself, which counts for every kind."""
+        kinds = [field.name for field in fields(self) if field.name != "threshold"]
+        if own is not None:
+            return dict.fromkeys(kinds, own)
+        given = {kind: getattr(self, kind) for kind in kinds}
+        return {kind: self.threshold if value is None else value for kind, value in given.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tidegate.config.database_keys import read_database
+from tidegate.config.credential_keys import LOOPBACK, read_database, read_secret
 from tidegate.config.paths import local_path
-from tidegate.config.reading import Section, dotted
-from tidegate.config.reserved import why_not_a_name
-from tidegate.config.secret import Secret
-from tidegate.config.secret_keys import LOOPBACK, read_secret
-from tidegate.config.sources import (
+from tidegate.config.section_reader import Section, dotted
+from tidegate.config.source_settings import (
     DATABASE_TIMEOUT,
     DISCOVER_TTL,
     FIVETRAN_URL,
@@ -27,6 +24,8 @@ from tidegate.config.sources import (
     SourceSettings,
 )
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
+from tidegate.names import why_not_a_name
+from tidegate.redaction import Secret
 
 __all__ = ["read_sources"]
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tidegate.config.database_keys import read_database
+from tidegate.config.credential_keys import LOOPBACK, read_database, read_headers, read_secret
 from tidegate.config.paths import local_path
-from tidegate.config.reading import Section
-from tidegate.config.secret_keys import LOOPBACK, read_headers, read_secret
+from tidegate.config.section_reader import Section
 from tidegate.config.settings import LakeSection, NessieServer, RestServer, StateSection
 
 __all__ = ["read_lake", "read_state"]

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Collection
 from typing import Any
 
-from tidegate.config.lines import line_of
+from tidegate.config.toml_lines import line_of
 from tidegate.contracts.model_contract import ColumnRule, ContractTerm, ModelContract, TypeRule, type_rule
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, did_you_mean, not_toml

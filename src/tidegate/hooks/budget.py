@@ -1,4 +1,4 @@
-"""What a run may take, and what it has taken so far."""
+"""The budget of a run: how long it may take, and how much it may write."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from datetime import timedelta
 from tidegate.config import BudgetSection, format_duration
 from tidegate.errors import BudgetError, FailureKind
 from tidegate.hooks.events import Event
+from tidegate.lake.metadata import TableMetadata
 
-__all__ = ["Breach", "Budget"]
+__all__ = ["Breach", "Budget", "bytes_added"]
 
 _ENDS = ("pipeline_complete", "pipeline_error")
 """From there on a run only waits for those who are told of it."""
@@ -97,3 +98,11 @@ class Budget:
                 return
             self._told.add(budget)
         self._tell(Breach(budget, limit, value, self._section.on_breach))
+
+
+def bytes_added(metadata: TableMetadata | None, run_id: str) -> int:
+    """In data and delete files, also those that a later commit of the same run replaced."""
+    if metadata is None:
+        return 0
+    own = (snapshot for snapshot in metadata.snapshots.values() if snapshot.summary.get("tidegate.run-id") == run_id)
+    return sum(snapshot.count("added-files-size") for snapshot in own)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tidegate.config.hooks import ALL_EVENTS
+from tidegate.config.hook_settings import ALL_EVENTS
 
 __all__ = ["EVENT_NAMES", "Emit", "Ending", "Event", "Listener"]
 

@@ -1,21 +1,29 @@
-"""Posting a document to a webhook or the callback: signed, within its time limit, with retries."""
+"""Sending webhooks and the callback: signed, within their time limits, with retries."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from urllib.parse import quote
 
-from tidegate.config import Endpoint, Secret, format_duration
+from tidegate.config import Endpoint, Secret, WebHook, format_duration
 from tidegate.errors import FailureKind
-from tidegate.hooks.answer import Answer, as_shown, one_line
+from tidegate.hooks.events import Ending
+from tidegate.hooks.hook_result import HookResult, as_shown, one_line
+from tidegate.hooks.payload import Payload
+from tidegate.hooks.presets import preset_document, preset_headers
 from tidegate.http_client import HttpClient, Reply, RetryPolicy, Timing
+from tidegate.jsontext import json_text
+from tidegate.redaction import redacted
 
-__all__ = ["DELIVERY_HEADER", "SIGNATURE_HEADER", "Wait", "post"]
+__all__ = ["DELIVERY_HEADER", "SIGNATURE_HEADER", "Wait", "body_of", "post", "send_callback", "send_webhook"]
 
 SIGNATURE_HEADER = "X-Tidegate-Signature"
 DELIVERY_HEADER = "X-Tidegate-Delivery"
@@ -34,7 +42,7 @@ def post(
     headers: Mapping[str, Secret] | None = None,
     wait: Wait | None = None,
     hidden: Sequence[Secret] = (),
-) -> Answer:
+) -> HookResult:
     """Does not raise. All attempts to deliver one document have the same delivery id and signature, so that a receiver
     can ignore one that it has already.
 
@@ -61,7 +69,7 @@ def post(
     finally:
         client.close()
     message = as_shown(_message(reply, endpoint.timeout), [*hidden, *_secrets(endpoint, headers)])
-    return Answer(message, reply.kind, reply.attempts, round((time.monotonic() - started) * 1000))
+    return HookResult(message, reply.kind, reply.attempts, round((time.monotonic() - started) * 1000))
 
 
 def _secrets(endpoint: Endpoint, headers: Mapping[str, Secret]) -> Iterator[Secret]:
@@ -99,3 +107,40 @@ def _message(reply: Reply, timeout: timedelta) -> str:
         return f"HTTP {reply.status}: the server redirects to another address, which is not followed"
     reason = one_line(reply.body.decode("utf-8", "replace"))
     return f"HTTP {reply.status}" + (f": {reason}" if reason and not reason.startswith("<") else "")
+
+
+def send_webhook(hook: WebHook, payload: Payload, wait: Wait) -> HookResult:
+    try:
+        body = body_of(hook, payload)
+    except ValueError as error:
+        return HookResult(str(error), FailureKind.QUERY_REJECTED)
+    return post(hook.endpoint, body, preset_headers(hook), wait, hidden=[hook.key] if hook.key else ())
+
+
+def body_of(hook: WebHook, payload: Payload) -> bytes:
+    """Raises ValueError where the hook's own template does not give what its headers promise."""
+    if hook.body is None:
+        return json_text(preset_document(hook, payload)).encode()
+    from tidegate.config.body_template import render_body
+
+    text = render_body(hook.body, payload)
+    kind = next((v.reveal() for name, v in hook.endpoint.headers.items() if name.lower() == "content-type"), "json")
+    if "json" in kind.lower():
+        try:
+            json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"its body is not JSON: {error}") from None
+    return text.encode()
+
+
+def send_callback(endpoint: Endpoint, ending: Ending) -> HookResult:
+    body = {
+        "status": ending.status,
+        "rows_written": ending.rows_written,
+        "duration_ms": ending.duration_ms,
+        "phase_profiles": ending.phase_profiles,
+        "run_id": ending.run_id,
+        "error": redacted(ending.error),
+    }
+    url = endpoint.url.reveal().replace("{run_id}", quote(ending.run_id, safe=""))
+    return post(replace(endpoint, url=Secret(url)), json_text(body).encode())

@@ -13,7 +13,7 @@ from typing import Any
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, TidegateError
 from tidegate.hooks.events import Ending, Event
-from tidegate.hooks.watch import open_watch
+from tidegate.hooks.run_hooks import open_run_hooks
 from tidegate.lake import MAIN, open_catalog
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.state import EventRecord, RunRecord, StateStore, open_reader, open_state
@@ -118,7 +118,7 @@ def notify_closed(settings: Settings, command: str, run: RunRecord, now: datetim
     def halt(error: TidegateError) -> None:
         lines.append(str(error))
 
-    watch = open_watch(settings, command, emit, halt)
+    watch = open_run_hooks(settings, command, emit, halt)
     try:
         watch(Event("pipeline_error", run.run_id, now, None, _facts(run)))
         watch(Event("state_synced", run.run_id, now, None, {"status": run.status}))

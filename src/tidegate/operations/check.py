@@ -15,7 +15,7 @@ from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import ProjectError
 from tidegate.hooks.events import Emit
-from tidegate.hooks.of_checks import telling_of_checks
+from tidegate.hooks.run_hooks import check_hooks
 from tidegate.lake import open_catalog
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
@@ -26,9 +26,8 @@ from tidegate.project import Project
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
 from tidegate.runs.source_checks import CheckedSources, unchecked
-from tidegate.sources.reading import readable
-from tidegate.spark.opening import open_spark
-from tidegate.spark.session import child_session
+from tidegate.sources.source_catalogs import readable
+from tidegate.spark.session import child_session, open_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,7 +90,7 @@ def check_project(
                 answering = _answering(stack, settings, project, compiled, catalog, session, sources.answering)
                 heads = answering.lake.heads()  # main may have moved since the project was compiled
                 there = [model for model in models if model.model.table in heads]
-            tell = stack.enter_context(telling_of_checks(settings, partial(_names, compiled), say))
+            tell = stack.enter_context(check_hooks(settings, partial(_names, compiled), say))
             for model in there:
                 results += _checked(model, model.model.table.short(compiled.namespace), answering, sources, tell)
     missing = tuple(m.model.table.short(compiled.namespace) for m in models if m.model.table not in heads)

@@ -211,7 +211,7 @@ def _compile(workspace: Workspace) -> DoctorFinding:
 
 
 def _spark(workspace: Workspace, say: Callable[[str], None]) -> DoctorFinding:
-    from tidegate.spark.opening import open_spark
+    from tidegate.spark.session import open_spark
 
     try:
         session = open_spark(workspace.settings, say)

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.config import HookSettings, Settings
-from tidegate.config.hooks import ABOUT_MODELS
-from tidegate.hooks.answer import Answer
+from tidegate.config.hook_settings import ABOUT_MODELS
 from tidegate.hooks.budget import Breach
-from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Event
+from tidegate.hooks.hook_dispatch import HookDispatcher
+from tidegate.hooks.hook_result import HookResult
 from tidegate.quality.anomalies import Anomaly
 from tidegate.results import CheckResult, ModelResult
 
@@ -27,7 +27,7 @@ class HookTest:
     """`answers`: of each hook that listens to the event, by its name."""
 
     event: str
-    answers: tuple[tuple[str, Answer], ...]
+    answers: tuple[tuple[str, HookResult], ...]
 
     @property
     def failed(self) -> int:
@@ -55,7 +55,7 @@ class HookTest:
 def try_hooks(settings: Settings, event: str) -> HookTest:
     """Send a sample to each hook that listens, whichever models and statuses it wants, and wait for its answer."""
     listening = [hook for hook in settings.hooks if _listens(hook, event)]
-    caller = Hooks(listening, settings.root, settings.project.name, "hooks test", lambda message: None)
+    caller = HookDispatcher(listening, settings.root, settings.project.name, "hooks test", lambda message: None)
     answers = []
     try:
         for hook in listening:

@@ -105,8 +105,7 @@ def maintain_lake(settings: Settings, say: Callable[[str], None]) -> Maintenance
     catalog, root = open_catalog(settings), list["SparkSession"]()
 
     def session(branch: str) -> SparkSession:
-        from tidegate.spark.opening import open_spark
-        from tidegate.spark.session import child_session
+        from tidegate.spark.session import child_session, open_spark
 
         if not root:
             root.append(open_spark(settings, say))

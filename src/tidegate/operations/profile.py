@@ -94,9 +94,8 @@ def profile_now(
     # Only here: this needs pyspark, and what a run has put down is told without it.
     from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
     from tidegate.runs.damage import missing_file_behind
-    from tidegate.spark.failures import read_failure
-    from tidegate.spark.opening import open_spark
-    from tidegate.spark.session import child_session
+    from tidegate.spark.session import child_session, open_spark
+    from tidegate.spark.spark_errors import read_failure
 
     catalog = open_catalog(settings)
     session = open_spark(settings, say, root)

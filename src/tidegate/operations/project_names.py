@@ -63,7 +63,7 @@ class NamesOnDisk:
 
     @cached_property
     def _settings(self) -> Settings | None:
-        from tidegate.config.load import find_project, load_settings
+        from tidegate.config.settings_file import find_project, load_settings
         from tidegate.errors import TidegateError
 
         try:

@@ -15,7 +15,7 @@ from tidegate.errors import BranchMissingError, OptionsError, RunInFlightError, 
 from tidegate.failures import kind_of
 from tidegate.faults import fault
 from tidegate.hooks.events import Ending, Event, Listener
-from tidegate.hooks.watch import open_watch
+from tidegate.hooks.run_hooks import open_run_hooks
 from tidegate.lake import open_catalog
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
@@ -34,7 +34,7 @@ from tidegate.runs.publishing import compacted_only
 from tidegate.runs.reads import recorded_reads, still_on_main
 from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import Publish, RunResult
-from tidegate.spark.opening import open_spark
+from tidegate.spark.session import open_spark
 from tidegate.state import RunRecord, StateStore, open_state
 from tidegate.state.liveness import lives
 
@@ -104,7 +104,7 @@ class _Publishing:
         self.phases = Phases(clock)
         self.warnings: list[str] = []
         self.error: TidegateError | None = None
-        self.watch = open_watch(settings, "publish", self.emit, self._halt)
+        self.watch = open_run_hooks(settings, "publish", self.emit, self._halt)
 
     def go(self, root: SparkSession | None) -> RunResult:
         try:

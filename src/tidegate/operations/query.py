@@ -28,9 +28,8 @@ from tidegate.operations.workspace import Workspace
 from tidegate.quality import plain
 from tidegate.quality.hiding import without_hidden
 from tidegate.runs.damage import missing_file_behind
-from tidegate.spark.failures import read_failure
-from tidegate.spark.opening import open_spark
-from tidegate.spark.session import child_session
+from tidegate.spark.session import child_session, open_spark
+from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
     import pyarrow

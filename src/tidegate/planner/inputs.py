@@ -16,7 +16,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
-from tidegate.sources.reading import has_own_catalog, is_outside
+from tidegate.sources.source_catalogs import has_own_catalog, is_outside
 
 __all__ = [
     "Inputs",

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tidegate.config.secret import Secret
 from tidegate.datatypes import ANY, STRING, DataType
 from tidegate.names import literal, nearest, quote
 from tidegate.problems import Place, Problem, Severity, did_you_mean
+from tidegate.redaction import Secret
 
 __all__ = [
     "BUILT_IN_MASKS",

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tidegate.config.reserved import is_plain_name, why_not_a_name
-from tidegate.names import TableName, nearest
+from tidegate.names import TableName, is_plain_name, nearest, why_not_a_name
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.model import Severity
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from tidegate.config.lines import line_of
+from tidegate.config.toml_lines import line_of
 from tidegate.problems import Place, Problem, not_toml
 
 __all__ = ["SettingEntry", "SourceNode", "entries_of", "read_settings_file", "read_tree"]

@@ -14,7 +14,7 @@ from uuid import uuid4
 from tidegate.checks.values import Argument, ColumnName, Form, FunctionRule, RowRule
 from tidegate.errors import QueryError
 from tidegate.names import quote
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

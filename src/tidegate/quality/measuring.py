@@ -23,7 +23,7 @@ from tidegate.quality.in_time import Late, Worker
 from tidegate.quality.one_pass import Pass, grouped_pass, one_pass
 from tidegate.quality.plain_values import plain
 from tidegate.quality.samples import Columns, group_samples, row_samples
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from tidegate.names import literal, quote
 from tidegate.quality.functions import OwnFunctions, breaks
 from tidegate.quality.samples import Columns, row_samples
 from tidegate.quality.words import mentioned
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -15,7 +15,7 @@ from tidegate.results import CheckResult
 from tidegate.runs.builder import TableWork
 from tidegate.runs.context import RunContext
 from tidegate.runs.source_checks import unchecked
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 __all__ = ["check_before_publish", "check_published", "failure_of"]
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
-from tidegate.config.sources import SourceSettings, source_digest
+from tidegate.config.source_settings import SourceSettings, source_digest
 from tidegate.faults import fault
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.consumed import read_consumed

@@ -20,9 +20,9 @@ from tidegate.errors import (
 )
 from tidegate.failures import kind_of
 from tidegate.faults import fault
+from tidegate.hooks.budget import bytes_added
 from tidegate.hooks.events import Ending, Event, Listener
-from tidegate.hooks.watch import open_watch
-from tidegate.hooks.written import bytes_added
+from tidegate.hooks.run_hooks import open_run_hooks
 from tidegate.lake import open_catalog
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.branch_or_main import BranchOrMain
@@ -49,7 +49,7 @@ from tidegate.runs.result import Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.tally import Earlier, ModelOutcome, Tally
 from tidegate.runs.unreadable import require_one_readable, unreadable_models
-from tidegate.sources.reading import readable
+from tidegate.sources.source_catalogs import readable
 from tidegate.state import RunRecord, StateStore, open_state
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class _Run:
         self._emitting = threading.Lock()
         self._told_lost = False
         self.heart = Heart(self.record, store, clock, self._asked_to_end, self._halt)
-        self.watch = open_watch(settings, "run", self.emit, self._halt, self._bytes_written)
+        self.watch = open_run_hooks(settings, "run", self.emit, self._halt, self._bytes_written)
         self.branch = RunBranch(
             self.record, self.options, self.ledger, self.tally, self.cancellation, self.heart, self.emit
         )

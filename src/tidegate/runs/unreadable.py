@@ -13,7 +13,7 @@ from tidegate.planner.decide import RunType
 from tidegate.planner.make_plan import Plan
 from tidegate.runs.damage import missing_file, tables_of
 from tidegate.runs.source_checks import failed_pings, sources_of_check
-from tidegate.sources.reading import missing_table, must_be_in_lake
+from tidegate.sources.source_catalogs import missing_table, must_be_in_lake
 
 __all__ = ["models_to_build", "require_one_readable", "sources_of", "unreadable_models"]
 

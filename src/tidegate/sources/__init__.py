@@ -1,11 +1,9 @@
 """Sources: what models may read besides models and the lake. They are asked for names and types, never for rows."""
 
-from tidegate.sources.cache import known_tables
-from tidegate.sources.discover import Discovery, StaleTables, together
-from tidegate.sources.mentions import mentioned
-from tidegate.sources.open import open_source
+from tidegate.sources.discoverer import Discoverer, Ping, SourceTable
+from tidegate.sources.discovery import Discovery, StaleTables, mentioned, open_source, together
+from tidegate.sources.discovery_cache import known_tables
 from tidegate.sources.pings import ping_all, ping_project
-from tidegate.sources.port import Discoverer, Ping, SourceTable
 
 __all__ = [
     "Discoverer",

@@ -19,8 +19,8 @@ from tidegate.datatypes import Column, Relation
 from tidegate.errors import FailureKind, SourceError
 from tidegate.http_client import HttpClient, Reply, RetryPolicy, Timing
 from tidegate.names import TableName
-from tidegate.sources.failures import ping_source
-from tidegate.sources.port import PING_SECONDS, Ping, SourceTable, more_time
+from tidegate.sources.discoverer import PING_SECONDS, Ping, SourceTable, more_time
+from tidegate.sources.source_errors import ping_source
 
 __all__ = ["FivetranDiscoverer"]
 

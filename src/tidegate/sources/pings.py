@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection
 
 from tidegate.config import Settings
 from tidegate.errors import LakeUnavailableError, StateError, TidegateError
-from tidegate.sources.discover import side_by_side
-from tidegate.sources.open import open_source
-from tidegate.sources.port import Ping, measure
+from tidegate.sources.discoverer import Ping, measure
+from tidegate.sources.discovery import open_source, side_by_side
 
 __all__ = ["ping_all", "ping_lake", "ping_project", "ping_state"]
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from hashlib import file_digest
 from pathlib import Path
 
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 from tidegate.errors import JarsMissingError
 from tidegate.spark.ivy import Coordinates, fetch
 from tidegate.spark.java import Java

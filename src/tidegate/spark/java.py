@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 from tidegate.errors import JavaMissingError
 
 __all__ = ["NEWEST_JAVA", "OLDEST_JAVA", "Java", "find_java"]

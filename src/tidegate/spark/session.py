@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from tidegate.config import SparkSection
+from tidegate.config import Settings, SparkSection
 from tidegate.errors import SetupError
 from tidegate.redaction import log_pattern
-from tidegate.spark.classes import ensure_class_archive
+from tidegate.spark.class_archive import ensure_class_archive
 from tidegate.spark.jars import ensure_jars
 from tidegate.spark.java import find_java
-from tidegate.spark.jvm import forget_spark, in_thread, is_connected, start_jvm
+from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
+from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["child_session", "interrupt", "local_cores", "settings_for_now", "start_session", "use_pool"]
+__all__ = ["child_session", "interrupt", "local_cores", "open_spark", "settings_for_now", "start_session", "use_pool"]
 
 SPARK_LOG = "spark.log"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -186,3 +187,27 @@ def interrupt(session: SparkSession) -> None:
     """End the jobs that `session` runs now. A model between two jobs has none: call again until its thread ended."""
     with contextlib.suppress(Exception):
         session.interruptAll()
+
+
+def open_spark(
+    settings: Settings, say: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
+) -> SparkSession:
+    """`root`, or a new one. `say` gets STARTING, then STARTED or NOT_STARTED."""
+    if root is not None:
+        return root
+    if _is_running():
+        return start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
+    say(STARTING)
+    try:
+        session = start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
+    except BaseException:
+        say(NOT_STARTED)
+        raise
+    say(STARTED)
+    return session
+
+
+def _is_running() -> bool:
+    """Whether this process has a Spark already, which the next session shares."""
+    jvm = running_jvm()
+    return jvm is not None and jvm.alive

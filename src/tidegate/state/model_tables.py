@@ -22,8 +22,8 @@ from sqlalchemy import (
     select,
 )
 
-from tidegate.state.column_types import RedactedJson, RedactedText, UtcTime, metadata
 from tidegate.state.run_records import ModelRunRecord, ProgressEntry
+from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata
 
 __all__ = [
     "entries_of_run",

@@ -23,8 +23,8 @@ from sqlalchemy import (
     update,
 )
 
-from tidegate.state.column_types import RedactedJson, RedactedText, UtcTime, metadata
 from tidegate.state.run_records import AnomalyRecord, ProfileRecord, QualityRecord
+from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata
 
 __all__ = [
     "anomalies",

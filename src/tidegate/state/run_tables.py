@@ -22,8 +22,8 @@ from sqlalchemy import (
     update,
 )
 
-from tidegate.state.column_types import RedactedJson, RedactedText, UtcTime, metadata
 from tidegate.state.run_records import EventRecord, KeyRecord, RunRecord
+from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata
 
 __all__ = [
     "append_event",

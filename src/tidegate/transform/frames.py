@@ -15,7 +15,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName, quote
 from tidegate.planner.row_keys import repeated_keys_warning
 from tidegate.project.landing_files import ZoneFile
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.inserted import inserted_rows
 from tidegate.transform.landing import bad_records_of, explain_read_error, read_zone, union_bad_records
 from tidegate.transform.places import source_line

@@ -39,7 +39,7 @@ from tidegate.quality.quarantine import (
     unanswered,
 )
 from tidegate.quality.samples import Columns as Shown
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 from tidegate.widening import join_types
 from tidegate.write import WriteOutcome, WriteRequest, write
 from tidegate.write.columns import Column, Columns, columns_of, result_columns

@@ -82,7 +82,7 @@ def _explain(invocation: Invocation, code: str) -> int:
 
 def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | None) -> int:
     from tidegate.cli.project_watch import WatchedPaths, watch_project  # only here: it takes 50 ms to load
-    from tidegate.config.load import FILE_NAME, find_project
+    from tidegate.config.settings_file import FILE_NAME, find_project
 
     if invocation.project is None and invocation.config is None:
         invocation.project = find_project(invocation.root)

@@ -9,7 +9,7 @@ import click
 
 from tidegate.amounts import plural
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
-from tidegate.config.hooks import HOOK_EVENTS
+from tidegate.config.hook_settings import HOOK_EVENTS
 from tidegate.names import nearest
 
 if TYPE_CHECKING:

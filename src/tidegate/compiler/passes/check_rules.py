@@ -206,7 +206,7 @@ def _others(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _cannot_be_read(work: Workspace, table: TableName) -> str | None:
-    from tidegate.sources.reading import is_outside
+    from tidegate.sources.source_catalogs import is_outside
 
     if table in work.ephemeral:
         return "is ephemeral and has no table to compare with"

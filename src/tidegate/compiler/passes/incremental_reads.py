@@ -136,7 +136,7 @@ def _cannot_tell_new_rows(work: Workspace, table: TableName) -> bool:
     """A source outside the lake cannot, whatever the lake has under the same name."""
     if table.namespace not in work.settings.sources:
         return False
-    from tidegate.sources.reading import is_outside
+    from tidegate.sources.source_catalogs import is_outside
 
     return is_outside(work.settings, table) or table not in work.outside.heads
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tidegate.compiler.compiled import SOURCE_UNAVAILABLE, Diagnostic, DiagnosticSeverity, Span
 from tidegate.compiler.drafts import Workspace
-from tidegate.config.lines import line_of
+from tidegate.config.toml_lines import line_of
 from tidegate.project import Place, Problem, Severity
 
 __all__ = ["report_problems", "report_sources"]

@@ -117,7 +117,7 @@ def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """Whoever reads a view has the lake at hand and nothing else."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
-    from tidegate.sources.reading import is_outside
+    from tidegate.sources.source_catalogs import is_outside
 
     for part in (draft, *ephemeral_through(work, draft)):
         for table in sorted(part.content.sources):

@@ -41,7 +41,7 @@ from tidegate.runs.clock import FixedClock
 from tidegate.runs.options import LATEST, RunOptions
 from tidegate.runs.owned_tables import tables_of
 from tidegate.runs.result import RunResult
-from tidegate.spark.opening import open_spark
+from tidegate.spark.session import open_spark
 from tidegate.state import open_reader
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from tidegate.operations.diff.moved_tables import Moved, moved_by_branch, moved_
 from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.quality.hiding import without_hidden
-from tidegate.spark.failures import read_failure
-from tidegate.spark.opening import open_spark
-from tidegate.spark.session import child_session
+from tidegate.spark.session import child_session, open_spark
+from tidegate.spark.spark_errors import read_failure
 from tidegate.state import open_reader
 
 if TYPE_CHECKING:

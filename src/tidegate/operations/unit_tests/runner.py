@@ -25,7 +25,7 @@ from tidegate.project import Materialized, Project
 from tidegate.project.unit_test_files import DeclaredRows, UnitTest
 from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
-from tidegate.spark.opening import open_spark
+from tidegate.spark.session import open_spark
 from tidegate.transform.frames import explain
 
 if TYPE_CHECKING:

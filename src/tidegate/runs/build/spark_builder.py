@@ -18,8 +18,7 @@ from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
 from tidegate.runs.builder import ModelAttempt
 from tidegate.spark.jvm import running_jvm
-from tidegate.spark.opening import open_spark
-from tidegate.spark.session import child_session, use_pool
+from tidegate.spark.session import child_session, open_spark, use_pool
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -39,7 +39,7 @@ from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.damage import is_damaged
 from tidegate.runs.reads import bound_query, checked_inputs
 from tidegate.runs.result import VERIFIED
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 from tidegate.transform import Built, Sources, build_frame
 from tidegate.transform.deltas import bind_images, result_sql, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write

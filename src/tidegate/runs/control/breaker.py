@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tidegate.errors import CircuitOpenError, FailureKind
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 __all__ = ["Circuit", "CircuitBreaker", "Guarded"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tidegate.errors import CircuitOpenError, FailureKind, RunCancelledError
 from tidegate.runs.control.limits import Deadline
-from tidegate.spark.failures import read_failure
+from tidegate.spark.spark_errors import read_failure
 
 __all__ = ["Level", "Pace", "Turn"]
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, func, insert, select
 
 from tidegate.errors import StateError
-from tidegate.state.column_types import UtcTime
 from tidegate.state.migrations import (
     m0001_runs,
     m0002_check_values,
@@ -16,6 +15,7 @@ from tidegate.state.migrations import (
     m0004_resume,
     m0005_whereabouts,
 )
+from tidegate.state.sql_types import UtcTime
 
 __all__ = ["MIGRATIONS", "current_version", "latest_version", "migrate"]
 

@@ -17,10 +17,9 @@ from tidegate.errors import FailureKind, SourceError
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.catalogs.embedded import CatalogDatabase
 from tidegate.names import TableName
-from tidegate.sources.catalog import CatalogDiscoverer
-from tidegate.sources.database import DatabaseDiscoverer
-from tidegate.sources.failures import as_failure
-from tidegate.sources.sqlite_catalog import SqliteCatalog
+from tidegate.sources.catalog_source import CatalogDiscoverer, SqliteCatalog
+from tidegate.sources.database_source import DatabaseDiscoverer
+from tidegate.sources.source_errors import as_failure
 
 __all__ = ["has_own_catalog", "is_outside", "missing_table", "must_be_in_lake", "readable"]
 

@@ -1,20 +1,67 @@
-"""Ask sources side by side. One that fails does not hide what the others have."""
+"""Discovery of the tables of sources, several at once. One that fails does not hide what the others have."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
-from tidegate.config import SourceSettings
+from tidegate.config import CatalogSource, DatabaseSource, FivetranSource, ManualSource, SourceSettings
 from tidegate.errors import SourceError
-from tidegate.sources.failures import as_failure
-from tidegate.sources.open import open_source
-from tidegate.sources.port import SourceTable
+from tidegate.names import TableName
+from tidegate.sources.discoverer import Discoverer, Ping, SourceTable
+from tidegate.sources.source_errors import as_failure, ping_source
 
-__all__ = ["Discovery", "StaleTables", "discover", "side_by_side", "together"]
+__all__ = [
+    "Discovery",
+    "ManualDiscoverer",
+    "StaleTables",
+    "discover",
+    "mentioned",
+    "open_source",
+    "side_by_side",
+    "together",
+]
+
+
+def open_source(source: SourceSettings) -> Discoverer:
+    """Asks nothing yet. Each adapter is imported only where it is used."""
+    match source:
+        case ManualSource():
+            return ManualDiscoverer(source)
+        case CatalogSource():
+            from tidegate.sources.catalog_source import CatalogDiscoverer, SqliteCatalog
+
+            return CatalogDiscoverer(source, SqliteCatalog(source))
+        case DatabaseSource():
+            from tidegate.sources.database_source import DatabaseDiscoverer
+
+            return DatabaseDiscoverer(source)
+        case FivetranSource():
+            from tidegate.sources.fivetran import FivetranDiscoverer
+
+            return FivetranDiscoverer(source)
+        case _:
+            assert_never(source)
+
+
+class ManualDiscoverer:
+    def __init__(self, source: ManualSource) -> None:
+        self._source = source
+
+    def discover(self) -> tuple[SourceTable, ...]:
+        source = self._source
+        return tuple(
+            SourceTable(TableName(source.name, *table.split(".")), relation, source.name, source.kind)
+            for table, relation in sorted(source.tables.items())
+        )
+
+    def ping(self) -> Ping:
+        return ping_source(self._source, lambda: f"tables named in tidegate.toml: {len(self._source.tables)}")
+
 
 T = TypeVar("T")
 
@@ -86,3 +133,17 @@ def side_by_side(ask: Callable[[SourceSettings], T], sources: Iterable[SourceSet
         return tuple(pool.map(ask, sources))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def mentioned(names: Collection[str], texts: Iterable[str]) -> frozenset[str]:
+    """The names that stand before a dot somewhere. Comments count too: asking once too often does no harm."""
+    waiting = {name: (name.lower(), re.compile(rf"(?<!\w)`?{re.escape(name.lower())}`?\s*\.")) for name in names}
+    for text in texts:
+        if not waiting:
+            break
+        lowered = text.lower()
+        # Most texts do not have the word at all, which is found much faster than the pattern.
+        found = [n for n, (word, pattern) in waiting.items() if word in lowered and pattern.search(lowered)]
+        for name in found:
+            del waiting[name]
+    return frozenset(names) - waiting.keys()

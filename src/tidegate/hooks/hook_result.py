@@ -1,4 +1,4 @@
-"""What came of telling somebody."""
+"""The result of calling one hook, and text of it without secrets."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from tidegate.config import Secret
 from tidegate.errors import FailureKind
 
-__all__ = ["Answer", "as_shown", "one_line"]
+__all__ = ["HookResult", "as_shown", "one_line"]
 
 _LONGEST = 300
 _SHORTEST_SECRET = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HookResult:
     """`kind` None: it went well. `told` is one line about it, without secrets."""
 
     told: str

@@ -1,4 +1,4 @@
-"""What the engine asks of a source: which tables it has, and whether it answers. Metadata only; no row moves."""
+"""The port to a source: which tables it has, and whether it answers. Metadata only; no row moves."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from tidegate.datatypes import Column, Relation, from_json, to_json
 from tidegate.jsontext import json_text
 from tidegate.lake.atomic_files import write_whole
 from tidegate.names import TableName
-from tidegate.sources.discover import Discovery, StaleTables, discover, side_by_side, together
-from tidegate.sources.port import SourceTable
+from tidegate.sources.discoverer import SourceTable
+from tidegate.sources.discovery import Discovery, StaleTables, discover, side_by_side, together
 
 __all__ = ["cache_file", "known_tables"]
 

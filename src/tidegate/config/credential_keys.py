@@ -1,16 +1,17 @@
-"""Reading what is secret in tidegate.toml: it must come from the environment, and is never repeated."""
+"""Reading passwords, headers and database addresses in tidegate.toml: a secret must come from the environment."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from tidegate.config.reading import Section, dotted
-from tidegate.config.secret import Secret
-from tidegate.redaction import looks_secret, register
+from tidegate.config.database_url import DatabaseUrl, parse_database_url
+from tidegate.config.section_reader import Section, dotted
+from tidegate.redaction import Secret, looks_secret, register
 
-__all__ = ["LOOPBACK", "REFERENCE", "read_by_name", "read_headers", "read_secret"]
+__all__ = ["LOOPBACK", "REFERENCE", "read_by_name", "read_database", "read_headers", "read_secret"]
 
 REFERENCE = re.compile(r"\$\{[A-Za-z_]\w*(:-)?\}")
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -61,3 +62,46 @@ def read_by_name(
             register(value, name)
             found[name] = Secret(str(value))
     return found
+
+
+_USER_PART = re.compile(r"(?:jdbc:)?\w+://(?P<user>[^/?#]*)@")
+_PASSWORD_PARAMETER = re.compile(r"[?&]password=([^&#]*)", re.IGNORECASE)
+
+
+def read_database(section: Section, written: Mapping[str, Any], key: str) -> DatabaseUrl | None:
+    """The address under `key`, with the section's `user` and `password`. `written`: before `${VAR}` was filled in."""
+    url = _address(section, written, key)
+    user, password = section.text("user", None), read_secret(section, written, "password")
+    if url is None:
+        return None
+    for name, given, in_url in (("user", user, url.user), ("password", password, url.password)):
+        if given and in_url:
+            section.report(name, f"'{name}' is in the {key} of [{dotted(section.path)}] too; write it in one place")
+    return replace(url, user=user or url.user, password=password or url.password)
+
+
+def _address(section: Section, written: Mapping[str, Any], key: str) -> DatabaseUrl | None:
+    text = section.text(key, None)
+    if text is None:
+        return None
+    if _shows_password(str(written[key])):
+        section.report(
+            key,
+            f"the password in '{key}' of [{dotted(section.path)}] must come from the environment: write ${{VAR}} for "
+            'it, or leave it out and add password = "${VAR}"',
+        )
+        return None
+    try:
+        return parse_database_url(text)
+    except ValueError as error:
+        section.report(key, f"'{key}' in [{dotted(section.path)}] {error}")
+        return None
+
+
+def _shows_password(url: str) -> bool:
+    if REFERENCE.fullmatch(url.strip()):
+        return False
+    found = _PASSWORD_PARAMETER.findall(url)
+    if (match := _USER_PART.match(url)) and ":" in match["user"]:
+        found.append(match["user"].partition(":")[2])
+    return any(not REFERENCE.fullmatch(password) for password in found)

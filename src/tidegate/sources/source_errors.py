@@ -1,4 +1,4 @@
-"""Whatever goes wrong while a source is asked, as a SourceError that tells no secret."""
+"""Whatever goes wrong while a source is queried, as a SourceError without secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from tidegate.config import FivetranSource, Secret, SourceSettings
 from tidegate.errors import FailureKind, SourceError, TidegateError
-from tidegate.sources.port import Ping, measure
+from tidegate.sources.discoverer import Ping, measure
 
 __all__ = ["as_failure", "ping_source"]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidegate import processes
-from tidegate.config.cache import cache_folder
+from tidegate.config.paths import cache_folder
 from tidegate.spark.java import Java
 
 __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]

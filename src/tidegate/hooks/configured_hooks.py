@@ -1,4 +1,4 @@
-"""The hooks, the callback and the budget of one run."""
+"""The listener of a run that has hooks, a callback or a budget."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from dataclasses import asdict
 from tidegate.config import Settings
 from tidegate.errors import HookError
 from tidegate.hooks.budget import Breach, Budget
-from tidegate.hooks.callback import send_callback
-from tidegate.hooks.dispatch import Hooks
 from tidegate.hooks.events import Emit, Ending, Event
-from tidegate.hooks.watch import AT_ONCE, Halt
+from tidegate.hooks.hook_dispatch import HookDispatcher
+from tidegate.hooks.posting import send_callback
+from tidegate.hooks.run_hooks import STOPPABLE_EVENTS, Halt
 
-__all__ = ["Watching"]
+__all__ = ["ConfiguredHooks"]
 
 
-class Watching:
+class ConfiguredHooks:
     def __init__(
         self, settings: Settings, command: str, emit: Emit, halt: Halt, bytes_of: Callable[[str], int]
     ) -> None:
         self._emit = emit
         self._halt = halt
         self._callback = settings.callback
-        self._hooks = Hooks(settings.hooks, settings.root, settings.project.name, command, self._warn)
+        self._hooks = HookDispatcher(settings.hooks, settings.root, settings.project.name, command, self._warn)
         self._budget = Budget(settings.budget, self._breached, bytes_of)
         self._budget.start()
 
@@ -36,7 +36,7 @@ class Watching:
                 self._warn(str(error))
                 return
             self._halt(error)
-            if event.name in AT_ONCE:
+            if event.name in STOPPABLE_EVENTS:
                 raise
 
     def choose(self, select: Callable[[Sequence[str]], Collection[str]]) -> None:

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from blake3 import blake3
 
-from tidegate.config.secret import Secret
 from tidegate.datatypes import Relation
+from tidegate.redaction import Secret
 
 __all__ = [
     "DATABASE_TIMEOUT",

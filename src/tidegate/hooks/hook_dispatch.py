@@ -1,23 +1,83 @@
-"""Which hooks hear an event, and what becomes of their answers."""
+"""Which hooks receive an event, in which order, and what a failing one does to the run."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
 from tidegate.config import CommandHook, HookSettings, WebHook
 from tidegate.errors import FailureKind, HookError, SelectionError
-from tidegate.hooks.answer import Answer
-from tidegate.hooks.background import Background
 from tidegate.hooks.commands import Commands
 from tidegate.hooks.events import Event
+from tidegate.hooks.hook_result import HookResult
 from tidegate.hooks.payload import Payload, payload_of, status_of
-from tidegate.hooks.webhooks import send_webhook
+from tidegate.hooks.posting import send_webhook
 
-__all__ = ["DRAIN_SECONDS", "Hooks"]
+__all__ = ["DRAIN_SECONDS", "Background", "HookDispatcher"]
+
+_MOST_WAITING = 1000
+
+
+class Background:
+    """`deliver` is called for one payload after the other, in a thread that does not keep the process from ending."""
+
+    def __init__(self, deliver: Callable[[Payload], None]) -> None:
+        self._deliver = deliver
+        self._waiting: deque[Payload] = deque()
+        self._changed = threading.Condition()
+        self._busy = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def put(self, payload: Payload) -> bool:
+        """False: too many are waiting already, and this one is not taken."""
+        with self._changed:
+            if self._closed or len(self._waiting) >= _MOST_WAITING:
+                return False
+            self._waiting.append(payload)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="async-webhook", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+            return True
+
+    def drain(self, seconds: float) -> int:
+        """Wait until all are delivered, but no longer. How many are left; they are given up, as is all that follows."""
+        with self._changed:
+            if self._closed:
+                return 0
+            self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
+            left = len(self._waiting) + self._busy
+        if left:
+            self.close()
+        return left
+
+    def close(self) -> None:
+        """What still waits is forgotten."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if self._closed:
+                    return
+                payload = self._waiting.popleft()
+                self._busy = True
+            try:
+                self._deliver(payload)
+            finally:
+                with self._changed:
+                    self._busy = False
+                    self._changed.notify_all()
+
 
 DRAIN_SECONDS = 30.0
 """How long the end of a run waits for webhooks that it did not wait for before."""
@@ -26,7 +86,7 @@ _BROKEN = ("failed", "error", "warned")
 """Statuses of a check_result that is a check_failed: of severity `warn` it is `warned`."""
 
 
-class Hooks:
+class HookDispatcher:
     """Events may come from several threads at once. The hooks of one event are called in the order of the file."""
 
     def __init__(
@@ -67,7 +127,7 @@ class Hooks:
             elif not self._background[hook.name].put(payload):
                 self._warn(f"hook '{hook.name}' is too slow: {name} was not sent")
 
-    def try_out(self, hook: HookSettings, event: Event, name: str) -> Answer:
+    def try_out(self, hook: HookSettings, event: Event, name: str) -> HookResult:
         """Whatever the hook's own choice of models and statuses; its answer is waited for."""
         return self._answer(hook, payload_of(event, self._project, self._command, name))
 
@@ -118,10 +178,10 @@ class Hooks:
             remedy=f'Mend the hook (`tidegate hooks test {payload["event"]}` tries it), or set on_failure = "warn".',
         )
 
-    def _answer(self, hook: HookSettings, payload: Payload) -> Answer:
+    def _answer(self, hook: HookSettings, payload: Payload) -> HookResult:
         try:
             if isinstance(hook, CommandHook):
                 return self._commands.run(hook, payload)
             return send_webhook(hook, payload, self._over.wait)
         except Exception as error:
-            return Answer(f"{type(error).__name__}: {error}", FailureKind.UNKNOWN)
+            return HookResult(f"{type(error).__name__}: {error}", FailureKind.UNKNOWN)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from tidegate.config.secret import Secret
+from tidegate.redaction import Secret
 
 __all__ = [
     "ABOUT_MODELS",

@@ -1,4 +1,4 @@
-"""tidegate.toml → `Settings`, or a ConfigError that lists everything that is wrong with it."""
+"""Reads tidegate.toml into `Settings`, or raises a ConfigError that lists every problem."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tidegate.config.anomalies import read_anomalies
-from tidegate.config.environment import fill_in
 from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
-from tidegate.config.reading import Document, Section
+from tidegate.config.section_reader import Document, Section, fill_in
 from tidegate.config.sections import (
+    read_anomalies,
     read_landing,
     read_lints,
     read_maintenance,
