@@ -1,4 +1,4 @@
-"""Which types go together, as Spark decides with ANSI mode on: common types, comparisons, casts, arithmetic."""
+"""Which types go together, as Spark decides with ANSI mode on: common types, comparisons, casts, intervals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterable
 from tidegate.datatypes import (
     ANY,
     BIGINT,
-    BINARY,
-    BOOLEAN,
-    DATE,
     DOUBLE,
-    INT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -26,24 +22,22 @@ from tidegate.datatypes import (
 __all__ = [
     "CALENDAR_INTERVAL",
     "DAY_TO_SECOND",
-    "arithmetic",
-    "bitwise",
+    "MOST_DIGITS",
     "can_assign",
     "can_cast",
     "common_type",
     "common_type_of",
     "comparable",
     "compared_as",
-    "concatenated",
     "decimal_for",
+    "interval_hull",
     "interval_of",
     "is_day_time",
     "is_interval",
     "is_orderable",
     "is_year_month",
-    "logical",
     "may_fail",
-    "negated",
+    "read_text",
     "same_shape",
     "strict_common_type_of",
     "tightest",
@@ -70,10 +64,8 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _RANK = {kind: rank for rank, kind in enumerate((*_INTEGERS, "float", "double"))}
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _MOMENTS = frozenset({"date", "timestamp", "timestamp_ntz"})
-_STAMPS = frozenset({"timestamp", "timestamp_ntz"})
 _NESTED = frozenset({"array", "map", "struct"})
-_MOST_DIGITS = 38
-_LEAST_KEPT_SCALE = 6
+MOST_DIGITS = 38
 
 
 def is_day_time(kind: DataType) -> bool:
@@ -108,7 +100,7 @@ def _unit(word: str) -> str:
     return {"week": "day", "millisecond": "second", "microsecond": "second"}.get(word, word)
 
 
-def _hull(a: DataType, b: DataType) -> DataType | None:
+def interval_hull(a: DataType, b: DataType) -> DataType | None:
     """The interval that holds both; None for intervals of different families."""
     for spans, names in ((_DAY_TIMES, _DAY_TIME), (_YEAR_MONTHS, _YEAR_MONTH)):
         if a.kind in spans and b.kind in spans:
@@ -127,9 +119,9 @@ def decimal_for(kind: DataType) -> DataType:
 def _wider_decimal(a: DataType, b: DataType) -> DataType:
     scale = max(a.args[1], b.args[1])
     precision = scale + max(a.args[0] - a.args[1], b.args[0] - b.args[1])
-    if precision <= _MOST_DIGITS:
+    if precision <= MOST_DIGITS:
         return decimal(precision, scale)
-    return decimal(_MOST_DIGITS, max(scale - (precision - _MOST_DIGITS), 0))
+    return decimal(MOST_DIGITS, max(scale - (precision - MOST_DIGITS), 0))
 
 
 def _nested(a: DataType, b: DataType, merge: Callable[[DataType, DataType], DataType | None]) -> DataType | None:
@@ -173,7 +165,7 @@ def tightest(a: DataType, b: DataType) -> DataType | None:
         return tightest(b, a)
     if a.kind in _MOMENTS and b.kind in _MOMENTS:
         return TIMESTAMP if "timestamp" in (a.kind, b.kind) else TIMESTAMP_NTZ
-    return _hull(a, b) or _nested(a, b, tightest)
+    return interval_hull(a, b) or _nested(a, b, tightest)
 
 
 def _wider_number(a: DataType, b: DataType) -> DataType | None:
@@ -187,7 +179,7 @@ def _wider_number(a: DataType, b: DataType) -> DataType | None:
     return None
 
 
-def _read_text(a: DataType, b: DataType) -> DataType | None:
+def read_text(a: DataType, b: DataType) -> DataType | None:
     """Where one of two is text: what the text is read as."""
     if b.kind == "string":
         a, b = b, a
@@ -206,7 +198,7 @@ def common_type(a: DataType, b: DataType) -> DataType | None:
     """The type that both become in CASE, COALESCE, an array, a set operation; None where there is none."""
     if a is b:
         return a
-    return tightest(a, b) or _wider_number(a, b) or _read_text(a, b) or _nested(a, b, common_type)
+    return tightest(a, b) or _wider_number(a, b) or read_text(a, b) or _nested(a, b, common_type)
 
 
 def _without_text(a: DataType, b: DataType) -> DataType | None:
@@ -261,7 +253,7 @@ def compared_as(a: DataType, b: DataType) -> DataType | None:
     """What both sides of a comparison are cast to; None where they cannot be compared."""
     if a == b or same_shape(a, b):
         return a if is_orderable(a) else None
-    merged = _read_text(a, b) or _wider_number(a, b) or tightest(a, b)
+    merged = read_text(a, b) or _wider_number(a, b) or tightest(a, b)
     return merged if merged is not None and is_orderable(merged) else None
 
 
@@ -308,7 +300,7 @@ def can_cast(source: DataType, target: DataType) -> bool:
         return target.is_temporal or (source.kind == "timestamp" and target.is_numeric)
     if is_interval(source):
         exact = target.is_numeric and target.kind not in ("float", "double")
-        return exact or _hull(source, target) is not None
+        return exact or interval_hull(source, target) is not None
     return _inner(source, target, can_cast)
 
 
@@ -361,187 +353,3 @@ def _fits(source: DataType, target: DataType) -> bool:
         digits = source.args[0] - source.args[1]
         return bool((precision - scale >= digits and scale >= source.args[1]) or precision - scale > digits)
     return False
-
-
-def _adjusted(precision: int, scale: int) -> DataType:
-    """Within 38 digits; digits before the point are kept, and up to six after it."""
-    if precision <= _MOST_DIGITS:
-        return decimal(precision, scale)
-    whole = precision - scale
-    return decimal(_MOST_DIGITS, max(_MOST_DIGITS - whole, min(scale, _LEAST_KEPT_SCALE)))
-
-
-def _decimal_result(operator: str, a: DataType, b: DataType) -> DataType:
-    (p1, s1), (p2, s2) = a.args, b.args
-    if operator in ("+", "-"):
-        return _adjusted(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2))
-    if operator == "*":
-        return _adjusted(p1 + p2 + 1, s1 + s2)
-    if operator == "/":
-        scale = max(_LEAST_KEPT_SCALE, s1 + p2 + 1)
-        return _adjusted(p1 - s1 + s2 + scale, scale)
-    return _adjusted(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
-
-
-def arithmetic(operator: str, a: DataType, b: DataType, digits: tuple[int, int] = (0, 0)) -> DataType | None:
-    """The type of `a operator b` for + - * / % and div; None where Spark refuses it.
-
-    `digits`: how many digits each side has where it is a whole number written in the query, else 0. Spark takes
-    the digits of such a number, and not all those of its type, beside a decimal.
-    """
-    if a.kind == "?" or b.kind == "?":
-        return _half_known(operator, a, b)
-    moments = _with_moments(operator, a, b)
-    if moments is not None:
-        return moments if moments is not VOID else None
-    if "string" in (a.kind, b.kind):
-        read = _read_text(a, b)
-        if read is None or not (read.is_numeric or read.kind == "void"):
-            return None
-        a = b = read
-    if not all(kind.is_numeric or kind.kind == "void" for kind in (a, b)):
-        return None
-    if operator == "div":
-        return BIGINT if not {a.kind, b.kind} & {"float", "double"} else None
-    if "decimal" in (a.kind, b.kind):
-        return _with_decimal(operator, a, b, digits)
-    if operator == "/":
-        return DOUBLE
-    if a.kind == b.kind == "void":
-        return DOUBLE
-    return tightest(a, b)
-
-
-def _with_decimal(operator: str, a: DataType, b: DataType, digits: tuple[int, int]) -> DataType:
-    if {a.kind, b.kind} & {"float", "double"} or (operator == "/" and a.kind == "void"):
-        return DOUBLE
-    if a.kind == "void":
-        a = b
-    if b.kind == "void":
-        b = a
-    if a.kind != "decimal":
-        a = decimal(digits[0], 0) if digits[0] else decimal_for(a)
-    if b.kind != "decimal":
-        b = decimal(digits[1], 0) if digits[1] else decimal_for(b)
-    return _decimal_result(operator, a, b)
-
-
-def _half_known(operator: str, a: DataType, b: DataType) -> DataType:
-    """With one side unknown: a double makes a double, unless the other side is an interval that it scales."""
-    if operator == "div":
-        return BIGINT
-    if operator in ("+", "-", "%") and "double" in (a.kind, b.kind):
-        return DOUBLE
-    return DOUBLE if operator == "/" and a.kind == "double" else ANY
-
-
-def _with_moments(operator: str, a: DataType, b: DataType) -> DataType | None:
-    """Arithmetic with dates, times and intervals. None: there are none in it; VOID: it is not allowed."""
-    if not any(_is_moment(kind) for kind in (a, b)):
-        return None
-    match operator:
-        case "+":
-            return _moved(a, b) or _moved(b, a) or _sum_of_intervals(a, b) or VOID
-        case "-":
-            return _difference(a, b) or VOID
-        case "*":
-            return _scaled(a, b) or _scaled(b, a) or VOID
-        case "/":
-            return _scaled(a, b) or VOID
-        case "div":
-            same = (is_day_time(a) and is_day_time(b)) or (is_year_month(a) and is_year_month(b))
-            with_null = "void" in (a.kind, b.kind) and (is_interval(a) or is_interval(b))
-            return BIGINT if same or with_null else VOID
-        case _:
-            return VOID
-
-
-def _is_moment(kind: DataType) -> bool:
-    return kind.is_temporal or is_interval(kind) or kind.kind == "interval"
-
-
-def _moved(moment: DataType, by: DataType) -> DataType | None:
-    """A moment plus something."""
-    if moment.kind == "date":
-        if is_day_time(by):
-            return DATE if by.kind == "interval day" else TIMESTAMP
-        if is_year_month(by) or by.kind in ("interval", "tinyint", "smallint", "int"):
-            return DATE
-        return TIMESTAMP if by.kind == "void" else None
-    if moment.kind in _STAMPS:
-        return moment if is_interval(by) or by.kind in ("interval", "void") else None
-    if moment.kind == "string":
-        return STRING if is_day_time(by) or by.kind == "interval" else None
-    return None
-
-
-def _sum_of_intervals(a: DataType, b: DataType) -> DataType | None:
-    if a.kind == b.kind == "interval":
-        return a
-    if "void" in (a.kind, b.kind):
-        other = b if a.kind == "void" else a
-        return other if is_interval(other) else None
-    return _hull(a, b)
-
-
-def _difference(a: DataType, b: DataType) -> DataType | None:
-    if is_interval(b) or b.kind == "interval":
-        return _moved(a, b) or _sum_of_intervals(a, b)
-    if a.kind in _STAMPS or b.kind in _STAMPS:
-        fits = {"timestamp", "timestamp_ntz", "date", "string", "void"}
-        return DAY_TO_SECOND if a.kind in fits and b.kind in fits else None
-    if b.kind == "date":
-        return DataType("interval day") if a.kind in ("date", "string", "void") else None
-    if a.kind == "date":
-        if b.kind in ("void", "string"):
-            return DataType("interval day")
-        return DATE if b.kind in ("tinyint", "smallint", "int") else None
-    if a.kind == "interval" and b.kind == "void":
-        return a
-    return _sum_of_intervals(a, b) if b.kind == "void" else None
-
-
-def _scaled(interval: DataType, by: DataType) -> DataType | None:
-    if not (by.is_numeric or by.kind in ("string", "void")):
-        return None
-    if interval.kind == "interval":
-        return interval
-    if is_year_month(interval):
-        return DataType("interval year to month")
-    return DAY_TO_SECOND if is_day_time(interval) else None
-
-
-def negated(kind: DataType) -> DataType | None:
-    """The type of `-x`."""
-    if kind.kind in ("string", "void"):
-        return DOUBLE
-    fits = kind.is_numeric or kind.kind in ("?", "interval") or is_interval(kind)
-    return kind if fits else None
-
-
-def bitwise(a: DataType, b: DataType) -> DataType | None:
-    """The type of & | ^."""
-    if "?" in (a.kind, b.kind):
-        return ANY
-    merged = _read_text(a, b) or tightest(a, b)
-    if merged is VOID:
-        return INT
-    return merged if merged is not None and merged.is_integral else None
-
-
-def logical(a: DataType, b: DataType = BOOLEAN) -> bool:
-    """Whether AND and OR take them, or NOT takes it. Text is read as a boolean beside one."""
-    kinds = {a.kind, b.kind}
-    return kinds <= {"boolean", "string", "void", "?"} and ("string" not in kinds or bool(kinds & {"boolean", "?"}))
-
-
-def concatenated(types: Iterable[DataType]) -> DataType | None:
-    """The type of concat() and ||."""
-    kinds = list(types)
-    if any(kind.kind == "?" for kind in kinds):
-        return ANY
-    if kinds and all(kind.kind == "array" for kind in kinds):
-        return common_type_of(kinds)
-    if kinds and all(kind == BINARY for kind in kinds):
-        return BINARY
-    return STRING if all(can_assign(kind, STRING) for kind in kinds) else None

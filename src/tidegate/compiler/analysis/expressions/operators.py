@@ -7,18 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.coercion import (
-    arithmetic,
-    bitwise,
-    common_type_of,
-    comparable,
-    compared_as,
-    concatenated,
-    decimal_for,
-    logical,
-    negated,
-    same_shape,
-)
+from tidegate.compiler.analysis.arithmetic import arithmetic, bitwise, concatenated, logical, negated
+from tidegate.compiler.analysis.coercion import common_type_of, comparable, compared_as, decimal_for, same_shape
 from tidegate.compiler.analysis.expressions.casts import any_null, cast_nullable
 from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
 from tidegate.compiler.analysis.functions.parameters import accepts

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidegate.compiler.analysis.coercion import (
-    arithmetic,
-    common_type_of,
-    concatenated,
-    is_orderable,
-    negated,
-    strict_common_type_of,
-)
+from tidegate.compiler.analysis.arithmetic import arithmetic, concatenated, negated
+from tidegate.compiler.analysis.coercion import common_type_of, is_orderable, strict_common_type_of
 from tidegate.compiler.analysis.expressions.casts import all_null
 from tidegate.compiler.analysis.functions.values import Call
 from tidegate.compiler.analysis.values import Typed
