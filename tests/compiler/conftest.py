@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.compiler.analysis.query import RAISE_FAULTS
+from tidegate.compiler.analysis.analyze import RAISE_FAULTS
 
 
 @pytest.fixture(autouse=True)

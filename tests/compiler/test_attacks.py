@@ -11,8 +11,7 @@ import pytest
 
 from tests.compiler.projects import build
 from tidegate.compiler import bind_adhoc
-from tidegate.compiler.analysis.functions.refused import REFUSED, WITH_OPTIONS
-from tidegate.compiler.analysis.functions.registry import FUNCTIONS
+from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, REFUSED, WITH_OPTIONS
 from tidegate.compiler.analysis.lexemes import lexemes
 from tidegate.compiler.bind import bind
 from tidegate.compiler.compiled import Diagnostic, RunValues

@@ -10,9 +10,9 @@ from typing import Any
 from sqlglot import Dialect
 from sqlglot.errors import SqlglotError
 
-from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Source
-from tidegate.compiler.analysis.words import readable
+from tidegate.compiler.analysis.analyze import analyze
+from tidegate.compiler.analysis.readable_tokens import readable
+from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import BoundQuery, Diagnostic, DiagnosticSeverity, Span, TableRead
 from tidegate.compiler.sql.permitted import Permissions
 from tidegate.compiler.sql.qualifiers import shorten_columns
@@ -185,7 +185,7 @@ def column_faults(
         table = tables[reference.start]
         as_it_was = reference.node.args.get("version") or reference.node.args.get("when")
         relation = NOTHING_KNOWN if as_it_was else columns_of(table)
-        sources[id(reference.node)] = Source(str(table), relation, open=True)
+        sources[id(reference.node)] = QuerySource(str(table), relation, open=True)
     lenient = settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
     own_functions = settings.spark.function_names
     for finding in analyze(query.tree, sources, own_functions).findings:

@@ -60,21 +60,21 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
     if not compiled.tagged:
         return frozenset()
     # Only here: most of those who ask for a table's columns need no parser.
-    from tidegate.compiler.analysis.query import analyze
-    from tidegate.compiler.analysis.values import Source
+    from tidegate.compiler.analysis.analyze import analyze
+    from tidegate.compiler.analysis.scoping import QuerySource
     from tidegate.compiler.sql.queries import SqlFault, parse_query
 
     query = parse_query(sql)
     if isinstance(query, SqlFault):
         return frozenset()
-    sources: dict[int, Source] = {}
+    sources: dict[int, QuerySource] = {}
     hidden: dict[str, frozenset[str]] = {}
     for reference in query.references:
         model = _model_of(compiled, TableName(*reference.parts)) if len(reference.parts) == 3 else None
         if model is not None:
             key = str(model.model.table)
             hidden[key] = hidden_columns(compiled, model.model.table)
-            sources[id(reference.node)] = Source(key, visible_columns(model.model, model.relation), open=True)
+            sources[id(reference.node)] = QuerySource(key, visible_columns(model.model, model.relation), open=True)
     names = frozenset[str]().union(*hidden.values())
     if not names:
         return names

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Analysis, Source
+from tidegate.compiler.analysis.analyze import analyze
+from tidegate.compiler.analysis.scoping import Analysis, QuerySource
 from tidegate.compiler.sql.queries import Query, parse_query
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
 
@@ -54,7 +54,7 @@ def analyzed(sql: str, tables: Mapping[str, Relation], namespace: str = "") -> A
     for reference in query.references:
         name = ".".join(reference.parts).lower()
         full = f"{namespace}.{name}" if namespace and name.count(".") == 1 else name
-        sources[id(reference.node)] = Source(full, tables.get(full, NOTHING_KNOWN))
+        sources[id(reference.node)] = QuerySource(full, tables.get(full, NOTHING_KNOWN))
     return analyze(query.tree, sources)
 
 

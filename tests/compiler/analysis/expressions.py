@@ -8,10 +8,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.nested import field_of
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
+from tidegate.compiler.analysis.readable_tokens import WORDS
 from tidegate.compiler.analysis.scoping import CALLED_WITHOUT_PARENTHESES
-from tidegate.compiler.analysis.typing import field_of, type_of
-from tidegate.compiler.analysis.values import UNKNOWN, Typed
-from tidegate.compiler.analysis.words import WORDS, WrittenCall, written_calls
+from tidegate.compiler.analysis.written_calls import WrittenCall, written_calls
 from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.compiler.sql.queries import Query, parse_query
 from tidegate.datatypes import DataType, parse_type

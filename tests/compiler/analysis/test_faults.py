@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.compiler.analysis.cases import parsed
-from tidegate.compiler.analysis.functions import NAMES
-from tidegate.compiler.analysis.query import RAISE_FAULTS, analyze
+from tidegate.compiler.analysis.analyze import RAISE_FAULTS, analyze
+from tidegate.compiler.analysis.functions.lookup import NAMES
 from tidegate.compiler.sql.queries import Query, SqlFault, parse_query
 from tidegate.datatypes import NOTHING_KNOWN
 

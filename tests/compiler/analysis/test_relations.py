@@ -7,8 +7,8 @@ import time
 import pytest
 
 from tests.compiler.analysis.cases import CASES, Case, analyzed, parsed, read_cases, read_tables
-from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Analysis, Source
+from tidegate.compiler.analysis.analyze import analyze
+from tidegate.compiler.analysis.scoping import Analysis, QuerySource
 from tidegate.compiler.compiled import Edge, EdgeKind, Origin
 from tidegate.datatypes import ANY, BIGINT, Column, Relation
 
@@ -105,7 +105,7 @@ def test_a_thousand_queries_take_a_moment() -> None:
     """
     query = parsed(sql)
     tables = {r.node: TABLES["shop." + ".".join(r.parts)] for r in query.references}
-    sources = {id(node): Source(f"shop.silver.{node.name}", relation) for node, relation in tables.items()}
+    sources = {id(node): QuerySource(f"shop.silver.{node.name}", relation) for node, relation in tables.items()}
     analyze(query.tree, sources)
     start = time.process_time()
     for _ in range(1000):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.compiler.analysis.expressions import COLUMNS, TABLE, TableScope, accepted, parsed, read, typed
-from tidegate.compiler.analysis.functions import FUNCTIONS, NAMES, generator_columns
+from tidegate.compiler.analysis.expressions.calls import generator_columns
+from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,16 +12,11 @@ from sqlglot.dialects.dialect import Dialect
 
 from tests.compiler.analysis.expressions import COLUMNS, TableScope, accepted, codes, parsed, read, typed
 from tidegate.compiler.analysis.coercion import can_cast, common_type, comparable, same_shape, widened
-from tidegate.compiler.analysis.expressions.dispatch import RULES
-from tidegate.compiler.analysis.functions import (
-    FUNCTIONS,
-    function_of,
-    generator_columns,
-    is_aggregate,
-    is_generator,
-)
-from tidegate.compiler.analysis.typing import WRITTEN_AS, type_of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.calls import generator_columns
+from tidegate.compiler.analysis.expressions.typed import RULES, Typed
+from tidegate.compiler.analysis.functions.function import WRITTEN_AS
+from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, function_of, is_aggregate, is_generator
 from tidegate.datatypes import (
     ANY,
     BIGINT,

@@ -18,7 +18,7 @@ __all__ = [
     "WINDOW",
     "Attribute",
     "Frame",
-    "Item",
+    "FromItem",
     "Lineage",
     "Unknown",
     "add_origin",
@@ -52,7 +52,7 @@ class Unknown(NamedTuple):
     key: str | None = None
 
 
-class Item:
+class FromItem:
     """Something that FROM names. `qualifier`: the parts that its columns may be qualified by, lower case.
 
     `is_vague`: it is not known what one of its columns is called.
@@ -90,7 +90,7 @@ class Attribute:
         nullable: bool | None,
         lineage: Lineage,
         identity: int,
-        item: Item | None = None,
+        item: FromItem | None = None,
     ) -> None:
         self.name = name
         self.folded = name.lower()
@@ -118,9 +118,9 @@ class Frame:
 
     __slots__ = ("attributes", "items", "named")
 
-    def __init__(self, attributes: Iterable[Attribute] = (), items: Iterable[Item] = ()) -> None:
+    def __init__(self, attributes: Iterable[Attribute] = (), items: Iterable[FromItem] = ()) -> None:
         self.attributes: list[Attribute] = []
-        self.items: list[Item] = list(items)
+        self.items: list[FromItem] = list(items)
         self.named: dict[str, list[Attribute]] = {}
         for attribute in attributes:
             self.add(attribute)
@@ -158,11 +158,11 @@ class Frame:
         """With the hidden ones."""
         return (attribute for attributes in self.named.values() for attribute in attributes)
 
-    def unknown_items(self) -> list[Item]:
+    def unknown_items(self) -> list[FromItem]:
         """Those that may have other columns than are known."""
         return [item for item in self.items if item.unknown is not None]
 
-    def doubtful_items(self) -> list[Item]:
+    def doubtful_items(self) -> list[FromItem]:
         """Those that may have a column of a name that is not known here."""
         return [item for item in self.items if item.unknown is not None or item.is_vague]
 
@@ -209,7 +209,7 @@ class Frame:
                 return found, length + 1
         return ([] if hidden else [a for a in self.named.get(folded[0], ()) if not a.hidden]), 1
 
-    def assume(self, name: str, item: Item, fresh: Iterable[int]) -> Attribute:
+    def assume(self, name: str, item: FromItem, fresh: Iterable[int]) -> Attribute:
         """A column that `item` must have if the query is right."""
         key = item.unknown.key if item.unknown else None
         lineage: Lineage = {} if key is None else {(key, name): IDENTITY}

@@ -32,6 +32,7 @@ __all__ = [
     "decimal_for",
     "interval_hull",
     "interval_of",
+    "is_comparable_in_rows",
     "is_day_time",
     "is_interval",
     "is_orderable",
@@ -247,6 +248,11 @@ def is_orderable(kind: DataType) -> bool:
     if kind.kind == "array":
         return is_orderable(kind.args[0])
     return kind.kind != "struct" or all(is_orderable(field) for _, field in kind.args)
+
+
+def is_comparable_in_rows(kind: DataType) -> bool:
+    """Whether DISTINCT and set operations can compare rows with such a column; what is not known can."""
+    return not kind.contains("map") and kind.kind != "variant"
 
 
 def compared_as(a: DataType, b: DataType) -> DataType | None:

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions.values import WRITTEN_AS
+from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.functions.function import WRITTEN_AS
 from tidegate.compiler.analysis.literals import is_typed_literal
 from tidegate.compiler.analysis.scoping import QueryScope, column_parts
-from tidegate.compiler.analysis.typing import type_of
 
 __all__ = ["generated_name"]
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from sqlglot.tokens import Token, TokenType
 
-__all__ = ["Kind", "Lexeme", "difference", "lexemes"]
+__all__ = ["Lexeme", "LexemeKind", "difference", "lexemes"]
 
 
-class Kind(Enum):
+class LexemeKind(Enum):
     WORD = "word"
     NAME = "name"
     STRING = "string"
@@ -27,7 +27,7 @@ class Kind(Enum):
 class Lexeme(NamedTuple):
     """`text[start:end]` of the query. NAME: an identifier in backquotes."""
 
-    kind: Kind
+    kind: LexemeKind
     text: str
     start: int
     end: int
@@ -35,9 +35,9 @@ class Lexeme(NamedTuple):
     @property
     def name(self) -> str:
         """What it is called as a name, in lower case; empty for what cannot be one."""
-        if self.kind is Kind.WORD:
+        if self.kind is LexemeKind.WORD:
             return self.text.lower()
-        return self.text[1:-1].replace("``", "`").lower() if self.kind is Kind.NAME else ""
+        return self.text[1:-1].replace("``", "`").lower() if self.kind is LexemeKind.NAME else ""
 
 
 _PIECE = re.compile(
@@ -76,7 +76,7 @@ def lexemes(text: str) -> list[Lexeme] | int:
         elif kind == "word" and text.startswith("://", end):
             return at
         elif kind not in ("space", "line"):
-            found.append(Lexeme(Kind(kind), piece[0], at, end))
+            found.append(Lexeme(LexemeKind(kind), piece[0], at, end))
         at = end
     return found
 
@@ -104,7 +104,7 @@ def difference(pieces: Sequence[Lexeme], tokens: Sequence[Token], text: str) -> 
     for token in tokens:
         if 0 in ours[token.start : token.end + 1] and not _has_only_gaps_of_space(ours, token, text):
             return int(token.start)
-    own = _merged((piece.start, piece.end) for piece in pieces if piece.kind in (Kind.STRING, Kind.NAME))
+    own = _merged((piece.start, piece.end) for piece in pieces if piece.kind in (LexemeKind.STRING, LexemeKind.NAME))
     other = _merged((token.start, token.end + 1) for token in tokens if _is_quoted(token, text))
     # A letter before the quote belongs to the string for the one, and not for the other.
     if [(_opening(text, a), b) for a, b in own] == [(_opening(text, a), b) for a, b in other]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.analysis.attributes import Attribute, Item
+from tidegate.compiler.analysis.attributes import Attribute, FromItem
 from tidegate.datatypes import DataType
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -60,7 +60,7 @@ def report_unknown(scope: QueryScope, names: tuple[str, ...], node: Any) -> None
     scope.report("UnknownColumn", f"unknown column '{names[0]}': {where}", node, _meant(scope, names[0]) or only)
 
 
-def _report_qualified(scope: QueryScope, names: tuple[str, ...], items: list[Item], node: Any) -> None:
+def _report_qualified(scope: QueryScope, names: tuple[str, ...], items: list[FromItem], node: Any) -> None:
     written = ".".join(names)
     for length in range(min(len(names) - 1, 3), 0, -1):
         prefix = tuple(part.lower() for part in names[:length])
@@ -96,7 +96,7 @@ def _meant(scope: QueryScope, name: str) -> str | None:
     return did_you_mean(tuple(names[:3]))
 
 
-def _items(scope: QueryScope) -> Iterator[Item]:
+def _items(scope: QueryScope) -> Iterator[FromItem]:
     place: QueryScope | None = scope
     while place is not None:
         for frame in place.frames:
@@ -104,7 +104,7 @@ def _items(scope: QueryScope) -> Iterator[Item]:
         place = place.outer
 
 
-def _columns_of(scope: QueryScope, item: Item) -> list[str]:
+def _columns_of(scope: QueryScope, item: FromItem) -> list[str]:
     place: QueryScope | None = scope
     names: list[str] = []
     while place is not None:
@@ -113,7 +113,7 @@ def _columns_of(scope: QueryScope, item: Item) -> list[str]:
     return names
 
 
-def _what_it_has(scope: QueryScope, item: Item) -> str | None:
+def _what_it_has(scope: QueryScope, item: FromItem) -> str | None:
     names = _columns_of(scope, item)
     return f"it has {_listed(names)}" if names else None
 

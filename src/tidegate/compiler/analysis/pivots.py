@@ -13,17 +13,17 @@ from tidegate.compiler.analysis.attributes import (
     IDENTITY,
     Attribute,
     Frame,
-    Item,
+    FromItem,
     Lineage,
     Unknown,
     add_origin,
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import common_type
+from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.labels import generated_name
 from tidegate.compiler.analysis.scoping import QueryScope
 from tidegate.compiler.analysis.tracing import trace
-from tidegate.compiler.analysis.typing import type_of
 from tidegate.datatypes import ANY, STRING, DataType
 
 __all__ = ["pivoted"]
@@ -33,7 +33,7 @@ def pivoted(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[s
     """What is in sight after a PIVOT or UNPIVOT of `frame`."""
     fields: list[Any] = pivot.args.get("fields") or []
     if len(fields) != 1 or type(fields[0]) is not exp.In:
-        return Frame((), [Item("", (), Unknown())])
+        return Frame((), [FromItem("", (), Unknown())])
     inner = scope.beside(frame)
     if pivot.args.get("unpivot"):
         return _unpivoted(frame, pivot, fields[0], inner)
@@ -51,7 +51,7 @@ def pivoted(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[s
     for attribute in kept:
         conditions.update(attribute.lineage)
     conditions.update(decides)
-    item = Item("", (), _unknown(frame))
+    item = FromItem("", (), _unknown(frame))
     attributes = list(kept)
     types = [type_of(node, inner).type for node in pivot.expressions]
     names = [node.alias or generated_name(node, inner) for node in pivot.expressions]
@@ -73,7 +73,7 @@ def _unpivoted(frame: Frame, pivot: Any, field: Any, scope: QueryScope) -> Frame
     rows = [_columns(value.this if type(value) is exp.PivotAlias else value) for value in field.expressions]
     used = {identity for row in rows for node in row for identity in _identities(node, scope)}
     alias = pivot.alias
-    item = Item(alias, (alias.lower(),) if alias else (), _unknown(frame))
+    item = FromItem(alias, (alias.lower(),) if alias else (), _unknown(frame))
     fresh = scope.work.fresh
     attributes = [a for a in frame.attributes if a.identity not in used]
     if alias:

@@ -8,26 +8,26 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.amounts import plural
+from tidegate.compiler.analysis.aggregation import check_placement
 from tidegate.compiler.analysis.attributes import (
     EXPRESSION,
     IDENTITY,
     Attribute,
     Frame,
-    Item,
+    FromItem,
     Lineage,
     Unknown,
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import common_type, comparable
-from tidegate.compiler.analysis.functions import function_of, generator_columns, is_generator
+from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.calls import generator_columns
 from tidegate.compiler.analysis.functions.generators import OUTPUTS
+from tidegate.compiler.analysis.functions.lookup import function_of, is_generator
 from tidegate.compiler.analysis.pivots import pivoted
-from tidegate.compiler.analysis.placement import check_placement
-from tidegate.compiler.analysis.scoping import QueryScope, Result, Work
-from tidegate.compiler.analysis.sets import counted_columns
+from tidegate.compiler.analysis.scoping import QueryScope, QuerySource, Result, Work
 from tidegate.compiler.analysis.tracing import trace
-from tidegate.compiler.analysis.typing import type_of
-from tidegate.compiler.analysis.values import Source
 from tidegate.datatypes import ANY, DataType
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -75,7 +75,7 @@ def fits(names: int, columns: int, node: Any, work: Work) -> bool:
     if names == columns:
         return True
     given = "1 name" if names == 1 else f"{names} names"
-    message = f"'{node.alias}' has {counted_columns(columns)}, and is given {given}"
+    message = f"'{node.alias}' has {plural(columns, 'column')}, and is given {given}"
     work.report("ColumnCount", message, node.args["alias"], "name each column, or none")
     return False
 
@@ -141,7 +141,7 @@ def _table(node: Any, scope: QueryScope, conditions: Conditions) -> Frame:
     return Frame(_with_names(attributes, node, item, scope), [item])
 
 
-def _source(source: Source, parts: list[str], node: Any, scope: QueryScope) -> Frame:
+def _source(source: QuerySource, parts: list[str], node: Any, scope: QueryScope) -> Frame:
     relation = source.relation
     unknown = None if relation.complete else Unknown(source.key)
     is_vague = any(not column.name for column in relation.columns)
@@ -149,7 +149,7 @@ def _source(source: Source, parts: list[str], node: Any, scope: QueryScope) -> F
     if not alias and source.key.startswith(_ZONE):
         alias = source.key.removeprefix(_ZONE)
     qualifier = (alias.lower(),) if alias else _full_name(parts, source.key)
-    item = Item(alias or ".".join(parts), qualifier, unknown, is_source=not source.open, is_vague=is_vague)
+    item = FromItem(alias or ".".join(parts), qualifier, unknown, is_source=not source.open, is_vague=is_vague)
     key, fresh = source.key, scope.work.fresh
     attributes = [
         Attribute(c.name, c.type, c.nullable, {(key, c.name): IDENTITY} if c.name else {}, next(fresh), item)
@@ -173,26 +173,26 @@ def _bound(result: Result, node: Any, scope: QueryScope, conditions: Conditions)
     return Frame(_with_names(attributes, node, item, scope), [item])
 
 
-def _named_item(alias: str, result: Result) -> Item:
-    return Item(alias, (alias.lower(),) if alias else (), result.unknown, is_vague=result.is_vague)
+def _named_item(alias: str, result: Result) -> FromItem:
+    return FromItem(alias, (alias.lower(),) if alias else (), result.unknown, is_vague=result.is_vague)
 
 
 def _renamed(frame: Frame, node: Any, scope: QueryScope) -> Frame:
     """A parenthesised join under one name."""
     alias = node.alias
     is_vague = any(item.is_vague for item in frame.items)
-    item = Item(alias, (alias.lower(),) if alias else (), _together(frame.unknown_items()), is_vague=is_vague)
+    item = FromItem(alias, (alias.lower(),) if alias else (), _together(frame.unknown_items()), is_vague=is_vague)
     attributes = [Attribute(a.name, a.type, a.nullable, a.lineage, a.identity, item) for a in frame.attributes]
     return Frame(_with_names(attributes, node, item, scope), [item])
 
 
-def _together(unknown: list[Item]) -> Unknown | None:
+def _together(unknown: list[FromItem]) -> Unknown | None:
     if not unknown:
         return None
     return unknown[0].unknown if len(unknown) == 1 else Unknown()
 
 
-def _with_names(attributes: list[Attribute], node: Any, item: Item, scope: QueryScope) -> list[Attribute]:
+def _with_names(attributes: list[Attribute], node: Any, item: FromItem, scope: QueryScope) -> list[Attribute]:
     """`t(a, b)` gives the columns other names."""
     alias = node.args.get("alias")
     names = alias.args.get("columns") if alias is not None else None
@@ -215,7 +215,7 @@ def _nothing_known(node: Any) -> Frame:
     alias = node.alias
     parts = [part.name for part in node.parts] if type(node) is exp.Table else []
     qualifier = (alias.lower(),) if alias else tuple(str(part).lower() for part in parts)
-    return Frame((), [Item(alias or ".".join(parts), qualifier, Unknown())])
+    return Frame((), [FromItem(alias or ".".join(parts), qualifier, Unknown())])
 
 
 def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -> Frame:
@@ -231,7 +231,7 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
             _check_gives_rows(call, scope)
         return _nothing_known(node)
     alias = node.alias or (call.name if type(call) is exp.Anonymous else "")
-    item = Item(alias, (alias.lower(),) if alias else (), None)
+    item = FromItem(alias, (alias.lower(),) if alias else (), None)
     fresh = scope.work.fresh
     attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh), item) for c in columns]
     item.is_vague = any(not column.name for column in columns)
@@ -291,7 +291,7 @@ def _join(left: Frame, join: Any, scope: QueryScope, conditions: Conditions) -> 
         of_right = set(map(id, right.all_attributes()))
         _make_nullable(a for a in left.all_attributes() if id(a) not in of_right)
     if unsure:
-        left.items.append(Item("", (), Unknown()))
+        left.items.append(FromItem("", (), Unknown()))
     return left
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, Item
+from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, FromItem
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
 from tidegate.compiler.analysis.mistakes import report_ambiguous, report_field, report_unknown
-from tidegate.compiler.analysis.values import UNKNOWN, Finding, Source, Typed
-from tidegate.compiler.analysis.words import WrittenCall, written_calls
-from tidegate.compiler.compiled import DiagnosticSeverity
-from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, array
+from tidegate.compiler.analysis.written_calls import WrittenCall, written_calls
+from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
+from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, Relation, array
 
 __all__ = [
     "CALLED_WITHOUT_PARENTHESES",
+    "Analysis",
     "Cte",
-    "Found",
+    "QueryFinding",
     "QueryScope",
+    "QuerySource",
+    "ResolvedColumn",
     "Result",
     "Work",
     "column_parts",
@@ -44,6 +48,43 @@ _METADATA = frozenset(
     ["_metadata", "_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number"]
 )
 """Columns that tables of Iceberg, and files, have besides their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource:
+    """Something outside that a query reads: a table in full (`shop.silver.orders`) or a zone (`landing:orders`).
+
+    `open`: that its columns are not known is nothing to tell; they are when it is read.
+    """
+
+    key: str
+    relation: Relation
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFinding:
+    """Something wrong in a query; `offset` is where in its text."""
+
+    severity: DiagnosticSeverity
+    code: str
+    message: str
+    offset: int
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """`conditions`: columns that decide which rows there are (WHERE, HAVING, QUALIFY, ON, GROUP BY, DISTINCT).
+
+    `taken_apart`: the columns, in lower case, of which a dotted name takes a field.
+    """
+
+    relation: Relation
+    edges: tuple[Edge, ...] = ()
+    conditions: tuple[Origin, ...] = ()
+    findings: tuple[QueryFinding, ...] = ()
+    taken_apart: frozenset[str] = frozenset()
 
 
 class Result:
@@ -87,7 +128,7 @@ class Work:
 
     def __init__(
         self,
-        sources: Mapping[int, Source],
+        sources: Mapping[int, QuerySource],
         own_functions: frozenset[str],
         query: Callable[[Any, Mapping[str, Cte], QueryScope | None, Work], Result],
         words: Sequence[Any] = (),
@@ -95,8 +136,8 @@ class Work:
         self.calls: Mapping[int, WrittenCall] = written_calls(words)
         self.sources = sources
         self.own_functions = own_functions
-        self.findings: list[Finding] = []
-        self.columns: dict[int, Found] = {}
+        self.findings: list[QueryFinding] = []
+        self.columns: dict[int, ResolvedColumn] = {}
         self.taken_apart: set[str] = set()
         self.fresh: Iterator[int] = count()
         self._query = query
@@ -117,10 +158,10 @@ class Work:
         suggestion: str | None = None,
         severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
     ) -> None:
-        self.findings.append(Finding(severity, code, message, offset_of(node), suggestion))
+        self.findings.append(QueryFinding(severity, code, message, offset_of(node), suggestion))
 
 
-class Found(NamedTuple):
+class ResolvedColumn(NamedTuple):
     """What a column's name means. `whole`: the column itself and no field of it; `by_alias`: an earlier SELECT item.
 
     `name`: what it is called in a result, None where that is as it is written and empty where that is not certain.
@@ -133,7 +174,7 @@ class Found(NamedTuple):
     name: str | None = None
 
 
-_NOT_FOUND = Found(None, UNKNOWN)
+_NOT_FOUND = ResolvedColumn(None, UNKNOWN)
 
 
 class QueryScope:
@@ -188,17 +229,17 @@ class QueryScope:
     ) -> None:
         self.work.report(code, message, node, suggestion, severity)
 
-    def resolve(self, node: Any) -> Found:
+    def resolve(self, node: Any) -> ResolvedColumn:
         known = self.work.columns.get(id(node))
         if known is None:
             known = self.work.columns[id(node)] = self._resolve(node)
         return known
 
-    def _resolve(self, node: Any) -> Found:
+    def _resolve(self, node: Any) -> ResolvedColumn:
         parts = column_parts(node)
         return self.resolve_parts(parts, node) if parts else _NOT_FOUND
 
-    def resolve_parts(self, parts: list[Any], node: Any) -> Found:
+    def resolve_parts(self, parts: list[Any], node: Any) -> ResolvedColumn:
         """`parts`: the identifiers of a name, which is `node` or a part of it."""
         names = tuple(part.this for part in parts)
         ambiguous: list[Attribute] = []
@@ -221,9 +262,9 @@ class QueryScope:
             here = [_Assumed(frame, item) for frame in scope.frames for item in frame.doubtful_items()]
             if len(names) == 1 and (call := CALLED_WITHOUT_PARENTHESES.get(names[0].lower())) is not None:
                 if not here and not unknown:
-                    return Found(None, Typed(call[1], False), name=call[0])
+                    return ResolvedColumn(None, Typed(call[1], False), name=call[0])
                 if names[0].lower() in _HARDLY_COLUMNS:
-                    return Found(None, Typed(call[1]), name="")
+                    return ResolvedColumn(None, Typed(call[1]), name="")
             if scope.aliases and (earlier := scope.aliases.get(names[0].lower())):
                 return self._alias(earlier, here, parts)
             unknown += here
@@ -243,7 +284,7 @@ class QueryScope:
             scope = scope.outer
         return False
 
-    def _alias(self, earlier: list[Attribute], unknown: list[_Assumed], parts: list[Any]) -> Found:
+    def _alias(self, earlier: list[Attribute], unknown: list[_Assumed], parts: list[Any]) -> ResolvedColumn:
         name = str(parts[0].this)
         if len(earlier) > 1:
             self.report(
@@ -261,30 +302,30 @@ class QueryScope:
             key = item.unknown.key if item.unknown else None
             if key is not None and (key, name) in attribute.lineage:
                 own = Attribute(name, ANY, None, {(key, name): IDENTITY}, attribute.identity, item)
-                return Found(own, UNKNOWN, len(parts) == 1, by_alias=True)
-        return Found(attribute, UNKNOWN, len(parts) == 1, by_alias=True)
+                return ResolvedColumn(own, UNKNOWN, len(parts) == 1, by_alias=True)
+        return ResolvedColumn(attribute, UNKNOWN, len(parts) == 1, by_alias=True)
 
-    def _field(self, attribute: Attribute, parts: list[Any], used: int) -> Found:
+    def _field(self, attribute: Attribute, parts: list[Any], used: int) -> ResolvedColumn:
         if used == len(parts):
-            return Found(attribute, Typed(attribute.type, attribute.nullable))
+            return ResolvedColumn(attribute, Typed(attribute.type, attribute.nullable))
         kind = attribute.type
         # Whether a field itself may be null is not part of a type here.
         nullable = True if attribute.nullable else None
         for part in parts[used:]:
             if kind.kind in ("?", "void", "variant"):
-                return Found(attribute, Typed(ANY, nullable), whole=False)
+                return ResolvedColumn(attribute, Typed(ANY, nullable), whole=False)
             inner = _taken(kind, str(part.this))
             if inner is None:
                 report_field(self, kind, part, parts)
-                return Found(attribute, UNKNOWN, whole=False)
+                return ResolvedColumn(attribute, UNKNOWN, whole=False)
             nullable = True if kind.kind == "map" else nullable
             kind = inner
-        return Found(attribute, Typed(kind, nullable), whole=False)
+        return ResolvedColumn(attribute, Typed(kind, nullable), whole=False)
 
 
 class _Assumed(NamedTuple):
     frame: Frame
-    item: Item
+    item: FromItem
 
 
 def column_parts(node: Any) -> list[Any]:

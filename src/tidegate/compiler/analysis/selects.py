@@ -6,27 +6,33 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.amounts import plural
+from tidegate.compiler.analysis.aggregation import (
+    GroupKeys,
+    check_placement,
+    columns_outside_aggregates,
+    report_aggregate,
+    report_ungrouped,
+)
 from tidegate.compiler.analysis.attributes import (
     EXPRESSION,
     IDENTITY,
     Attribute,
     Frame,
-    Item,
+    FromItem,
     Lineage,
     Unknown,
     add_origins,
 )
-from tidegate.compiler.analysis.coercion import is_orderable
-from tidegate.compiler.analysis.functions import generator_columns, is_generator
-from tidegate.compiler.analysis.grouping import Grouping, columns_outside_aggregates, report_ungrouped
+from tidegate.compiler.analysis.coercion import is_comparable_in_rows, is_orderable
+from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.calls import generator_columns
+from tidegate.compiler.analysis.functions.lookup import is_generator
 from tidegate.compiler.analysis.labels import generated_name
-from tidegate.compiler.analysis.placement import check_placement, report_aggregate
 from tidegate.compiler.analysis.relations import add_conditions, check_condition, from_clause
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
-from tidegate.compiler.analysis.sets import counted_columns, is_comparable_in_rows
-from tidegate.compiler.analysis.stars import expanded, is_star
+from tidegate.compiler.analysis.star_expansion import expanded, is_star
 from tidegate.compiler.analysis.tracing import trace
-from tidegate.compiler.analysis.typing import type_of
 from tidegate.datatypes import ANY, VARIANT, struct
 
 __all__ = ["add_order", "select_columns"]
@@ -51,7 +57,7 @@ def select_columns(select: Any, around: QueryScope) -> Result:
     in_sets = group is not None and _in_sets(group)
     if in_sets:
         _make_keys_nullable(keys, frame, scope)
-    by = Grouping()
+    by = GroupKeys()
     _add_time_windows(keys, frame, by, scope)
     items = _Items(scope, frame)
     for node in select.expressions:
@@ -92,7 +98,7 @@ def add_order(node: Any, result: Result, scope: QueryScope) -> None:
 
 def _output(result: Result) -> Frame:
     """The columns of a SELECT as its own later clauses see them."""
-    return Frame(result.attributes, [Item("the result", (), result.unknown, is_vague=result.is_vague)])
+    return Frame(result.attributes, [FromItem("the result", (), result.unknown, is_vague=result.is_vague)])
 
 
 class _Items:
@@ -199,7 +205,7 @@ class _Items:
     def _fits(self, names: int, columns: int, node: Any) -> bool:
         if names == columns:
             return True
-        message = f"{names} {'name' if names == 1 else 'names'} for the {counted_columns(columns)} of a function"
+        message = f"{names} {'name' if names == 1 else 'names'} for the {plural(columns, 'column')} of a function"
         self.scope.report("ColumnCount", message, node, "name each column: … AS (a, b)")
         return False
 
@@ -243,7 +249,7 @@ def _make_keys_nullable(keys: list[Any], frame: Frame, scope: QueryScope) -> Non
                 found[0].nullable = True
 
 
-def _add_time_windows(keys: list[Any], frame: Frame, by: Grouping, scope: QueryScope) -> None:
+def _add_time_windows(keys: list[Any], frame: Frame, by: GroupKeys, scope: QueryScope) -> None:
     """GROUP BY window(ts, …) gives a column `window` with the start and the end of each."""
     for key in keys:
         if type(key) is exp.Anonymous and (name := key.name.lower()) in _TIME_WINDOWS and key.expressions:
@@ -259,7 +265,7 @@ def _add_time_windows(keys: list[Any], frame: Frame, by: Grouping, scope: QueryS
 def _group(
     group: Any,
     keys: list[Any],
-    by: Grouping,
+    by: GroupKeys,
     items: _Items,
     scope: QueryScope,
     conditions: set[tuple[str, str]],
@@ -305,7 +311,7 @@ def _is_position(clause: str, key: Any, length: int, unknown: Unknown | None, sc
     """Whether a number, if it is one, is that of a column of the result; reports where it is not."""
     if unknown is not None or not _is_number(key) or 1 <= int(key.name) <= length:
         return True
-    message = f"{clause} {key.name}: the result has {counted_columns(length)}"
+    message = f"{clause} {key.name}: the result has {plural(length, 'column')}"
     scope.report("PositionOutOfRange", message, key, "give the number of a column, or its name")
     return False
 
@@ -326,7 +332,7 @@ def _position(key: Any, scope: QueryScope, positions: dict[int, int], length: in
     return None
 
 
-def _prefer_groups(node: Any, frame: Frame, by: Grouping, plain: QueryScope, named: QueryScope) -> None:
+def _prefer_groups(node: Any, frame: Frame, by: GroupKeys, plain: QueryScope, named: QueryScope) -> None:
     """In HAVING a column outside aggregates is a grouped one, else an item of that name."""
     for column, _ in columns_outside_aggregates(node, plain):
         parts = tuple(part.name for part in column_parts(column))

@@ -17,7 +17,7 @@ from tidegate.compiler.analysis.attributes import (
     add_origin,
     add_origins,
 )
-from tidegate.compiler.analysis.functions import AROUND, is_aggregate
+from tidegate.compiler.analysis.functions.lookup import AROUND, is_aggregate
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
 
 __all__ = ["trace"]

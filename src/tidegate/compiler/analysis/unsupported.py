@@ -1,14 +1,18 @@
-"""What the parser reads because other systems have it, and Spark refuses: found in the words of a query."""
+"""What the parser reads because other systems have it, and Spark refuses: found in the tokens of a query."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-__all__ = ["TELLING", "Unsupported", "unsupported_syntax"]
+from tidegate.names import quote
+
+__all__ = ["TELLING", "Unsupported", "misread_sign", "unsupported_syntax", "wrong_plain_names"]
+
 
 _WITH_WORDS = (exp.AtTimeZone, exp.IgnoreNulls, exp.RespectNulls)
 TELLING = (exp.Qualify, exp.Fetch, exp.Lock, *_WITH_WORDS)
@@ -23,7 +27,7 @@ class Unsupported(NamedTuple):
     offset: int
 
 
-class _Words:
+class _TokenWindow:
     """The tokens, with nothing before and after them."""
 
     __slots__ = ("nodes", "tokens")
@@ -56,7 +60,7 @@ _WITH_UNIT = frozenset({"DATEADD", "DATEDIFF", "DATE_ADD", "DATE_DIFF", "TIMESTA
 _UNITS = frozenset({"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"})
 _NULLS_BEHIND = frozenset({"first_value", "lag", "last_value", "lead", "nth_value"})
 
-Rule = Callable[[_Words, int], tuple[str, str] | None]
+Rule = Callable[[_TokenWindow, int], tuple[str, str] | None]
 
 _ITEM_BEGINS = frozenset({TokenType.SELECT, TokenType.DISTINCT, TokenType.COMMA, TokenType.DOT, TokenType.L_PAREN})
 _VALUE_BEGINS = frozenset({TokenType.SELECT, TokenType.COMMA, TokenType.L_PAREN, TokenType.EQ})
@@ -65,31 +69,31 @@ _QUERY_BEGINS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, Tok
 _FRAME_BEGINS = frozenset({TokenType.ROWS, TokenType.RANGE, TokenType.ORDER_BY, TokenType.PARTITION_BY})
 
 
-def _qualify(words: _Words, place: int) -> tuple[str, str] | None:
+def _qualify(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if not words.nodes[exp.Qualify]:
         return None
     return "Spark has no QUALIFY", "put the window function into a subquery, and filter with WHERE around it"
 
 
-def _fetch(words: _Words, place: int) -> tuple[str, str] | None:
+def _fetch(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if not words.nodes[exp.Fetch] or words.text(place + 1) not in ("FIRST", "NEXT"):
         return None
     return "Spark has no FETCH", "write LIMIT and a number"
 
 
-def _lock(words: _Words, place: int) -> tuple[str, str] | None:
+def _lock(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if not words.nodes[exp.Lock] or words.text(place + 1) not in ("UPDATE", "SHARE"):
         return None
     return f"Spark has no FOR {words.text(place + 1)}", "remove it: a query locks nothing"
 
 
-def _comma(words: _Words, place: int) -> tuple[str, str] | None:
+def _comma(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.kind(place + 1) in (TokenType.FROM, TokenType.R_PAREN, None):
         return "there is nothing after this comma", "remove the comma"
     return None
 
 
-def _star(words: _Words, place: int) -> tuple[str, str] | None:
+def _star(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     word = words.text(place + 1)
     if words.kind(place - 1) not in _ITEM_BEGINS or words.kind(place + 2) is not TokenType.L_PAREN:
         return None
@@ -100,7 +104,7 @@ def _star(words: _Words, place: int) -> tuple[str, str] | None:
     return None
 
 
-def _limit(words: _Words, place: int) -> tuple[str, str] | None:
+def _limit(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.kind(place + 1) is not TokenType.NUMBER:
         return None
     if words.kind(place + 2) is TokenType.COMMA and words.kind(place + 3) is TokenType.NUMBER:
@@ -114,7 +118,7 @@ def _limit(words: _Words, place: int) -> tuple[str, str] | None:
     return None
 
 
-def _distinct(words: _Words, place: int) -> tuple[str, str] | None:
+def _distinct(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.kind(place + 1) is not TokenType.ON or words.kind(place + 2) is not TokenType.L_PAREN:
         return None
     return (
@@ -123,11 +127,11 @@ def _distinct(words: _Words, place: int) -> tuple[str, str] | None:
     )
 
 
-def _bracket(words: _Words, place: int) -> tuple[str, str] | None:
+def _bracket(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     return ("Spark has no […] for an array", "write array(…)") if words.kind(place - 1) in _VALUE_BEGINS else None
 
 
-def _order(words: _Words, place: int) -> tuple[str, str] | None:
+def _order(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     opening = words.opening(place)
     if opening < 1 or words.kind(opening - 1) is not TokenType.VAR or words.kind(opening + 1) in _QUERY_BEGINS:
         return None
@@ -142,7 +146,7 @@ def _order(words: _Words, place: int) -> tuple[str, str] | None:
     )
 
 
-def _over(words: _Words, place: int) -> tuple[str, str] | None:
+def _over(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.kind(place + 1) is not TokenType.L_PAREN or words.kind(place + 2) is not TokenType.VAR:
         return None
     if words.kind(place + 3) not in _FRAME_BEGINS:
@@ -150,7 +154,7 @@ def _over(words: _Words, place: int) -> tuple[str, str] | None:
     return "Spark has no window made from another one", "write the whole window, or OVER and its name alone"
 
 
-def _all(words: _Words, place: int) -> tuple[str, str] | None:
+def _all(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     before, inside = words.kind(place - 1), words.kind(place + 2)
     if before not in _COMPARISONS or words.kind(place + 1) is not TokenType.L_PAREN or inside not in _QUERY_BEGINS:
         return None
@@ -160,27 +164,27 @@ def _all(words: _Words, place: int) -> tuple[str, str] | None:
     )
 
 
-def _union(words: _Words, place: int) -> tuple[str, str] | None:
+def _union(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     at = place + 2 if words.kind(place + 1) in (TokenType.ALL, TokenType.DISTINCT) else place + 1
     if words.text(at) != "BY" or words.text(at + 1) != "NAME":
         return None
     return "Spark has no BY NAME", "name the columns in the same order on both sides"
 
 
-def _asof(words: _Words, place: int) -> tuple[str, str] | None:
+def _asof(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.kind(place + 1) is not TokenType.JOIN:
         return None
     return "Spark has no ASOF JOIN", "join ON a range, and keep the latest row with row_number() in a subquery"
 
 
-def _string(words: _Words, place: int) -> tuple[str, str] | None:
+def _string(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     name, unit = words.text(place - 2), words.text(place)
     if name not in _WITH_UNIT or unit not in _UNITS or words.kind(place - 1) is not TokenType.L_PAREN:
         return None
     return f"the unit of {name.lower()} is not in quotes", f"write {name.lower()}({unit}, …)"
 
 
-def _nulls(words: _Words, place: int) -> tuple[str, str] | None:
+def _nulls(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     """Inside the parentheses some functions have them, others only behind."""
     if words.text(place - 1) not in ("IGNORE", "RESPECT") or words.kind(place + 1) is not TokenType.R_PAREN:
         return None
@@ -191,7 +195,7 @@ def _nulls(words: _Words, place: int) -> tuple[str, str] | None:
     return f"Spark has no {rule} inside {name}(…)", f"write {name}(…) {rule}"
 
 
-def _word(words: _Words, place: int) -> tuple[str, str] | None:
+def _word(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.text(place) == "NULLS":
         return _nulls(words, place)
     if words.text(place) != "AT" or words.text(place + 1) != "TIME" or words.text(place + 2) != "ZONE":
@@ -221,10 +225,39 @@ _RULES: dict[TokenType, Rule] = {
 
 def unsupported_syntax(tokens: Sequence[Token], nodes: Nodes) -> Iterator[Unsupported]:
     """`nodes`: those of the tree that are TELLING, by class."""
-    words = _Words(tokens, nodes)
+    words = _TokenWindow(tokens, nodes)
     rules = {**_RULES, TokenType.VAR: _word} if any(nodes[kind] for kind in _WITH_WORDS) else _RULES
     for place, token in enumerate(tokens):
         rule = rules.get(token.token_type)
         found = rule(words, place) if rule is not None else None
         if found is not None:
             yield Unsupported(*found, token.start)
+
+
+_QUOTES = frozenset("“”„‟«»‘’‚‛")
+_DASHES = frozenset("‐‑‒–—―−")
+
+
+def wrong_plain_names(tokens: Sequence[Token]) -> Iterator[Unsupported]:
+    for token in _not_ascii(tokens):
+        message = f"'{token.text}' has letters or signs that Spark reads only in backticks"
+        yield Unsupported(message, f"write it in backticks: {quote(token.text)}", token.start)
+
+
+def misread_sign(tokens: Sequence[Token]) -> Unsupported | None:
+    """The first sign of a text processor that the parser takes for part of a name."""
+    for token in _not_ascii(tokens):
+        for place, character in enumerate(token.text, token.start):
+            shown = f"{character} (U+{ord(character):04X})"
+            if character in _QUOTES:
+                hint = "write ' around a text, and ` around a name"
+                return Unsupported(f"{shown} is no quotation mark of SQL", hint, place)
+            if character in _DASHES:
+                return Unsupported(f"{shown} is no sign of SQL", "write - for a minus", place)
+            if unicodedata.category(character) == "Cf":
+                return Unsupported(f"U+{ord(character):04X}, an invisible character, is no SQL", "remove it", place)
+    return None
+
+
+def _not_ascii(tokens: Sequence[Token]) -> Iterator[Token]:
+    return (token for token in tokens if token.token_type is TokenType.VAR and not token.text.isascii())

@@ -10,8 +10,8 @@ from tidegate.checks.kinds import CheckKind, bind, mistakes
 from tidegate.checks.parameters import ParameterKind
 from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
 from tidegate.checks.values import Call, Check, Query, RowRule
-from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Source
+from tidegate.compiler.analysis.analyze import analyze
+from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.digests import tables_of_checks
 from tidegate.compiler.drafts import Draft, Workspace
@@ -184,7 +184,7 @@ def _analyzed(
             yield work.error(draft, "WrongCheckArgument", message, at(reference.start), fix)
             return
         relation = table if name.lower() == str(own).lower() else NOTHING_KNOWN
-        sources[id(reference.node)] = Source(name, relation, open=True)
+        sources[id(reference.node)] = QuerySource(name, relation, open=True)
     for finding in analyze(query.tree, sources, work.own_functions).findings:
         if finding.severity is DiagnosticSeverity.ERROR and not (work.is_lenient and finding.code == "TypeMismatch"):
             yield work.error(draft, finding.code, finding.message, at(finding.offset), finding.suggestion)

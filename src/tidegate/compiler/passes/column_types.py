@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Analysis, Finding, Source
+from tidegate.compiler.analysis.analyze import analyze
+from tidegate.compiler.analysis.scoping import Analysis, QueryFinding, QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.drafts import Draft, Rendering, Workspace
 from tidegate.compiler.external_tables import landing_read
@@ -57,23 +57,23 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         )
 
 
-def _does_not_count(work: Workspace, draft: Draft, finding: Finding) -> bool:
+def _does_not_count(work: Workspace, draft: Draft, finding: QueryFinding) -> bool:
     """What a test gives is counted, not written."""
     if finding.code == "DuplicateColumn":
         return draft.test is not None
     return work.is_lenient and finding.code == "TypeMismatch"
 
 
-def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) -> dict[int, Source]:
+def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) -> dict[int, QuerySource]:
     calls = {call.placeholder: call for call in rendering.landings}
     found = {}
     for reference in query.references:
         if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
-            found[id(reference.node)] = Source(f"landing:{call.zone}", _zone(work, call), open=True)
+            found[id(reference.node)] = QuerySource(f"landing:{call.zone}", _zone(work, call), open=True)
         elif (table := work.tables.find(reference.parts)) is not None:
             in_project = table in work.models or table in work.project.unread
             open_ = in_project or table.namespace in work.outside.silent
-            found[id(reference.node)] = Source(str(table), _table(work, draft, table), open_)
+            found[id(reference.node)] = QuerySource(str(table), _table(work, draft, table), open_)
     return found
 
 

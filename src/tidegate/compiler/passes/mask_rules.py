@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tidegate.compiler.analysis.query import analyze
-from tidegate.compiler.analysis.values import Source
+from tidegate.compiler.analysis.analyze import analyze
+from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.drafts import Draft, Workspace
 from tidegate.compiler.sql.function_calls import first_change
@@ -137,7 +137,7 @@ def _own(work: Workspace, draft: Draft, mask: ColumnMask, column: Column, relati
     changing = first_change(query, {token.text.upper() for token in query.tokens})
     if changing is not None:
         return wrong(f"{changing[0]} differs from run to run", "a value must be masked the same way each time")
-    sources = {id(query.references[0].node): Source("t", relation, open=True)}
+    sources = {id(query.references[0].node): QuerySource("t", relation, open=True)}
     analysis = analyze(query.tree, sources, work.own_functions)
     for finding in analysis.findings:
         if finding.severity is DiagnosticSeverity.ERROR and not (work.is_lenient and finding.code == "TypeMismatch"):

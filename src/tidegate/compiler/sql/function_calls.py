@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.analysis.functions import function_of, is_aggregate, is_generator
+from tidegate.compiler.analysis.functions.lookup import function_of, is_aggregate, is_generator
 from tidegate.compiler.sql.queries import Query
 from tidegate.compiler.sql.scopes import offset_of
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 from sqlglot.tokens import Token
 
-from tidegate.compiler.analysis.functions.refused import READS_FILES, RUNS_CODE, WITH_OPTIONS
-from tidegate.compiler.analysis.functions.registry import FUNCTIONS, NAMES
-from tidegate.compiler.analysis.lexemes import Kind, Lexeme, difference, lexemes
+from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, NAMES, READS_FILES, RUNS_CODE, WITH_OPTIONS
+from tidegate.compiler.analysis.lexemes import Lexeme, LexemeKind, difference, lexemes
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
@@ -98,7 +97,7 @@ class Examination:
             name = piece.name
             if not name or words.sign(place + 1) != "(":
                 continue
-            if piece.kind is Kind.WORD and name in _KEYWORDS and words.sign(place - 1) != ".":
+            if piece.kind is LexemeKind.WORD and name in _KEYWORDS and words.sign(place - 1) != ".":
                 continue
             qualifiers = words.qualifiers(place)
             if name in declared or _is_listed(name, qualifiers):
@@ -120,13 +119,13 @@ class _Words:
 
     def sign(self, place: int) -> str:
         piece = self.pieces[place] if 0 <= place < len(self.pieces) else None
-        return piece.text if piece is not None and piece.kind is Kind.SIGN else ""
+        return piece.text if piece is not None and piece.kind is LexemeKind.SIGN else ""
 
-    def kind(self, place: int) -> Kind | None:
+    def kind(self, place: int) -> LexemeKind | None:
         return self.pieces[place].kind if 0 <= place < len(self.pieces) else None
 
     def word(self, place: int) -> str:
-        return self.pieces[place].name if self.kind(place) is Kind.WORD else ""
+        return self.pieces[place].name if self.kind(place) is LexemeKind.WORD else ""
 
     def qualifiers(self, place: int) -> tuple[str, ...]:
         """The names before a name, with dots between them."""
@@ -139,7 +138,7 @@ class _Words:
     def refusals(self) -> Iterator[Refusal]:
         yield from self._first()
         for place, piece in enumerate(self.pieces):
-            if piece.kind is Kind.WORD:
+            if piece.kind is LexemeKind.WORD:
                 yield from self._of_word(place, piece)
             if self.sign(place + 1) == "(":
                 yield from self._of_call(place, piece)
@@ -158,18 +157,18 @@ class _Words:
             message = f"'{piece.text}' is written with letters that Spark takes for others"
             yield Refusal("UnsupportedSyntax", message, piece.start, "write it in plain letters, or in backquotes")
         following = self.kind(place + 1)
-        if piece.name == "using" and (following is Kind.STRING or self.sign(place + 1) in (":", "?")):
+        if piece.name == "using" and (following is LexemeKind.STRING or self.sign(place + 1) in (":", "?")):
             if not self.permissions.code:
                 yield Refusal("CodeInQuery", "TRANSFORM … USING runs a command", piece.start, self.remedy)
         elif piece.name == "insert" and self.word(place + 1) in ("into", "overwrite"):
             yield Refusal("UnsupportedSyntax", "a query writes nothing", piece.start, "remove INSERT: write one SELECT")
 
     def _of_call(self, place: int, piece: Lexeme) -> Iterator[Refusal]:
-        if piece.kind is Kind.STRING and piece.text[-1] == '"':
+        if piece.kind is LexemeKind.STRING and piece.text[-1] == '"':
             message = f"{piece.text} is a text, and is called like a function"
             yield Refusal("UnsupportedSyntax", message, piece.start, "write the function's name without quotes")
         name = piece.name
-        if piece.kind is Kind.WORD and name == "identifier":
+        if piece.kind is LexemeKind.WORD and name == "identifier":
             message = "IDENTIFIER(…) hides what is named, so it cannot be checked"
             yield Refusal("HiddenDependency", message, piece.start, "write the name itself")
         elif name in RUNS_CODE and not self.permissions.code:
@@ -204,7 +203,7 @@ class _Words:
     def _is_text_or_texts(self, start: int, end: int, forbidden: str) -> bool:
         inside = self.pieces[start:end]
         if len(inside) == 1:
-            return inside[0].kind is Kind.STRING
+            return inside[0].kind is LexemeKind.STRING
         if len(inside) < 3 or inside[0].name != "map" or self.sign(start + 1) != "(" or self.sign(end - 1) != ")":
             return False
         values = inside[2:-1]
@@ -215,7 +214,7 @@ class _Words:
 
 
 def _is_plain_text(piece: Lexeme, forbidden: str) -> bool:
-    if piece.kind is not Kind.STRING or piece.text[0] not in "'\"" or "\\" in piece.text:
+    if piece.kind is not LexemeKind.STRING or piece.text[0] not in "'\"" or "\\" in piece.text:
         return False  # r'…' and the like
     return piece.text[1:-1].strip().lower() != forbidden
 

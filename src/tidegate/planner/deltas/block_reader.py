@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions import is_generator
+from tidegate.compiler.analysis.functions.lookup import is_generator
 from tidegate.compiler.sql.function_calls import aggregates, generates, own_nodes
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, Refused
 from tidegate.names import TableName

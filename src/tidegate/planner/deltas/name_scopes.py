@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions import is_aggregate, is_generator
+from tidegate.compiler.analysis.functions.lookup import is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.sql.function_calls import own_nodes
 from tidegate.compiler.sql.sql_text import Edit, Refused

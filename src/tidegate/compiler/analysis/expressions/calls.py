@@ -7,25 +7,24 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.arguments import wrong_count
 from tidegate.compiler.analysis.coercion import is_orderable
-from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
 from tidegate.compiler.analysis.expressions.nested import field_of
-from tidegate.compiler.analysis.functions import FUNCTIONS, NAMES
-from tidegate.compiler.analysis.functions.classes import CLASSES
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Rule, Typed, mismatch, type_of
+from tidegate.compiler.analysis.functions.function import WRITTEN_AS, Function, FunctionCall
+from tidegate.compiler.analysis.functions.generators import OUTPUTS
+from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, NAMES, function_of
+from tidegate.compiler.analysis.functions.parser_classes import CLASSES
 from tidegate.compiler.analysis.functions.times import extracted, has_parts
-from tidegate.compiler.analysis.functions.values import WRITTEN_AS, Call, Function
-from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
-from tidegate.compiler.analysis.words import WrittenCall
+from tidegate.compiler.analysis.written_calls import WrittenCall, wrong_count
 from tidegate.compiler.compiled import DiagnosticSeverity
-from tidegate.datatypes import BOOLEAN
+from tidegate.datatypes import BOOLEAN, Column
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["CALLS", "LambdaScope", "call_of", "checked", "counted"]
+__all__ = ["CALLS", "LambdaScope", "call_of", "checked", "counted", "generator_columns"]
 
 
-def _is_known(name: str, node: Any, scope: Scope, meant: str | None = None) -> bool:
+def _is_known(name: str, node: Any, scope: ExpressionScope, meant: str | None = None) -> bool:
     """Whether Spark has such a function; `meant`: what it calls the function that other systems have by that name."""
     folded = name.lower()
     if folded in NAMES:
@@ -40,7 +39,7 @@ def _is_known(name: str, node: Any, scope: Scope, meant: str | None = None) -> b
 def checked(rule: Rule, meant: str) -> Rule:
     """For a class that the parser also makes of functions of other systems."""
 
-    def check(node: Any, scope: Scope) -> Typed:
+    def check(node: Any, scope: ExpressionScope) -> Typed:
         written = node.meta.get(WRITTEN_AS)
         if written is None or _is_known(str(written), node, scope, meant):
             return rule(node, scope)
@@ -57,7 +56,7 @@ class LambdaScope:
 
     variables: dict[str, Typed]
 
-    def __init__(self, around: Scope, variables: dict[str, Typed]) -> None:
+    def __init__(self, around: ExpressionScope, variables: dict[str, Typed]) -> None:
         self.around = around
         self.own_functions: frozenset[str] = getattr(around, "own_functions", frozenset())
         outer: dict[str, Typed] = around.variables if isinstance(around, LambdaScope) else {}
@@ -92,12 +91,12 @@ class LambdaScope:
         self.around.report(code, message, node, suggestion, severity)
 
 
-def _identifier(node: Any, scope: Scope) -> Typed:
+def _identifier(node: Any, scope: ExpressionScope) -> Typed:
     """Inside a lambda its variables are bare names."""
     return scope.variables.get(node.name.lower(), UNKNOWN) if isinstance(scope, LambdaScope) else UNKNOWN
 
 
-def _body(node: Any, scope: Scope, given: Sequence[Typed]) -> Typed:
+def _body(node: Any, scope: ExpressionScope, given: Sequence[Typed]) -> Typed:
     """What a lambda gives where its variables have these types."""
     if type(node) is not exp.Lambda:
         return type_of(node, scope)
@@ -106,7 +105,7 @@ def _body(node: Any, scope: Scope, given: Sequence[Typed]) -> Typed:
     return type_of(node.this, LambdaScope(scope, variables))
 
 
-def _called(node: Any, scope: Scope) -> Typed:
+def _called(node: Any, scope: ExpressionScope) -> Typed:
     name, take = CLASSES[type(node)]
     written = node.meta.get(WRITTEN_AS)
     nodes = [argument for argument in take(node) if argument is not None]
@@ -123,7 +122,7 @@ def _called(node: Any, scope: Scope) -> Typed:
 _READ_APART = frozenset({exp.ArgMax, exp.ArgMin, exp.Ceil, exp.Floor, exp.Quantile, exp.Substring, exp.Transform})
 
 
-def _has_enough(function: Function, nodes: list[Any], node: Any, scope: Scope) -> bool:
+def _has_enough(function: Function, nodes: list[Any], node: Any, scope: ExpressionScope) -> bool:
     """For a call that the parser reads in a way of its own: arguments that are missing are missing in the tree too."""
     if type(node) not in _READ_APART or len(nodes) >= function.least or any(argument.is_star for argument in nodes):
         return True
@@ -131,7 +130,7 @@ def _has_enough(function: Function, nodes: list[Any], node: Any, scope: Scope) -
     return False
 
 
-def _is_rightly_written(node: Any, scope: Scope) -> bool:
+def _is_rightly_written(node: Any, scope: ExpressionScope) -> bool:
     """Whether the text gives the function as many arguments as it takes: the parser may have dropped some."""
     call = scope.written(node)
     if call is None or (message := wrong_count(call)) is None:
@@ -148,7 +147,7 @@ def _is_rightly_written(node: Any, scope: Scope) -> bool:
 def counted(rule: Rule) -> Rule:
     """For a class that the parser makes of calls, and of other things too."""
 
-    def check(node: Any, scope: Scope) -> Typed:
+    def check(node: Any, scope: ExpressionScope) -> Typed:
         if _is_rightly_written(node, scope):
             return rule(node, scope)
         _arguments(list(node.iter_expressions()), scope)
@@ -157,7 +156,7 @@ def counted(rule: Rule) -> Rule:
     return check
 
 
-def _anonymous(node: Any, scope: Scope) -> Typed:
+def _anonymous(node: Any, scope: ExpressionScope) -> Typed:
     name = str(node.name)
     function = FUNCTIONS.get(name.lower())
     nodes = node.expressions
@@ -172,7 +171,7 @@ def _anonymous(node: Any, scope: Scope) -> Typed:
     return _apply(function, nodes, node, scope)
 
 
-def _foreign(node: Any, scope: Scope) -> Typed:
+def _foreign(node: Any, scope: ExpressionScope) -> Typed:
     """The parser knows functions of many systems. One without a rule here is none of Spark's.
 
     Only what is written as a call has a position; operators of other systems are left to Spark.
@@ -188,20 +187,20 @@ def _has_right_count(function: Function, nodes: list[Any]) -> bool:
     return function.takes_count(len(nodes)) or any(type(node) is exp.Kwarg or node.is_star for node in nodes)
 
 
-def _arguments(nodes: Sequence[Any], scope: Scope) -> list[Typed]:
+def _arguments(nodes: Sequence[Any], scope: ExpressionScope) -> list[Typed]:
     return [UNKNOWN if type(node) is exp.Lambda else type_of(node, scope) for node in nodes]
 
 
-def _apply(function: Function, nodes: Sequence[Any], node: Any, scope: Scope) -> Typed:
+def _apply(function: Function, nodes: Sequence[Any], node: Any, scope: ExpressionScope) -> Typed:
     plain = _plain(nodes, scope)
     if plain is None:
         _arguments(nodes, scope)
         return function.result_alone
-    call = Call(function.name, node, plain, _arguments(plain, scope), scope, _body)
+    call = FunctionCall(function.name, node, plain, _arguments(plain, scope), scope, _body)
     return function.typed(call)
 
 
-def _plain(nodes: Sequence[Any], scope: Scope) -> Sequence[Any] | None:
+def _plain(nodes: Sequence[Any], scope: ExpressionScope) -> Sequence[Any] | None:
     """The arguments without DISTINCT and ORDER BY; None where several are given by name."""
     for node in nodes:
         if type(node) in _AROUND_ARGUMENTS:
@@ -230,7 +229,7 @@ def _plain(nodes: Sequence[Any], scope: Scope) -> Sequence[Any] | None:
 _AROUND_ARGUMENTS = frozenset({exp.Kwarg, exp.Distinct, exp.Order, exp.IgnoreNulls, exp.RespectNulls})
 
 
-def call_of(node: Any, scope: Scope) -> Call | None:
+def call_of(node: Any, scope: ExpressionScope) -> FunctionCall | None:
     """A call with its arguments' types; None for what is no call of a function of Spark's."""
     if type(node) is exp.Anonymous:
         name, nodes = node.name.lower(), node.expressions
@@ -242,11 +241,21 @@ def call_of(node: Any, scope: Scope) -> Call | None:
     plain = _plain(nodes, scope)
     if plain is None:
         _arguments(nodes, scope)
-        return Call(name, node, [], [], scope, _body)
-    return Call(name, node, plain, _arguments(plain, scope), scope, _body)
+        return FunctionCall(name, node, [], [], scope, _body)
+    return FunctionCall(name, node, plain, _arguments(plain, scope), scope, _body)
 
 
-def _any(node: Any, scope: Scope) -> Typed:
+def generator_columns(node: Any, scope: ExpressionScope) -> tuple[Column, ...] | None:
+    """What a generator, or a table function in FROM, gives; None where it is none or that is not known."""
+    function = function_of(node)
+    output = OUTPUTS.get(function.name) if function is not None else None
+    if output is None:
+        return None
+    call = call_of(node, scope)
+    return output(call) if call is not None and function is not None and function.accepts(call) else None
+
+
+def _any(node: Any, scope: ExpressionScope) -> Typed:
     """`any(x)` as a function; beside LIKE it never comes here."""
     inner = node.this
     if isinstance(inner, exp.Query):
@@ -254,7 +263,7 @@ def _any(node: Any, scope: Scope) -> Typed:
     return _apply(FUNCTIONS["any"], [inner], node, scope)
 
 
-def _window(node: Any, scope: Scope) -> Typed:
+def _window(node: Any, scope: ExpressionScope) -> Typed:
     order = node.args.get("order")
     for term in (*(node.args.get("partition_by") or ()), *(order.expressions if order is not None else ())):
         kind = type_of(term, scope).type
@@ -263,7 +272,7 @@ def _window(node: Any, scope: Scope) -> Typed:
     return type_of(node.this, scope)
 
 
-def _filter(node: Any, scope: Scope) -> Typed:
+def _filter(node: Any, scope: ExpressionScope) -> Typed:
     condition = node.expression
     found = type_of(condition.this if type(condition) is exp.Where else condition, scope)
     if found.type.kind not in ("boolean", "?", "void"):
@@ -271,7 +280,7 @@ def _filter(node: Any, scope: Scope) -> Typed:
     return type_of(node.this, scope)
 
 
-def _within_group(node: Any, scope: Scope) -> Typed:
+def _within_group(node: Any, scope: ExpressionScope) -> Typed:
     ordered = [type_of(term, scope) for term in node.expression.expressions]
     inner = node.this
     known = CLASSES.get(type(inner))
@@ -284,31 +293,31 @@ def _within_group(node: Any, scope: Scope) -> Typed:
     return type_of(inner, scope)
 
 
-def _extract(node: Any, scope: Scope) -> Typed:
+def _extract(node: Any, scope: ExpressionScope) -> Typed:
     found = type_of(node.expression, scope)
     if not has_parts(found.type):
         return mismatch(node, scope, f"EXTRACT takes a date, a time or an interval, not {found.type}")
     return Typed(extracted(node.this.name, found.type), found.nullable)
 
 
-def _date_diff(node: Any, scope: Scope) -> Typed:
+def _date_diff(node: Any, scope: ExpressionScope) -> Typed:
     sides = [side.this if type(side) is exp.TsOrDsToDate else side for side in (node.this, node.expression)]
     name = "datediff" if node.args.get("unit") is None else "timestampdiff"
     return _apply(FUNCTIONS[name], sides, node, scope)
 
 
-def _date_format(node: Any, scope: Scope) -> Typed:
+def _date_format(node: Any, scope: ExpressionScope) -> Typed:
     inner = node.this
     moment = inner.this if type(inner) is exp.TimeStrToTime else inner
     return _apply(FUNCTIONS["date_format"], [moment, node.args.get("format")], node, scope)
 
 
-def _parse_json(node: Any, scope: Scope) -> Typed:
+def _parse_json(node: Any, scope: ExpressionScope) -> Typed:
     name = "try_parse_json" if node.args.get("safe") else "parse_json"
     return _apply(FUNCTIONS[name], [node.this], node, scope)
 
 
-def _exists(node: Any, scope: Scope) -> Typed:
+def _exists(node: Any, scope: ExpressionScope) -> Typed:
     if isinstance(node.this, exp.Query):
         scope.subquery(node.this)
         return Typed(BOOLEAN, False)
@@ -317,7 +326,7 @@ def _exists(node: Any, scope: Scope) -> Typed:
     return _apply(FUNCTIONS["exists"], [node.this, node.expression], node, scope)
 
 
-def _shift(node: Any, scope: Scope) -> Typed:
+def _shift(node: Any, scope: ExpressionScope) -> Typed:
     return _apply(FUNCTIONS["shiftleft"], [node.this, node.expression], node, scope)
 
 

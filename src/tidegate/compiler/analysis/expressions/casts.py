@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, interval_of, may_fail
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
 from tidegate.datatypes import (
     ANY,
     BIGINT,

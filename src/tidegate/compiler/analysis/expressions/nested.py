@@ -7,8 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import common_type_of
-from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
-from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Rule, Typed, mismatch, type_of
 from tidegate.datatypes import ANY, DataType, array, map_of, struct
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -18,7 +17,7 @@ __all__ = ["NESTED", "field_of"]
 _SHOWN = 8
 
 
-def _struct(node: Any, scope: Scope) -> Typed:
+def _struct(node: Any, scope: ExpressionScope) -> Typed:
     """struct(…), named_struct(…) and (a, b)."""
     fields: list[tuple[str, DataType]] = []
     known = True
@@ -55,7 +54,7 @@ def _own_name(node: Any, place: int) -> str:
     return f"col{place}"
 
 
-def _array(node: Any, scope: Scope) -> Typed:
+def _array(node: Any, scope: ExpressionScope) -> Typed:
     found = [type_of(item, scope).type for item in node.expressions]
     kind = common_type_of(found)
     if kind is None:
@@ -66,7 +65,7 @@ def _array(node: Any, scope: Scope) -> Typed:
     return Typed(array(kind), False)
 
 
-def _map(node: Any, scope: Scope) -> Typed:
+def _map(node: Any, scope: ExpressionScope) -> Typed:
     kinds = []
     for what in ("keys", "values"):
         found = [type_of(item, scope).type for item in node.args[what].expressions]
@@ -78,7 +77,7 @@ def _map(node: Any, scope: Scope) -> Typed:
     return Typed(map_of(kinds[0], kinds[1]), False)
 
 
-def _dot(node: Any, scope: Scope) -> Typed:
+def _dot(node: Any, scope: ExpressionScope) -> Typed:
     root = node
     while type(root) is exp.Dot:
         if type(root.expression) is not exp.Identifier:
@@ -99,13 +98,13 @@ def _dot(node: Any, scope: Scope) -> Typed:
     return UNKNOWN
 
 
-def _report_field(name: str, holder: DataType, node: Any, scope: Scope) -> None:
+def _report_field(name: str, holder: DataType, node: Any, scope: ExpressionScope) -> None:
     fields = [field for field, _ in holder.args]
     hint = did_you_mean(nearest(name, fields)) or f"it has {', '.join(fields[:_SHOWN])}"
     scope.report("UnknownField", f"the struct has no field '{name}'", node, hint)
 
 
-def _qualified_call(node: Any, scope: Scope) -> Typed:
+def _qualified_call(node: Any, scope: ExpressionScope) -> Typed:
     """`schema.function(…)`: someone's own."""
     call = node.expression
     if isinstance(call, exp.Func):
@@ -131,7 +130,7 @@ def field_of(base: Typed, name: str) -> Typed | None:
     return None if inner is None else Typed(inner, base.nullable or None)
 
 
-def _bracket(node: Any, scope: Scope) -> Typed:
+def _bracket(node: Any, scope: ExpressionScope) -> Typed:
     base = type_of(node.this, scope)
     keys = node.expressions
     found = [type_of(key, scope) for key in keys]

@@ -10,11 +10,9 @@ from sqlglot import exp
 from tidegate.compiler.analysis.arithmetic import arithmetic, bitwise, concatenated, logical, negated
 from tidegate.compiler.analysis.coercion import common_type_of, comparable, compared_as, decimal_for, same_shape
 from tidegate.compiler.analysis.expressions.casts import any_null, cast_nullable
-from tidegate.compiler.analysis.expressions.dispatch import Rule, mismatch, type_of
-from tidegate.compiler.analysis.functions.parameters import accepts
-from tidegate.compiler.analysis.functions.values import if_any
+from tidegate.compiler.analysis.expressions.typed import ExpressionScope, Rule, Typed, mismatch, type_of
+from tidegate.compiler.analysis.functions.function import accepts, if_any
 from tidegate.compiler.analysis.literals import number_type, whole_digits
-from tidegate.compiler.analysis.values import Scope, Typed
 from tidegate.datatypes import ANY, BOOLEAN, DataType
 
 __all__ = ["OPERATORS", "check_comparable"]
@@ -32,7 +30,7 @@ _SYMBOLS: dict[type, str] = {
 _MAY_FAIL_TO_NULL = frozenset({exp.Div, exp.Mod, exp.IntDiv})
 
 
-def _arithmetic(node: Any, scope: Scope) -> Typed:
+def _arithmetic(node: Any, scope: ExpressionScope) -> Typed:
     """Along the left side in a loop: sums can be long."""
     spine = []
     while type(node) in _SYMBOLS:
@@ -70,7 +68,7 @@ def _advice(a: DataType, b: DataType) -> str | None:
     return "cast the boolean to int" if "boolean" in (a.kind, b.kind) and (a.is_numeric or b.is_numeric) else None
 
 
-def _neg(node: Any, scope: Scope) -> Typed:
+def _neg(node: Any, scope: ExpressionScope) -> Typed:
     inner = node.this
     if type(inner) is exp.Literal and not inner.args["is_string"]:
         return Typed(number_type(inner.this, negative=True), False)
@@ -81,7 +79,7 @@ def _neg(node: Any, scope: Scope) -> Typed:
     return Typed(kind, True if found.type.kind == "string" else found.nullable)
 
 
-def _bitwise(node: Any, scope: Scope) -> Typed:
+def _bitwise(node: Any, scope: ExpressionScope) -> Typed:
     left, right = type_of(node.this, scope), type_of(node.expression, scope)
     kind = bitwise(left.type, right.type)
     if kind is None:
@@ -89,7 +87,7 @@ def _bitwise(node: Any, scope: Scope) -> Typed:
     return Typed(kind, any_null((left, right), kind))
 
 
-def _bitwise_not(node: Any, scope: Scope) -> Typed:
+def _bitwise_not(node: Any, scope: ExpressionScope) -> Typed:
     found = type_of(node.this, scope)
     if found.type.is_integral or found.type.kind == "?":
         return found
@@ -98,7 +96,7 @@ def _bitwise_not(node: Any, scope: Scope) -> Typed:
     return mismatch(node, scope, f"'~' does not go with {found.type}")
 
 
-def _concatenation(node: Any, scope: Scope) -> Typed:
+def _concatenation(node: Any, scope: ExpressionScope) -> Typed:
     operands = []
     while type(node) is exp.DPipe:
         operands.append(node.expression)
@@ -114,13 +112,13 @@ def _concatenation(node: Any, scope: Scope) -> Typed:
     return left
 
 
-def _comparison(node: Any, scope: Scope) -> Typed:
+def _comparison(node: Any, scope: ExpressionScope) -> Typed:
     left, right = type_of(node.this, scope), type_of(node.expression, scope)
     check_comparable(left.type, right.type, node, scope)
     return Typed(BOOLEAN, _compared_nullable(left, right))
 
 
-def _null_safe_comparison(node: Any, scope: Scope) -> Typed:
+def _null_safe_comparison(node: Any, scope: ExpressionScope) -> Typed:
     _comparison(node, scope)
     return _NOT_NULL_BOOLEAN
 
@@ -130,7 +128,7 @@ def _compared_nullable(left: Typed, right: Typed) -> bool | None:
     return any_null((left, right), target if target is not None else ANY)
 
 
-def check_comparable(a: DataType, b: DataType, node: Any, scope: Scope) -> None:
+def check_comparable(a: DataType, b: DataType, node: Any, scope: ExpressionScope) -> None:
     if comparable(a, b):
         return
     if a == b:
@@ -139,7 +137,7 @@ def check_comparable(a: DataType, b: DataType, node: Any, scope: Scope) -> None:
     mismatch(node, scope, f"{a} cannot be compared with {b}", "cast one side to the other's type")
 
 
-def _between(node: Any, scope: Scope) -> Typed:
+def _between(node: Any, scope: ExpressionScope) -> Typed:
     value = type_of(node.this, scope)
     low, high = type_of(node.args["low"], scope), type_of(node.args["high"], scope)
     for bound in (low, high):
@@ -152,7 +150,7 @@ def _between(node: Any, scope: Scope) -> Typed:
     return Typed(BOOLEAN, if_any(sides))
 
 
-def _in(node: Any, scope: Scope) -> Typed:
+def _in(node: Any, scope: ExpressionScope) -> Typed:
     value = type_of(node.this, scope)
     query = node.args.get("query")
     if query is not None:
@@ -171,7 +169,7 @@ def _in(node: Any, scope: Scope) -> Typed:
     return Typed(BOOLEAN, any_null((value, *options), merged or ANY))
 
 
-def _check_in(kind: DataType, options: Sequence[DataType], node: Any, scope: Scope) -> None:
+def _check_in(kind: DataType, options: Sequence[DataType], node: Any, scope: ExpressionScope) -> None:
     if not kind.known or not all(option.known for option in options):
         return
     alike = all(same_shape(kind, option) for option in options)
@@ -183,7 +181,7 @@ def _check_in(kind: DataType, options: Sequence[DataType], node: Any, scope: Sco
         mismatch(node, scope, f"values of type {merged} cannot be compared")
 
 
-def _connector(node: Any, scope: Scope) -> Typed:
+def _connector(node: Any, scope: ExpressionScope) -> Typed:
     """AND and OR: chains of them can be long."""
     operands = []
     waiting = [node]
@@ -202,21 +200,21 @@ def _connector(node: Any, scope: Scope) -> Typed:
     return Typed(BOOLEAN, any_null(found, BOOLEAN))
 
 
-def _not(node: Any, scope: Scope) -> Typed:
+def _not(node: Any, scope: ExpressionScope) -> Typed:
     found = type_of(node.this, scope)
     if not logical(found.type):
         mismatch(node.this, scope, f"NOT takes a boolean, and this is {found.type}")
     return Typed(BOOLEAN, cast_nullable(found, BOOLEAN))
 
 
-def _is(node: Any, scope: Scope) -> Typed:
+def _is(node: Any, scope: ExpressionScope) -> Typed:
     found = type_of(node.this, scope)
     if type(node.expression) is exp.Boolean:
         check_comparable(found.type, BOOLEAN, node, scope)
     return _NOT_NULL_BOOLEAN
 
 
-def _like(node: Any, scope: Scope) -> Typed:
+def _like(node: Any, scope: ExpressionScope) -> Typed:
     value = type_of(node.this, scope)
     pattern = node.expression
     if type(pattern) in (exp.Any, exp.All):
@@ -231,7 +229,7 @@ def _like(node: Any, scope: Scope) -> Typed:
     return Typed(BOOLEAN, if_any(found))
 
 
-def _escape(node: Any, scope: Scope) -> Typed:
+def _escape(node: Any, scope: ExpressionScope) -> Typed:
     type_of(node.expression, scope)
     return type_of(node.this, scope)
 

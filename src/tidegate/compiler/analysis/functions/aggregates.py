@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidegate.compiler.analysis.coercion import DAY_TO_SECOND, is_day_time, is_year_month
-from tidegate.compiler.analysis.functions.results import list_of, nth, number
-from tidegate.compiler.analysis.functions.values import AGGREGATE, ALWAYS, NEVER, UNSURE, WINDOW, Call, Function, of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.functions.function import (
+    AGGREGATE,
+    ALWAYS,
+    NEVER,
+    UNSURE,
+    WINDOW,
+    Function,
+    FunctionCall,
+    of,
+)
+from tidegate.compiler.analysis.functions.result_rules import list_of, nth, number
 from tidegate.datatypes import (
     ANY,
     BIGINT,
@@ -29,7 +38,7 @@ _MOST_DIGITS = 38
 _YEAR_TO_MONTH = DataType("interval year to month")
 
 
-def _sum(call: Call) -> DataType | Typed:
+def _sum(call: FunctionCall) -> DataType | Typed:
     kind = number(call.type(0))
     if kind.is_integral:
         return BIGINT
@@ -42,15 +51,15 @@ def _sum(call: Call) -> DataType | Typed:
     return _not_summed(call)
 
 
-def _average_of(index: int) -> Callable[[Call], DataType | Typed]:
+def _average_of(index: int) -> Callable[[FunctionCall], DataType | Typed]:
     return lambda call: _average_type(call, call.type(index))
 
 
-def _average(call: Call) -> DataType | Typed:
+def _average(call: FunctionCall) -> DataType | Typed:
     return _average_type(call, call.type(0))
 
 
-def _average_type(call: Call, kind: DataType) -> DataType | Typed:
+def _average_type(call: FunctionCall, kind: DataType) -> DataType | Typed:
     kind = number(kind)
     if kind.kind == "decimal":
         precision, scale = kind.args
@@ -64,14 +73,14 @@ def _average_type(call: Call, kind: DataType) -> DataType | Typed:
     return kind if kind.kind == "?" else _not_summed(call)
 
 
-def _not_summed(call: Call) -> DataType | Typed:
+def _not_summed(call: FunctionCall) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind == "timestamp":
         return DOUBLE
     return call.refuse(f"{call.shown} takes numbers and intervals, not {kind}")
 
 
-def _percentile(call: Call) -> DataType:
+def _percentile(call: FunctionCall) -> DataType:
     """One value, or an array of them where the percentages are an array."""
     kind = call.type(0)
     if is_year_month(kind):
@@ -89,7 +98,7 @@ def _as_many(kind: DataType, asked: DataType) -> DataType:
     return array(kind) if asked.kind == "array" else kind
 
 
-def _approx_percentile(call: Call) -> DataType | Typed:
+def _approx_percentile(call: FunctionCall) -> DataType | Typed:
     kind = number(call.type(0))
     if kind.kind == "?":
         return ANY
@@ -98,35 +107,35 @@ def _approx_percentile(call: Call) -> DataType | Typed:
     return _as_many(kind, call.type(1))
 
 
-def _median(call: Call) -> DataType:
+def _median(call: FunctionCall) -> DataType:
     kind = call.type(0)
     if is_year_month(kind):
         return _YEAR_TO_MONTH
     return DAY_TO_SECOND if is_day_time(kind) else DOUBLE if kind.kind != "?" else ANY
 
 
-def _bits(call: Call) -> DataType:
+def _bits(call: FunctionCall) -> DataType:
     kind = call.type(0)
     return INT if kind.kind == "void" else kind
 
 
-def _joined(call: Call) -> DataType:
+def _joined(call: FunctionCall) -> DataType:
     kind = call.type(0)
     if kind == BINARY:
         return BINARY
     return ANY if kind.kind == "?" else STRING
 
 
-def _histogram(call: Call) -> DataType:
+def _histogram(call: FunctionCall) -> DataType:
     kind = call.type(0)
     return array(struct((("x", number(kind)), ("y", DOUBLE)))) if kind.kind != "?" else ANY
 
 
-def _top(call: Call) -> DataType:
+def _top(call: FunctionCall) -> DataType:
     return array(struct((("item", call.type(0)), ("count", BIGINT))))
 
 
-def _best(call: Call) -> DataType:
+def _best(call: FunctionCall) -> DataType:
     return array(call.type(0)) if len(call.nodes) > 2 else call.type(0)
 
 

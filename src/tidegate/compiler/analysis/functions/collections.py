@@ -7,9 +7,17 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import common_type, same_shape, strict_common_type_of, tightest
-from tidegate.compiler.analysis.functions.results import common, element
-from tidegate.compiler.analysis.functions.values import ALWAYS, IF_FIRST, IF_FIRST_TWO, UNSURE, Call, Function, of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.functions.function import (
+    ALWAYS,
+    IF_FIRST,
+    IF_FIRST_TWO,
+    UNSURE,
+    Function,
+    FunctionCall,
+    of,
+)
+from tidegate.compiler.analysis.functions.result_rules import common, element
 from tidegate.datatypes import ANY, BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, VOID, DataType, array, map_of, struct
 
 __all__ = ["COLLECTIONS"]
@@ -27,10 +35,10 @@ def _value(kind: DataType) -> DataType:
     return kind.args[1] if kind.kind == "map" else ANY
 
 
-def _with_element(index: int) -> Callable[[Call], DataType | Typed]:
+def _with_element(index: int) -> Callable[[FunctionCall], DataType | Typed]:
     """An array that gains an element."""
 
-    def rule(call: Call) -> DataType | Typed:
+    def rule(call: FunctionCall) -> DataType | Typed:
         kind = call.type(0)
         if kind.kind != "array":
             return ANY
@@ -42,12 +50,12 @@ def _with_element(index: int) -> Callable[[Call], DataType | Typed]:
     return rule
 
 
-def _overlapping(call: Call) -> DataType | Typed:
+def _overlapping(call: FunctionCall) -> DataType | Typed:
     found = _both(call)
     return found if isinstance(found, Typed) else BOOLEAN
 
 
-def _array(call: Call) -> DataType:
+def _array(call: FunctionCall) -> DataType:
     """The array itself."""
     kind = call.type(0)
     return array(VOID) if kind.kind == "void" else kind
@@ -61,17 +69,17 @@ def _loosely(element: DataType, other: DataType) -> DataType:
     return FLOAT if merged == DOUBLE and "double" not in (element.kind, other.kind) else merged
 
 
-def _inserted(call: Call) -> DataType:
+def _inserted(call: FunctionCall) -> DataType:
     kind = call.type(0)
     return array(_loosely(kind.args[0], call.type(2))) if kind.kind == "array" else ANY
 
 
-def _without_element(call: Call) -> DataType:
+def _without_element(call: FunctionCall) -> DataType:
     kind = call.type(0)
     return array(_loosely(kind.args[0], call.type(1))) if kind.kind == "array" else ANY
 
 
-def _both(call: Call) -> DataType | Typed:
+def _both(call: FunctionCall) -> DataType | Typed:
     """Two arrays put together."""
     a, b = call.type(0), call.type(1)
     if a.kind != "array" or b.kind != "array":
@@ -80,39 +88,39 @@ def _both(call: Call) -> DataType | Typed:
     return merged if merged is not None else call.refuse(f"{call.shown} does not take {a} and {b} together")
 
 
-def _repeated(call: Call) -> Typed:
+def _repeated(call: FunctionCall) -> Typed:
     """Only how often decides whether there is an array."""
     often = call.args[1].nullable if len(call.args) > 1 else None
     return Typed(array(call.type(0)), often)
 
 
-def _flat(call: Call) -> DataType:
+def _flat(call: FunctionCall) -> DataType:
     inner = _element(call.type(0))
     return inner if inner.kind == "array" else ANY
 
 
-def _entries(call: Call) -> DataType:
+def _entries(call: FunctionCall) -> DataType:
     kind = call.type(0)
     if kind.kind != "map":
         return ANY
     return array(struct((("key", kind.args[0]), ("value", kind.args[1]))))
 
 
-def _from_entries(call: Call) -> DataType:
+def _from_entries(call: FunctionCall) -> DataType:
     inner = _element(call.type(0))
     if inner.kind != "struct" or len(inner.args) != 2:
         return ANY
     return map_of(inner.args[0][1], inner.args[1][1])
 
 
-def _from_arrays(call: Call) -> DataType:
+def _from_arrays(call: FunctionCall) -> DataType:
     keys, values = call.type(0), call.type(1)
     if keys.kind != "array" or values.kind != "array":
         return ANY
     return map_of(keys.args[0], values.args[0])
 
 
-def _zipped(call: Call) -> DataType:
+def _zipped(call: FunctionCall) -> DataType:
     """Its fields have the names of columns, and numbers where there are none."""
     fields = []
     for place, (node, arg) in enumerate(zip(call.nodes, call.args, strict=True)):
@@ -125,7 +133,7 @@ def _zipped(call: Call) -> DataType:
     return array(struct(fields))
 
 
-def _sequence(call: Call) -> DataType:
+def _sequence(call: FunctionCall) -> DataType:
     first, last = call.type(0), call.type(1)
     merged = common_type(first, last)
     if merged is None or merged.kind == "string":
@@ -133,7 +141,7 @@ def _sequence(call: Call) -> DataType:
     return array(merged)
 
 
-def _maps_joined(call: Call) -> DataType | Typed:
+def _maps_joined(call: FunctionCall) -> DataType | Typed:
     return common()(call) if call.args else map_of(STRING, STRING)
 
 
@@ -141,37 +149,37 @@ def _one(kind: DataType) -> Typed:
     return Typed(kind)
 
 
-def _transformed(call: Call) -> Typed:
+def _transformed(call: FunctionCall) -> Typed:
     inner = _element(call.type(0))
     body = call.body(1, _one(inner), Typed(INT, False))
     return Typed(array(body.type), call.args[0].nullable)
 
 
-def _filtered(call: Call) -> DataType:
+def _filtered(call: FunctionCall) -> DataType:
     call.body(1, _one(_element(call.type(0))), Typed(INT, False))
     return call.type(0)
 
 
-def _contained(call: Call) -> DataType | Typed:
+def _contained(call: FunctionCall) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind == "array" and strict_common_type_of((kind.args[0], call.type(1))) is None:
         return call.refuse(f"{call.shown} cannot look for {call.type(1)} in {kind}")
     return BOOLEAN
 
 
-def _holds(call: Call) -> DataType:
+def _holds(call: FunctionCall) -> DataType:
     call.body(1, _one(_element(call.type(0))))
     return BOOLEAN
 
 
-def _sorted(call: Call) -> DataType:
+def _sorted(call: FunctionCall) -> DataType:
     if len(call.nodes) > 1 and type(call.nodes[1]) is exp.Lambda:
         inner = _one(_element(call.type(0)))
         call.body(1, inner, inner)
     return _array(call)
 
 
-def _folded(call: Call) -> Typed:
+def _folded(call: FunctionCall) -> Typed:
     """aggregate(array, start, merge, finish): the start decides the type."""
     start = Typed(call.type(1))
     merged = call.body(2, start, _one(_element(call.type(0)))).type
@@ -183,35 +191,35 @@ def _folded(call: Call) -> Typed:
     return Typed(call.body(3, start).type)
 
 
-def _zipped_with(call: Call) -> DataType:
+def _zipped_with(call: FunctionCall) -> DataType:
     body = call.body(2, _one(_element(call.type(0))), _one(_element(call.type(1))))
     return array(body.type)
 
 
-def _map_filtered(call: Call) -> DataType:
+def _map_filtered(call: FunctionCall) -> DataType:
     kind = call.type(0)
     call.body(1, Typed(_key(kind), False), _one(_value(kind)))
     return kind
 
 
-def _keys_transformed(call: Call) -> DataType:
+def _keys_transformed(call: FunctionCall) -> DataType:
     kind = call.type(0)
     return map_of(call.body(1, Typed(_key(kind), False), _one(_value(kind))).type, _value(kind))
 
 
-def _values_transformed(call: Call) -> DataType:
+def _values_transformed(call: FunctionCall) -> DataType:
     kind = call.type(0)
     return map_of(_key(kind), call.body(1, Typed(_key(kind), False), _one(_value(kind))).type)
 
 
-def _maps_zipped(call: Call) -> DataType:
+def _maps_zipped(call: FunctionCall) -> DataType:
     a, b = call.type(0), call.type(1)
     key = common_type(_key(a), _key(b)) or ANY
     body = call.body(2, Typed(key, False), Typed(_value(a), True), Typed(_value(b), True))
     return map_of(key, body.type)
 
 
-def _picked(call: Call) -> Typed:
+def _picked(call: FunctionCall) -> Typed:
     kind = call.type(0)
     if kind.kind == "array":
         return Typed(kind.args[0], call.args[0].nullable or None)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from tidegate.compiler.analysis.coercion import can_cast, common_type_of, comparable
 from tidegate.compiler.analysis.expressions.casts import any_null
-from tidegate.compiler.analysis.functions.results import coalesced, listed
-from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.functions.function import ALWAYS, NEVER, UNSURE, Function, FunctionCall, of
+from tidegate.compiler.analysis.functions.result_rules import coalesced, listed
 from tidegate.datatypes import (
     ANY,
     BIGINT,
@@ -28,14 +28,14 @@ from tidegate.datatypes import (
 __all__ = ["GENERAL"]
 
 
-def _null_if_equal(call: Call) -> Typed:
+def _null_if_equal(call: FunctionCall) -> Typed:
     a, b = call.type(0), call.type(1)
     if not comparable(a, b):
         return call.refuse(f"{call.shown} cannot compare {a} with {b}")
     return Typed(a, True)
 
 
-def _either(call: Call) -> DataType | Typed:
+def _either(call: FunctionCall) -> DataType | Typed:
     """nvl2(tested, value, other)."""
     types = call.types(1)
     merged = common_type_of(types)
@@ -44,15 +44,15 @@ def _either(call: Call) -> DataType | Typed:
     return Typed(merged, any_null(call.args[1:], merged))
 
 
-def _same(call: Call) -> DataType | Typed:
+def _same(call: FunctionCall) -> DataType | Typed:
     a, b = call.type(0), call.type(1)
     if not comparable(a, b):
         return call.refuse(f"{a} and {b} cannot be compared")
     return Typed(BOOLEAN, False)
 
 
-def _cast_to(target: DataType) -> Callable[[Call], DataType | Typed]:
-    def rule(call: Call) -> DataType | Typed:
+def _cast_to(target: DataType) -> Callable[[FunctionCall], DataType | Typed]:
+    def rule(call: FunctionCall) -> DataType | Typed:
         kind = call.type(0)
         if not can_cast(kind, target):
             return call.refuse(f"{kind} cannot be cast to {target}")
@@ -61,13 +61,13 @@ def _cast_to(target: DataType) -> Callable[[Call], DataType | Typed]:
     return rule
 
 
-def _ranks(call: Call) -> DataType:
+def _ranks(call: FunctionCall) -> DataType:
     asked = call.type(1)
     return ANY if asked.kind == "?" else array(DOUBLE) if asked.kind == "array" else DOUBLE
 
 
-def _quantiles(kind: DataType) -> Callable[[Call], DataType]:
-    def rule(call: Call) -> DataType:
+def _quantiles(kind: DataType) -> Callable[[FunctionCall], DataType]:
+    def rule(call: FunctionCall) -> DataType:
         asked = call.type(1)
         return ANY if asked.kind == "?" else array(kind) if asked.kind == "array" else kind
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions.results import listed
-from tidegate.compiler.analysis.functions.values import GENERATOR, UNSURE, Call, Function, of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.functions.function import GENERATOR, UNSURE, Function, FunctionCall, of
+from tidegate.compiler.analysis.functions.result_rules import listed
 from tidegate.datatypes import ANY, BIGINT, BOOLEAN, INT, STRING, VARIANT, VOID, Column, DataType
 
 __all__ = ["GENERATORS", "OUTPUTS"]
 
-Output = Callable[[Call], tuple[Column, ...] | None]
+Output = Callable[[FunctionCall], tuple[Column, ...] | None]
 
 
 def _exploded(outer: bool, position: bool) -> Output:
-    def columns(call: Call) -> tuple[Column, ...] | None:
+    def columns(call: FunctionCall) -> tuple[Column, ...] | None:
         kind = call.type(0)
         nullable = True if outer else None
         found: tuple[Column, ...]
@@ -33,7 +33,7 @@ def _exploded(outer: bool, position: bool) -> Output:
     return columns
 
 
-def _inlined(call: Call) -> tuple[Column, ...] | None:
+def _inlined(call: FunctionCall) -> tuple[Column, ...] | None:
     kind = call.type(0)
     element: DataType = kind.args[0] if kind.kind == "array" else ANY
     if element.kind != "struct":
@@ -44,7 +44,7 @@ def _inlined(call: Call) -> tuple[Column, ...] | None:
     return tuple(Column(name, field, nullable) for name, field in element.args)
 
 
-def _stacked(call: Call) -> tuple[Column, ...] | None:
+def _stacked(call: FunctionCall) -> tuple[Column, ...] | None:
     count: Any = call.nodes[0] if call.nodes else None
     if type(count) is not exp.Literal or count.is_string or not count.this.isdecimal() or int(count.this) == 0:
         return None
@@ -53,7 +53,7 @@ def _stacked(call: Call) -> tuple[Column, ...] | None:
     return tuple(Column(f"col{place}", _stacked_type(values[place::width], call), True) for place in range(width))
 
 
-def _stacked_type(below: list[Typed], call: Call) -> DataType:
+def _stacked_type(below: list[Typed], call: FunctionCall) -> DataType:
     """What is below each other has one type; only NULLs are cast."""
     types = {value.type for value in below if value.type.kind != "void"}
     if len(types) < 2:
@@ -63,7 +63,7 @@ def _stacked_type(below: list[Typed], call: Call) -> DataType:
     return ANY
 
 
-def _json_fields(call: Call) -> tuple[Column, ...] | None:
+def _json_fields(call: FunctionCall) -> tuple[Column, ...] | None:
     if any(type(node) is exp.Star for node in call.nodes):
         return None
     return tuple(Column(f"c{place}", STRING, True) for place in range(len(call.args) - 1))
@@ -99,7 +99,7 @@ OUTPUTS: dict[str, Output] = {
 }
 
 
-def _alone(call: Call) -> DataType:
+def _alone(call: FunctionCall) -> DataType:
     """As a value: its only column."""
     output = OUTPUTS.get(call.name)
     columns: Any = output(call) if output is not None else None

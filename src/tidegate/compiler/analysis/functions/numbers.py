@@ -7,9 +7,9 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import common_type, decimal_for
-from tidegate.compiler.analysis.functions.results import extreme, number, operator, same_number
-from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.functions.function import ALWAYS, NEVER, UNSURE, Function, FunctionCall, of
+from tidegate.compiler.analysis.functions.result_rules import extreme, number, operator, same_number
 from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, STRING, TINYINT, DataType, decimal
 
 __all__ = ["NUMBERS"]
@@ -17,7 +17,7 @@ __all__ = ["NUMBERS"]
 _MOST_DIGITS = 38
 
 
-def _rounded_to_whole(call: Call) -> DataType:
+def _rounded_to_whole(call: FunctionCall) -> DataType:
     """ceil() and floor() of one argument; with a second they give a decimal."""
     kind = call.type(0)
     if len(call.nodes) > 1:
@@ -37,12 +37,12 @@ def _as_decimal(kind: DataType) -> DataType:
     return decimal_for(kind) if kind.is_numeric else ANY
 
 
-def _rounded(call: Call) -> DataType:
+def _rounded(call: FunctionCall) -> DataType:
     kind = number(call.type(0))
     return _rounded_decimal(kind, call) if kind.kind == "decimal" else kind
 
 
-def _rounded_decimal(kind: DataType, call: Call) -> DataType:
+def _rounded_decimal(kind: DataType, call: FunctionCall) -> DataType:
     wanted = _whole_number(call.nodes[1]) if len(call.nodes) > 1 else 0
     if wanted is None or kind.kind != "decimal":
         return ANY
@@ -63,14 +63,14 @@ def _whole_number(node: Any) -> int | None:
     return -int(inner.this) if negative else int(inner.this)
 
 
-def _shifted(call: Call) -> DataType:
+def _shifted(call: FunctionCall) -> DataType:
     kind = call.type(0)
     if kind.kind in ("bigint", "?"):
         return kind
     return INT if kind.is_integral or kind.kind in ("void", "string") else ANY
 
 
-def _not_a_number(call: Call) -> DataType:
+def _not_a_number(call: FunctionCall) -> DataType:
     """Floats stay floats; every other number is a double."""
     kinds = {call.type(0).kind, call.type(1).kind}
     if kinds <= {"float", "void"}:
@@ -78,7 +78,7 @@ def _not_a_number(call: Call) -> DataType:
     return ANY if "?" in kinds else DOUBLE
 
 
-def _uniform(call: Call) -> DataType:
+def _uniform(call: FunctionCall) -> DataType:
     a, b = call.type(0), call.type(1)
     if not (a.is_numeric and b.is_numeric) or "decimal" in (a.kind, b.kind):
         return ANY
@@ -88,7 +88,7 @@ def _uniform(call: Call) -> DataType:
     return a
 
 
-def _to_number(call: Call) -> DataType:
+def _to_number(call: FunctionCall) -> DataType:
     """The format says how many digits there are."""
     pattern = (call.text(1) or "").upper().replace("D", ".")
     if not pattern or not set(pattern) <= set("09.,G$SMIPRL<> "):
@@ -98,16 +98,16 @@ def _to_number(call: Call) -> DataType:
     return decimal(sum(digits), digits[1]) if 0 < sum(digits) <= _MOST_DIGITS else ANY
 
 
-def _not_zero(call: Call) -> Typed:
+def _not_zero(call: FunctionCall) -> Typed:
     return Typed(call.type(0), True)
 
 
-def _zero_if_null(call: Call) -> DataType | Typed:
+def _zero_if_null(call: FunctionCall) -> DataType | Typed:
     merged = common_type(call.type(0), INT)
     return Typed(merged, False) if merged is not None else call.refuse(f"zeroifnull does not take {call.type(0)}")
 
 
-def _absolute(call: Call) -> DataType | Typed:
+def _absolute(call: FunctionCall) -> DataType | Typed:
     if call.type(0).kind == "interval":
         return call.refuse("abs does not take interval")
     return same_number(call)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, DAY_TO_SECOND, is_day_time, is_year_month
-from tidegate.compiler.analysis.functions.values import ALWAYS, NEVER, UNSURE, Call, Function, of
-from tidegate.compiler.analysis.values import UNKNOWN, Typed
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
+from tidegate.compiler.analysis.functions.function import ALWAYS, NEVER, UNSURE, Function, FunctionCall, of
 from tidegate.datatypes import (
     ANY,
     BIGINT,
@@ -56,14 +56,14 @@ def has_parts(kind: DataType) -> bool:
     return dated or is_day_time(kind) or is_year_month(kind)
 
 
-def _date_part(call: Call) -> DataType | Typed:
+def _date_part(call: FunctionCall) -> DataType | Typed:
     part = call.text(0)
     if not has_parts(call.type(1)):
         return call.refuse(f"{call.shown} takes a date, a time or an interval, not {call.type(1)}")
     return ANY if part is None else extracted(part, call.type(1))
 
 
-def _moved(call: Call) -> DataType:
+def _moved(call: FunctionCall) -> DataType:
     """timestampadd(): what has a time keeps its type, a date becomes a timestamp."""
     kind = call.type(1)
     if kind.kind in ("date", "string", "void"):
@@ -71,7 +71,7 @@ def _moved(call: Call) -> DataType:
     return kind if kind.is_temporal else ANY
 
 
-def _days_later(call: Call) -> DataType | Typed:
+def _days_later(call: FunctionCall) -> DataType | Typed:
     """The days are an int or less, or text."""
     days = call.type(1)
     if days.kind not in ("tinyint", "smallint", "int", "string", "void", "?"):
@@ -81,7 +81,7 @@ def _days_later(call: Call) -> DataType | Typed:
     return DATE
 
 
-def _window(call: Call) -> Typed:
+def _window(call: FunctionCall) -> Typed:
     kind = call.type(0)
     if kind.kind in ("string", "date", "void"):
         kind = TIMESTAMP
@@ -90,7 +90,7 @@ def _window(call: Call) -> Typed:
     return Typed(struct((("start", kind), ("end", kind))))
 
 
-def _window_time(call: Call) -> DataType:
+def _window_time(call: FunctionCall) -> DataType:
     kind = call.type(0)
     end = kind.field("end") if kind.kind == "struct" else None
     return end or ANY

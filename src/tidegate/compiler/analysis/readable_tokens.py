@@ -1,13 +1,12 @@
-"""The words of a query: put as the parser can read all that Spark reads, and what they say that its tree forgets."""
+"""The tokens of a query, rewritten so that the parser can read all that Spark reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sqlglot.tokens import Token, TokenType
 
-__all__ = ["WORDS", "WrittenCall", "readable", "written_calls"]
+__all__ = ["WORDS", "readable"]
 
 WORDS = "words"
 """The key of a tree's meta under which its tokens are kept."""
@@ -28,9 +27,7 @@ _BEFORE_A_QUERY = frozenset(
     {TokenType.UNION, TokenType.ALL, TokenType.DISTINCT, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.R_PAREN}
 )
 _NESTED_TYPES = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
-_SIGNS = frozenset({TokenType.COMMA, TokenType.L_PAREN, TokenType.R_PAREN})
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
-_NOT_BEFORE_A_CALL = _NAMES | {TokenType.ALIAS, TokenType.DOT, TokenType.R_PAREN, TokenType.WITH}
 
 
 def readable(tokens: Sequence[Token]) -> list[Token]:
@@ -111,39 +108,3 @@ def _end_of_names(tokens: Sequence[Token], place: int) -> int:
     while place < len(tokens) and tokens[place].token_type not in (TokenType.PIPE_GT, TokenType.R_PAREN):
         place += 1
     return place
-
-
-class WrittenCall(NamedTuple):
-    """`name(…)` in the text. `certain`: it is no name with a list of columns, as in `WITH name (a, b) AS (…)`."""
-
-    name: str
-    arguments: int
-    start: int
-    certain: bool
-
-
-def written_calls(tokens: Sequence[Token]) -> dict[int, WrittenCall]:
-    """Whatever is written like a call, by where its name begins: also names of columns behind a table's."""
-    calls: dict[int, WrittenCall] = {}
-    open_ones: list[tuple[int, int]] = []
-    commas = 0
-    for place, token in enumerate(tokens):
-        kind = token.token_type
-        if kind not in _SIGNS:
-            continue
-        if kind is TokenType.L_PAREN:
-            open_ones.append((place, commas))
-            commas = 0
-        elif kind is TokenType.COMMA:
-            commas += 1
-        elif kind is TokenType.R_PAREN and open_ones:
-            opened, around = open_ones.pop()
-            if opened:
-                name = tokens[opened - 1]
-                count = 0 if place == opened + 1 else commas + 1
-                certain = opened < 2 or tokens[opened - 2].token_type not in _NOT_BEFORE_A_CALL
-                if certain and _is(tokens, place + 1, TokenType.ALIAS):
-                    certain = not _is(tokens, place + 2, TokenType.L_PAREN)
-                calls[name.start] = WrittenCall(name.text, count, name.start, certain)
-            commas = around
-    return calls

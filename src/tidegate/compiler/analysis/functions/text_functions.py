@@ -1,26 +1,41 @@
-"""Functions of text and bytes."""
+"""Functions of text and bytes, and of documents: JSON, CSV, XML, Avro, Protobuf, variants."""
 
 from __future__ import annotations
 
 from tidegate.compiler.analysis.coercion import common_type_of
-from tidegate.compiler.analysis.functions.results import bytes_or_text, concatenation
-from tidegate.compiler.analysis.functions.values import (
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
+from tidegate.compiler.analysis.functions.function import (
     ALWAYS,
     IF_FIRST,
     IF_FIRST_TWO,
     NEVER,
     UNSURE,
-    Call,
     Function,
+    FunctionCall,
     of,
 )
-from tidegate.compiler.analysis.values import Typed
-from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, INT, STRING, DataType, array, map_of
+from tidegate.compiler.analysis.functions.result_rules import bytes_or_text, concatenation, declared_schema
+from tidegate.datatypes import (
+    ANY,
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    VARIANT,
+    DataType,
+    array,
+    map_of,
+    parse_type,
+)
 
-__all__ = ["TEXT"]
+__all__ = ["DOCUMENTS", "TEXT"]
 
 
-def _decoded(call: Call) -> DataType | Typed:
+def _decoded(call: FunctionCall) -> DataType | Typed:
     """decode(bytes, charset), or decode(value, search, result, …, default)."""
     if len(call.args) < 3:
         return STRING
@@ -30,17 +45,17 @@ def _decoded(call: Call) -> DataType | Typed:
     return Typed(common_type_of(results) or ANY)
 
 
-def _picked(call: Call) -> DataType:
+def _picked(call: FunctionCall) -> DataType:
     """elt(place, value, …)."""
     return bytes_or_text(*range(1, len(call.args)))(call)
 
 
-def _joined(call: Call) -> Typed:
+def _joined(call: FunctionCall) -> Typed:
     """concat_ws() leaves NULLs out; only its separator counts."""
     return Typed(STRING, call.args[0].nullable if call.args else None)
 
 
-def _reversed(call: Call) -> DataType | Typed:
+def _reversed(call: FunctionCall) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind in ("map", "struct"):
         return call.refuse(f"{call.shown} takes text or an array, not {kind}")
@@ -106,4 +121,50 @@ TEXT: list[Function] = [
     *of("url_decode url_encode try_url_decode", STRING, 1, nulls=ALWAYS, takes="s"),
     *of("aes_encrypt", BINARY, 2, 6, nulls=ALWAYS, takes="xxs*"),
     *of("aes_decrypt try_aes_decrypt", BINARY, 2, 5, nulls=ALWAYS, takes="xxs*"),
+]
+
+
+def _variant_part(call: FunctionCall) -> Typed:
+    if len(call.nodes) < 3:
+        return Typed(VARIANT, True)
+    text = call.text(2)
+    return Typed(parse_type(text) or ANY, True) if text is not None else UNKNOWN
+
+
+def _as_json(call: FunctionCall) -> DataType | Typed:
+    kind = call.type(0)
+    if kind.kind not in ("struct", "array", "map", "variant", "void", "?"):
+        return call.refuse(f"to_json takes a struct, an array, a map or a variant, not {kind}", "make a struct of it")
+    return STRING
+
+
+DOCUMENTS: list[Function] = [
+    *of("from_json", declared_schema(1), 2, 3, nulls=ALWAYS, takes="T*"),
+    *of("from_csv from_xml", declared_schema(1), 2, 3, nulls=UNSURE, takes="T*"),
+    *of("get_json_object", STRING, 2, nulls=ALWAYS, takes="T"),
+    *of("json_array_length", INT, 1, nulls=ALWAYS, takes="T"),
+    *of("json_object_keys", array(STRING), 1, nulls=ALWAYS, takes="T"),
+    *of("schema_of_csv schema_of_json schema_of_xml", STRING, 1, 2, nulls=NEVER),
+    *of("to_csv", STRING, 1, 2, nulls=UNSURE),
+    *of("to_json", _as_json, 1, 2, nulls=UNSURE),
+    *of("to_xml", STRING, 1, 2, nulls=UNSURE),
+    *of("parse_json", VARIANT, 1, takes="T"),
+    *of("try_parse_json", VARIANT, 1, nulls=ALWAYS, takes="T"),
+    *of("is_variant_null", BOOLEAN, 1, nulls=NEVER, takes="v"),
+    *of("schema_of_variant", STRING, 1, takes="v"),
+    *of("to_variant_object", VARIANT, 1),
+    *of("variant_get try_variant_get", _variant_part, 2, 3, takes="vT*"),
+    *of("from_avro", ANY, 2, 3, nulls=UNSURE),
+    *of("to_avro", BINARY, 1, 2, nulls=UNSURE),
+    *of("schema_of_avro", STRING, 1, 2, nulls=UNSURE),
+    *of("from_protobuf", ANY, 2, 4, nulls=UNSURE),
+    *of("to_protobuf", BINARY, 2, 4, nulls=UNSURE),
+    *of("xpath", array(STRING), 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_boolean", BOOLEAN, 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_double xpath_number", DOUBLE, 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_float", FLOAT, 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_int", INT, 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_long", BIGINT, 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_short", SMALLINT, 2, nulls=ALWAYS, takes="T"),
+    *of("xpath_string", STRING, 2, nulls=ALWAYS, takes="T"),
 ]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tidegate.compiler.analysis.arithmetic import arithmetic, concatenated, negated
 from tidegate.compiler.analysis.coercion import common_type_of, is_orderable, strict_common_type_of
 from tidegate.compiler.analysis.expressions.casts import all_null
-from tidegate.compiler.analysis.functions.values import Call
-from tidegate.compiler.analysis.values import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.functions.function import FunctionCall
 from tidegate.datatypes import ANY, BINARY, DOUBLE, STRING, DataType, array, parse_type
 
 __all__ = [
@@ -28,19 +28,19 @@ __all__ = [
 ]
 
 
-def nth(index: int) -> Callable[[Call], DataType]:
+def nth(index: int) -> Callable[[FunctionCall], DataType]:
     """The type of an argument."""
     return lambda call: call.type(index)
 
 
-def list_of(index: int) -> Callable[[Call], DataType]:
+def list_of(index: int) -> Callable[[FunctionCall], DataType]:
     return lambda call: array(call.type(index))
 
 
-def element(index: int) -> Callable[[Call], DataType]:
+def element(index: int) -> Callable[[FunctionCall], DataType]:
     """The type inside an array."""
 
-    def rule(call: Call) -> DataType:
+    def rule(call: FunctionCall) -> DataType:
         kind = call.type(index)
         element: DataType = kind.args[0] if kind.kind == "array" else ANY
         return element
@@ -52,10 +52,10 @@ def listed(types: list[DataType]) -> str:
     return ", ".join(dict.fromkeys(str(kind) for kind in types))
 
 
-def common(start: int = 0) -> Callable[[Call], DataType | Typed]:
+def common(start: int = 0) -> Callable[[FunctionCall], DataType | Typed]:
     """The type that all arguments from `start` on become."""
 
-    def rule(call: Call) -> DataType | Typed:
+    def rule(call: FunctionCall) -> DataType | Typed:
         types = call.types(start)
         merged = common_type_of(types)
         if merged is not None:
@@ -65,13 +65,13 @@ def common(start: int = 0) -> Callable[[Call], DataType | Typed]:
     return rule
 
 
-def coalesced(call: Call) -> Typed:
+def coalesced(call: FunctionCall) -> Typed:
     """The first that is not NULL: nullable only if all are."""
     found = common()(call)
     return found if isinstance(found, Typed) else Typed(found, all_null(call.args, found))
 
 
-def extreme(call: Call) -> DataType | Typed:
+def extreme(call: FunctionCall) -> DataType | Typed:
     """greatest() and least(): nullable only if all arguments are."""
     types = call.types()
     merged = strict_common_type_of(types)
@@ -80,7 +80,7 @@ def extreme(call: Call) -> DataType | Typed:
     return Typed(merged, all_null(call.args, merged))
 
 
-def concatenation(call: Call) -> DataType | Typed:
+def concatenation(call: FunctionCall) -> DataType | Typed:
     types = call.types()
     merged = concatenated(types)
     if merged is None:
@@ -88,10 +88,10 @@ def concatenation(call: Call) -> DataType | Typed:
     return merged
 
 
-def operator(symbol: str) -> Callable[[Call], DataType | Typed]:
+def operator(symbol: str) -> Callable[[FunctionCall], DataType | Typed]:
     """Functions that are an operator by another name."""
 
-    def rule(call: Call) -> DataType | Typed:
+    def rule(call: FunctionCall) -> DataType | Typed:
         a, b = call.type(0), call.type(1)
         result = arithmetic(symbol, a, b, (call.digits(0), call.digits(1)))
         if result is None:
@@ -101,7 +101,7 @@ def operator(symbol: str) -> Callable[[Call], DataType | Typed]:
     return rule
 
 
-def same_number(call: Call) -> DataType | Typed:
+def same_number(call: FunctionCall) -> DataType | Typed:
     """The type of the argument, text being read as a double."""
     kind = negated(call.type(0))
     if kind is None:
@@ -114,10 +114,10 @@ def number(kind: DataType) -> DataType:
     return DOUBLE if kind.kind in ("string", "void") else kind
 
 
-def bytes_or_text(*indexes: int) -> Callable[[Call], DataType]:
+def bytes_or_text(*indexes: int) -> Callable[[FunctionCall], DataType]:
     """Binary where all these arguments are, else text."""
 
-    def rule(call: Call) -> DataType:
+    def rule(call: FunctionCall) -> DataType:
         kinds = [call.type(index) for index in indexes if index < len(call.args)]
         if all(kind == BINARY for kind in kinds):
             return BINARY
@@ -126,10 +126,10 @@ def bytes_or_text(*indexes: int) -> Callable[[Call], DataType]:
     return rule
 
 
-def declared_schema(index: int) -> Callable[[Call], DataType]:
+def declared_schema(index: int) -> Callable[[FunctionCall], DataType]:
     """The type that an argument names as text: `int`, or `a INT, b STRING`."""
 
-    def rule(call: Call) -> DataType:
+    def rule(call: FunctionCall) -> DataType:
         text = call.text(index)
         if text is None:
             return ANY

@@ -1,4 +1,11 @@
-"""What is known of a function of Spark, and one call of it."""
+"""A function of Spark: its result, how many arguments it takes and of which types; and one call of it.
+
+`takes` of a function has a letter for each argument, in terms of Spark's implicit casts:
+`s` anything that can be written as text, `T` text itself, `S` text or bytes, `x` bytes, `b` boolean, `i` int,
+`l` bigint, `d` double, `n` any number (text is read as a double), `I` a whole number, `g` a number or an interval,
+`D` date, `t` timestamp, `a` array, `m` map, `c` array or map, `v` variant, `o` anything that can be compared,
+`h` anything without maps, `H` without maps and variants, `*` anything.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +14,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from tidegate.compiler.analysis.functions.parameters import accepts, may_become_null, refusal
+from tidegate.compiler.analysis.coercion import is_interval, is_orderable, may_fail
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Typed
 from tidegate.compiler.analysis.literals import whole_digits
-from tidegate.compiler.analysis.values import UNKNOWN, Scope, Typed
-from tidegate.datatypes import ANY, DataType
+from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
 __all__ = [
     "AGGREGATE",
@@ -24,17 +31,109 @@ __all__ = [
     "UNSURE",
     "WINDOW",
     "WRITTEN_AS",
-    "Call",
     "Function",
+    "FunctionCall",
+    "accepts",
+    "may_become_null",
     "of",
+    "refusal",
 ]
+
+
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double", "decimal"})
+_NUMBER_LIKE = _NUMBERS | {"string", "void"}
+_DATES = frozenset({"date", "timestamp", "timestamp_ntz", "string", "void"})
+_ACCEPTED = {
+    "x": frozenset({"binary", "string", "void"}),
+    "b": frozenset({"boolean", "string", "void"}),
+    "i": _NUMBER_LIKE,
+    "l": _NUMBER_LIKE,
+    "d": _NUMBER_LIKE,
+    "n": _NUMBER_LIKE,
+    "I": frozenset({"tinyint", "smallint", "int", "bigint", "void"}),
+    "D": _DATES,
+    "t": _DATES,
+    "T": frozenset({"string", "void"}),
+    "a": frozenset({"array", "void"}),
+    "m": frozenset({"map", "void"}),
+    "c": frozenset({"array", "map", "void"}),
+    "v": frozenset({"variant", "void"}),
+}
+_NESTED = frozenset({"array", "map", "struct"})
+_TARGETS = {
+    "s": STRING,
+    "x": BINARY,
+    "b": BOOLEAN,
+    "i": INT,
+    "l": BIGINT,
+    "d": DOUBLE,
+    "D": DATE,
+    "t": TIMESTAMP,
+}
+_WORDS = {
+    "s": "text",
+    "S": "text or binary",
+    "x": "binary",
+    "b": "a boolean",
+    "i": "a number",
+    "l": "a number",
+    "d": "a number",
+    "n": "a number",
+    "I": "a whole number",
+    "D": "a date",
+    "t": "a timestamp",
+    "T": "text",
+    "g": "a number or an interval",
+    "a": "an array",
+    "m": "a map",
+    "c": "an array or a map",
+    "v": "a variant",
+    "o": "values that can be compared",
+    "h": "values without maps",
+    "H": "values without maps and variants",
+}
+
+
+def _letter(takes: str, place: int) -> str:
+    return takes[place] if place < len(takes) else takes[-1]
+
+
+def accepts(takes: str, place: int, kind: DataType) -> bool:
+    if kind.kind == "?":
+        return True
+    letter = _letter(takes, place)
+    accepted = _ACCEPTED.get(letter)
+    if accepted is not None:
+        return kind.kind in accepted
+    if letter in "sS":
+        return kind.kind not in _NESTED
+    if letter == "o":
+        return is_orderable(kind)
+    if letter == "g":
+        return kind.kind in _NUMBER_LIKE or is_interval(kind)
+    return letter not in "hH" or not kind.contains("map", *(() if letter == "h" else ("variant",)))
+
+
+def may_become_null(takes: str, place: int, kind: DataType) -> bool:
+    """Whether the silent cast to what the function takes may give NULL."""
+    letter = _letter(takes, place)
+    if letter in "ng":
+        return kind.kind == "string"
+    target = _TARGETS.get(letter)
+    return target is not None and may_fail(kind, target)
+
+
+def refusal(name: str, takes: str, place: int, kind: DataType) -> str:
+    wanted = _WORDS[_letter(takes, place)]
+    which = "" if len(takes) == 1 and place == 0 else f" as argument {place + 1}"
+    return f"{name} takes {wanted}{which}, not {kind}"
 
 
 WRITTEN_AS = "spark_name"
 """The key of a node's meta under which the parser may keep a function's name as it was written."""
 
 
-class Kind(IntEnum):
+class FunctionKind(IntEnum):
     PLAIN = 0
     AGGREGATE = 1
     WINDOW = 2
@@ -55,11 +154,11 @@ class Nulls(IntEnum):
     ALWAYS = 5
 
 
-PLAIN, AGGREGATE, WINDOW, GENERATOR = Kind
+PLAIN, AGGREGATE, WINDOW, GENERATOR = FunctionKind
 UNSURE, IF_ANY, IF_FIRST, IF_FIRST_TWO, NEVER, ALWAYS = Nulls
 
 
-class Call:
+class FunctionCall:
     """`args`: what is known of each argument; lambdas and stars are UNKNOWN there. `nodes`: as they are written."""
 
     __slots__ = ("args", "name", "node", "nodes", "scope", "type_body")
@@ -70,8 +169,8 @@ class Call:
         node: Any,
         nodes: Sequence[Any],
         args: list[Typed],
-        scope: Scope,
-        type_body: Callable[[Any, Scope, Sequence[Typed]], Typed],
+        scope: ExpressionScope,
+        type_body: Callable[[Any, ExpressionScope, Sequence[Typed]], Typed],
     ) -> None:
         self.name = name
         self.node = node
@@ -108,7 +207,7 @@ class Call:
         return UNKNOWN
 
 
-Rule = Callable[[Call], DataType | Typed]
+Rule = Callable[[FunctionCall], DataType | Typed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +223,7 @@ class Function:
     least: int
     most: int | None
     nulls: Nulls = Nulls.IF_ANY
-    kind: Kind = Kind.PLAIN
+    kind: FunctionKind = FunctionKind.PLAIN
     takes: str = ""
     counts: tuple[int, ...] = ()
     """Where not every number from `least` to `most` will do."""
@@ -154,7 +253,7 @@ class Function:
         certain = self.nulls in (Nulls.NEVER, Nulls.ALWAYS)
         return Typed(self.result, self.nulls is Nulls.ALWAYS if certain else None)
 
-    def accepts(self, call: Call) -> bool:
+    def accepts(self, call: FunctionCall) -> bool:
         """Whether the arguments can be what the function takes; reports the first that cannot."""
         if self.takes:
             for place, arg in enumerate(call.args):
@@ -163,7 +262,7 @@ class Function:
                     return False
         return True
 
-    def typed(self, call: Call) -> Typed:
+    def typed(self, call: FunctionCall) -> Typed:
         if not self.accepts(call):
             return UNKNOWN
         result = self.result if isinstance(self.result, DataType) else self.result(call)
@@ -208,7 +307,7 @@ def of(
     least: int,
     most: int | None = -1,
     nulls: Nulls = Nulls.IF_ANY,
-    kind: Kind = Kind.PLAIN,
+    kind: FunctionKind = FunctionKind.PLAIN,
     takes: str = "",
     counts: tuple[int, ...] = (),
 ) -> list[Function]:

@@ -10,21 +10,21 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.analysis.apart import report_calls_read_apart
-from tidegate.compiler.analysis.attributes import KINDS, Attribute, Lineage, Unknown
-from tidegate.compiler.analysis.coercion import common_type
+from tidegate.amounts import plural
+from tidegate.compiler.analysis.attributes import CAST, IDENTITY, KINDS, Attribute, Lineage, Unknown, add_origins
+from tidegate.compiler.analysis.coercion import common_type, widened
+from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.readable_tokens import WORDS
 from tidegate.compiler.analysis.relations import fits
-from tidegate.compiler.analysis.scoping import Cte, QueryScope, Result, Work
+from tidegate.compiler.analysis.scoping import Analysis, Cte, QueryFinding, QueryScope, QuerySource, Result, Work
 from tidegate.compiler.analysis.selects import add_order, select_columns
-from tidegate.compiler.analysis.sets import combined, counted_columns
 from tidegate.compiler.analysis.tracing import trace
-from tidegate.compiler.analysis.typing import type_of
-from tidegate.compiler.analysis.values import Analysis, Source
-from tidegate.compiler.analysis.words import WORDS
+from tidegate.compiler.analysis.written_calls import misread_calls
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
-from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation
+from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, DataType, Relation
 
-__all__ = ["RAISE_FAULTS", "analyze"]
+__all__ = ["RAISE_FAULTS", "analyze", "combined"]
+
 
 RAISE_FAULTS = "TIDEGATE_RAISE_FAULTS"
 """The environment variable with which a fault of the analysis is raised instead of passed over."""
@@ -33,7 +33,7 @@ _NOT_OF_PIPES = frozenset({"ColumnCount", "MisplacedAggregate", "MisplacedWindow
 """What is not told of a query with |>: the parser makes other queries of its steps, which say the same only nearly."""
 
 
-def analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[str] = frozenset()) -> Analysis:
+def analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str] = frozenset()) -> Analysis:
     """`sources`: what each table named in the query is, by the `id()` of its node; CTEs are not among them.
 
     Nothing is known of a table that is not there. `own_functions`: names of functions that Spark does not have itself.
@@ -50,11 +50,13 @@ def analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[s
         return Analysis(NOTHING_KNOWN)
 
 
-def _analyze(tree: Any, sources: Mapping[int, Source], own_functions: frozenset[str]) -> Analysis:
+def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str]) -> Analysis:
     words = tree.meta.get(WORDS, ())
     work = Work(sources, own_functions, _query, words)
     result = work.query(tree, {}, None)
-    report_calls_read_apart(work)
+    for wrong in misread_calls(work.calls.values(), own_functions):
+        severity = DiagnosticSeverity.ERROR
+        work.findings.append(QueryFinding(severity, wrong.code, wrong.message, wrong.offset, wrong.suggestion))
     _report_duplicates(result, work)
     columns = tuple(Column(a.name, a.type, a.nullable) for a in result.attributes)
     edges = tuple(
@@ -190,7 +192,7 @@ def _values(node: Any, scope: QueryScope) -> Result:
     for row in node.expressions:
         cells = row.expressions if type(row) is exp.Tuple else [row]
         if attributes and len(cells) != len(attributes):
-            message = f"a row of VALUES has {counted_columns(len(cells))}, and the first has {len(attributes)}"
+            message = f"a row of VALUES has {plural(len(cells), 'column')}, and the first has {len(attributes)}"
             scope.report("ColumnCount", message, row, "give each row the same number of values")
             return Result([], [], Unknown())
         for position, cell in enumerate(cells):
@@ -238,3 +240,75 @@ def _name_of(node: Any) -> Any:
     if isinstance(node, exp.Dot):
         return node.expression
     return node.this if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) else node
+
+
+def combined(node: Any, left: Result, right: Result, work: Work) -> Result:
+    word = _word(node)
+    conditions = left.conditions | right.conditions
+    known = left.unknown is None and right.unknown is None
+    if node.args.get("by_name"):
+        return Result(left.attributes, left.nodes, left.unknown or Unknown(), conditions)
+    if known and len(left.attributes) != len(right.attributes):
+        message = f"{word} of {plural(len(left.attributes), 'column')} with {plural(len(right.attributes), 'column')}"
+        hint = "select the same number of columns on both sides"
+        work.report("SetOperationColumns", message, right.nodes[0] if right.nodes else node.expression, hint)
+        return Result(left.attributes, left.nodes, None, conditions)
+    attributes = []
+    for position, one in enumerate(left.attributes):
+        other = right.attributes[position] if position < len(right.attributes) else None
+        attributes.append(_column(node, word, one, other, right, position, work, known))
+    # Rows that are equal on both sides, or twice, are told apart by all columns.
+    if _compares(node):
+        for one in (*left.attributes, *right.attributes):
+            conditions.update(one.lineage)
+    unknown = None if known else Unknown()
+    return Result(attributes, left.nodes, unknown, conditions)
+
+
+def _column(
+    node: Any, word: str, one: Attribute, other: Attribute | None, right: Result, position: int, work: Work, known: bool
+) -> Attribute:
+    kind = widened(one.type, other.type) if known and other is not None else ANY
+    if kind is None and other is not None:
+        what = f"'{one.name}'" if one.name else f"column {position + 1}"
+        message = f"{word}: {what} is {one.type} on the left and {other.type} on the right"
+        work.report("SetOperationColumns", message, right.nodes[position], "cast one of them to the other's type")
+    kind = kind or ANY
+    if kind.contains("map") and _compares(node):
+        message = f"{word} compares rows, and '{one.name}' is {kind}: maps cannot be compared"
+        hint = "use UNION ALL" if isinstance(node, exp.Union) else "leave the column out"
+        work.report("SetOperationColumns", message, right.nodes[position], hint)
+    lineage: Lineage = {}
+    add_origins(lineage, one.lineage, _step(one, kind))
+    nullable = one.nullable
+    if other is None:
+        nullable = None
+    elif isinstance(node, exp.Union):
+        add_origins(lineage, other.lineage, _step(other, kind))
+        nullable = True if one.nullable or other.nullable else _if_both_known(one, other, False)
+    elif isinstance(node, exp.Intersect):
+        nullable = False if one.nullable is False or other.nullable is False else _if_both_known(one, other, True)
+    if nullable is False and other is not None and not (_stays(one, kind) and _stays(other, kind)):
+        nullable = None
+    return Attribute(one.name, kind, nullable, lineage, next(work.fresh), one.item)
+
+
+def _compares(node: Any) -> bool:
+    return not isinstance(node, exp.Union) or bool(node.args.get("distinct"))
+
+
+def _step(one: Attribute, kind: DataType) -> int:
+    return CAST if kind.known and one.type.known and kind != one.type else IDENTITY
+
+
+def _stays(one: Attribute, kind: DataType) -> bool:
+    """Casting it gives no nulls that were not there."""
+    return one.type == kind or (one.type.is_numeric and kind.is_numeric)
+
+
+def _if_both_known(one: Attribute, other: Attribute, value: bool) -> bool | None:
+    return None if one.nullable is None or other.nullable is None else value
+
+
+def _word(node: Any) -> str:
+    return type(node).__name__.upper()
