@@ -11,7 +11,7 @@ from sqlglot import Dialect
 from sqlglot.errors import SqlglotError
 
 from tidegate.compiler.analysis.analyze import analyze
-from tidegate.compiler.analysis.readable_tokens import readable
+from tidegate.compiler.analysis.query_tokens import readable
 from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import BoundQuery, Diagnostic, DiagnosticSeverity, Span, TableRead
 from tidegate.compiler.sql.permitted import Permissions

@@ -11,9 +11,8 @@ from sqlglot import exp
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.nested import field_of
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
-from tidegate.compiler.analysis.readable_tokens import WORDS
+from tidegate.compiler.analysis.query_tokens import WORDS, WrittenCall, written_calls
 from tidegate.compiler.analysis.scoping import CALLED_WITHOUT_PARENTHESES
-from tidegate.compiler.analysis.written_calls import WrittenCall, written_calls
 from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.compiler.sql.queries import Query, parse_query
 from tidegate.datatypes import DataType, parse_type

@@ -8,7 +8,7 @@ import pytest
 from sqlglot import exp
 
 from tests.compiler.analysis.cases import parsed
-from tidegate.compiler.analysis.written_calls import WrittenCall, written_calls
+from tidegate.compiler.analysis.query_tokens import WrittenCall, written_calls
 from tidegate.compiler.query_facts import facts_of
 from tidegate.compiler.sql.queries import Query, parse_query
 

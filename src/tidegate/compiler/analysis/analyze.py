@@ -14,12 +14,11 @@ from tidegate.amounts import plural
 from tidegate.compiler.analysis.attributes import CAST, IDENTITY, KINDS, Attribute, Lineage, Unknown, add_origins
 from tidegate.compiler.analysis.coercion import common_type, widened
 from tidegate.compiler.analysis.expression_types import type_of
-from tidegate.compiler.analysis.readable_tokens import WORDS
+from tidegate.compiler.analysis.query_tokens import WORDS, misread_calls
 from tidegate.compiler.analysis.relations import fits
 from tidegate.compiler.analysis.scoping import Analysis, Cte, QueryFinding, QueryScope, QuerySource, Result, Work
 from tidegate.compiler.analysis.selects import add_order, select_columns
 from tidegate.compiler.analysis.tracing import trace
-from tidegate.compiler.analysis.written_calls import misread_calls
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, DataType, Relation
 

@@ -8,11 +8,23 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import can_cast, common_type_of
 from tidegate.compiler.analysis.expressions.calls import CALLS, checked, counted
-from tidegate.compiler.analysis.expressions.casts import any_null, cast_nullable, declared_type
 from tidegate.compiler.analysis.expressions.nested import NESTED
 from tidegate.compiler.analysis.expressions.operators import OPERATORS, check_comparable
-from tidegate.compiler.analysis.expressions.typed import RULES, UNKNOWN, ExpressionScope, Rule, Typed, mismatch, type_of
-from tidegate.compiler.analysis.literals import interval_type, is_typed_literal, literal_type
+from tidegate.compiler.analysis.expressions.typed import (
+    RULES,
+    UNKNOWN,
+    ExpressionScope,
+    Rule,
+    Typed,
+    any_null,
+    cast_nullable,
+    declared_type,
+    interval_type,
+    is_typed_literal,
+    literal_type,
+    mismatch,
+    type_of,
+)
 from tidegate.datatypes import BINARY, BOOLEAN, STRING, VARIANT, VOID, DataType
 
 __all__ = ["type_of"]

@@ -8,8 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.typed import is_typed_literal
 from tidegate.compiler.analysis.functions.function import WRITTEN_AS
-from tidegate.compiler.analysis.literals import is_typed_literal
 from tidegate.compiler.analysis.scoping import QueryScope, column_parts
 
 __all__ = ["generated_name"]

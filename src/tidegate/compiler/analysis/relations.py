@@ -21,11 +21,11 @@ from tidegate.compiler.analysis.attributes import (
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import common_type, comparable
+from tidegate.compiler.analysis.column_expansion import pivoted
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
-from tidegate.compiler.analysis.functions.generators import OUTPUTS
 from tidegate.compiler.analysis.functions.lookup import function_of, is_generator
-from tidegate.compiler.analysis.pivots import pivoted
+from tidegate.compiler.analysis.functions.row_functions import OUTPUTS
 from tidegate.compiler.analysis.scoping import QueryScope, QuerySource, Result, Work
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.datatypes import ANY, DataType

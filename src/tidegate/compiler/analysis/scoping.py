@@ -12,7 +12,7 @@ from sqlglot import exp
 from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, FromItem
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
 from tidegate.compiler.analysis.mistakes import report_ambiguous, report_field, report_unknown
-from tidegate.compiler.analysis.written_calls import WrittenCall, written_calls
+from tidegate.compiler.analysis.query_tokens import WrittenCall, written_calls
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, Relation, array
 

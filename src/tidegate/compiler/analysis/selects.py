@@ -25,13 +25,13 @@ from tidegate.compiler.analysis.attributes import (
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import is_comparable_in_rows, is_orderable
+from tidegate.compiler.analysis.column_expansion import expanded, is_star
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
 from tidegate.compiler.analysis.functions.lookup import is_generator
 from tidegate.compiler.analysis.labels import generated_name
 from tidegate.compiler.analysis.relations import add_conditions, check_condition, from_clause
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
-from tidegate.compiler.analysis.star_expansion import expanded, is_star
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.datatypes import ANY, VARIANT, struct
 

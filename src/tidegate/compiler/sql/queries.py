@@ -14,7 +14,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from tidegate.compiler.analysis.functions.function import WRITTEN_AS
-from tidegate.compiler.analysis.readable_tokens import WORDS, readable
+from tidegate.compiler.analysis.query_tokens import WORDS, readable
 from tidegate.compiler.analysis.unsupported import (
     TELLING,
     Unsupported,
@@ -165,7 +165,7 @@ def _misspelt_clause(statement: list[Token], offset: int) -> SqlFault | None:
 def _wrong_call(statement: list[Token]) -> SqlFault | None:
     """The first call with too few or too many arguments, as far as the words tell."""
     # Nearly all queries are understood, and need none of it here.
-    from tidegate.compiler.analysis.written_calls import wrong_calls
+    from tidegate.compiler.analysis.query_tokens import wrong_calls
 
     found = next(iter(wrong_calls(statement)), None)
     return None if found is None else SqlFault("WrongArguments", found.message, found.offset)

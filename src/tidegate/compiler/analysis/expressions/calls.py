@@ -11,11 +11,11 @@ from tidegate.compiler.analysis.coercion import is_orderable
 from tidegate.compiler.analysis.expressions.nested import field_of
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Rule, Typed, mismatch, type_of
 from tidegate.compiler.analysis.functions.function import WRITTEN_AS, Function, FunctionCall
-from tidegate.compiler.analysis.functions.generators import OUTPUTS
 from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, NAMES, function_of
 from tidegate.compiler.analysis.functions.parser_classes import CLASSES
+from tidegate.compiler.analysis.functions.row_functions import OUTPUTS
 from tidegate.compiler.analysis.functions.times import extracted, has_parts
-from tidegate.compiler.analysis.written_calls import WrittenCall, wrong_count
+from tidegate.compiler.analysis.query_tokens import WrittenCall, wrong_count
 from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.datatypes import BOOLEAN, Column
 from tidegate.names import nearest

@@ -9,10 +9,18 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.arithmetic import arithmetic, bitwise, concatenated, logical, negated
 from tidegate.compiler.analysis.coercion import common_type_of, comparable, compared_as, decimal_for, same_shape
-from tidegate.compiler.analysis.expressions.casts import any_null, cast_nullable
-from tidegate.compiler.analysis.expressions.typed import ExpressionScope, Rule, Typed, mismatch, type_of
+from tidegate.compiler.analysis.expressions.typed import (
+    ExpressionScope,
+    Rule,
+    Typed,
+    any_null,
+    cast_nullable,
+    mismatch,
+    number_type,
+    type_of,
+    whole_digits,
+)
 from tidegate.compiler.analysis.functions.function import accepts, if_any
-from tidegate.compiler.analysis.literals import number_type, whole_digits
 from tidegate.datatypes import ANY, BOOLEAN, DataType
 
 __all__ = ["OPERATORS", "check_comparable"]

@@ -15,8 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from tidegate.compiler.analysis.coercion import is_interval, is_orderable, may_fail
-from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Typed
-from tidegate.compiler.analysis.literals import whole_digits
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Typed, whole_digits
 from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
 __all__ = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidegate.compiler.analysis.coercion import can_cast, common_type_of, comparable
-from tidegate.compiler.analysis.expressions.casts import any_null
-from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed, any_null
 from tidegate.compiler.analysis.functions.function import ALWAYS, NEVER, UNSURE, Function, FunctionCall, of
 from tidegate.compiler.analysis.functions.result_rules import coalesced, listed
 from tidegate.datatypes import (

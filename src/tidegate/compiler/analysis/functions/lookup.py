@@ -6,13 +6,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.functions.aggregates import AGGREGATES
 from tidegate.compiler.analysis.functions.collections import COLLECTIONS
 from tidegate.compiler.analysis.functions.function import AGGREGATE, GENERATOR, Function
 from tidegate.compiler.analysis.functions.general import GENERAL
-from tidegate.compiler.analysis.functions.generators import GENERATORS
 from tidegate.compiler.analysis.functions.numbers import NUMBERS
 from tidegate.compiler.analysis.functions.parser_classes import CLASSES
+from tidegate.compiler.analysis.functions.row_functions import AGGREGATES, GENERATORS
 from tidegate.compiler.analysis.functions.text_functions import DOCUMENTS, TEXT
 from tidegate.compiler.analysis.functions.times import TIMES
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from tidegate.compiler.analysis.arithmetic import arithmetic, concatenated, negated
 from tidegate.compiler.analysis.coercion import common_type_of, is_orderable, strict_common_type_of
-from tidegate.compiler.analysis.expressions.casts import all_null
-from tidegate.compiler.analysis.expressions.typed import Typed
+from tidegate.compiler.analysis.expressions.typed import Typed, all_null
 from tidegate.compiler.analysis.functions.function import FunctionCall
 from tidegate.datatypes import ANY, BINARY, DOUBLE, STRING, DataType, array, parse_type
 
