@@ -54,7 +54,7 @@ def test_rows_that_came_and_went_are_counted(
 def test_the_way_begins_at_the_snapshot_that_was_read(since: Since) -> None:
     found = change(since("append +100; merge +3 ~5; compact; read; append +1; compact"))
     assert (found.then_id, found.now_id, found.sequence_number) == (2, 5, 2)
-    assert (found.next_row_id, found.rows_then, found.bytes_came) == (108, 103, 40)
+    assert (found.next_row_id, found.rows_then, found.bytes_written) == (108, 103, 40)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.lake.catalogs.rest_updates import (
-    fits,
+    can_follow,
     is_same_state,
     new_view,
     table_requirements,
@@ -131,9 +131,9 @@ def test_a_table_that_has_no_rows_any_more_has_no_head() -> None:
 def test_a_snapshot_whose_number_or_rows_are_taken_does_not_fit() -> None:
     first = snapshot(1, 1)
     ours = table(first, snapshot(2, 2, 10))
-    assert fits(table(first), ours)
-    assert not fits(table(first, snapshot(9, 2, 10)), ours)
-    assert not fits(table(first, **{"next-row-id": 11}), ours)
+    assert can_follow(table(first), ours)
+    assert not can_follow(table(first, snapshot(9, 2, 10)), ours)
+    assert not can_follow(table(first, **{"next-row-id": 11}), ours)
 
 
 def test_the_server_may_have_properties_of_its_own_and_be_the_same() -> None:

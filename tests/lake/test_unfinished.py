@@ -10,7 +10,7 @@ import pytest
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
-from tidegate.lake.unfinished_writes import before_unfinished_write
+from tidegate.lake.unfinished_writes import pointer_before_unfinished_write
 from tidegate.names import TableName
 
 Write = Callable[..., Pointer]
@@ -36,7 +36,7 @@ def log(write_table: Write) -> Callable[..., Pointer | None]:
         extra = {"properties": remembering(1), "metadata-log": files, **extra}
         metadata = read_metadata(write_table(FIRST, second, name="00003-a", **extra))
         assert isinstance(metadata, TableMetadata)
-        found = before_unfinished_write(TABLE, metadata)
+        found = pointer_before_unfinished_write(TABLE, metadata)
         assert found in (None, finished)
         return found
 
@@ -67,7 +67,7 @@ def test_a_table_that_somebody_rolled_back_stays_so(write_table: Write) -> None:
     }
     metadata = read_metadata(write_table(*both, name="00004-a", properties=remembering(2), **rolled_back))
     assert isinstance(metadata, TableMetadata)
-    assert before_unfinished_write(TABLE, metadata) is None
+    assert pointer_before_unfinished_write(TABLE, metadata) is None
 
 
 def test_without_the_file_nothing_can_be_taken_back(log: Callable[..., Pointer | None]) -> None:

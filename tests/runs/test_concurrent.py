@@ -237,7 +237,7 @@ memory = "640m"
         return run_project(load_settings(self.folder / team), RunOptions()).status
 
 
-def side_by_side(lake: Lake, teams: tuple[str, ...], rounds: tuple[int, ...], processes: bool) -> Iterator[list[Ended]]:
+def in_parallel(lake: Lake, teams: tuple[str, ...], rounds: tuple[int, ...], processes: bool) -> Iterator[list[Ended]]:
     """What ended in each round; between two nobody works."""
     context = get_context("spawn")
     together: Any = (context if processes else threading).Barrier(len(teams) + 1)
@@ -301,7 +301,7 @@ def expect_rounds(
 ) -> list[Ended]:
     everything = []
     before = lake.state()
-    for runs, found in zip(rounds, side_by_side(lake, teams, rounds, processes), strict=True):
+    for runs, found in zip(rounds, in_parallel(lake, teams, rounds, processes), strict=True):
         everything += found
         assert {one.status for one in found if one.kind != "Conflict"} == {"success"}, found
         expect_a_whole_lake(lake, before, found)

@@ -20,7 +20,7 @@ from tidegate.datatypes import Column, parse_type
 from tidegate.errors import FailureKind, SourceError
 from tidegate.sources.database_source import DatabaseDiscoverer
 from tidegate.sources.source_catalogs import readable
-from tidegate.sources.source_errors import as_failure
+from tidegate.sources.source_errors import as_source_error
 
 CASES = Path(__file__).parents[1] / "cases" / "sources" / "postgres_types.txt"
 PASSWORD = "hunter22"
@@ -61,7 +61,7 @@ def shop(postgres: Postgres) -> DatabaseSource:
 def failure_of(source: DatabaseSource) -> SourceError:
     with pytest.raises(SourceError) as caught:
         DatabaseDiscoverer(source).discover()
-    failure = as_failure(caught.value, source)
+    failure = as_source_error(caught.value, source)
     ping = DatabaseDiscoverer(source).ping()
     assert ping.failure is not None
     assert (str(ping.failure), ping.failure.kind) == (str(failure), failure.kind)

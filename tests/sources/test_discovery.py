@@ -20,7 +20,7 @@ from tidegate.datatypes import Column, Relation, parse_type, struct
 from tidegate.errors import FailureKind
 from tidegate.sources import Discovery, known_tables
 from tidegate.sources.discovery_cache import cache_file
-from tidegate.sources.source_errors import as_failure
+from tidegate.sources.source_errors import as_source_error
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 MANUAL = """
@@ -263,9 +263,9 @@ def test_only_the_named_sources_are_asked_and_it_is_said_who_was(tmp_path: Path)
 def test_a_key_and_secret_are_hidden_as_they_are_sent_too(tmp_path: Path) -> None:
     source = settings_of(tmp_path, fivetran("ft", "http://localhost")).sources["ft"]
     token = base64.b64encode(f"{KEY}:{SECRET}".encode()).decode()
-    told = as_failure(ValueError(f"Invalid header value b'Basic {token}'"), source)
+    told = as_source_error(ValueError(f"Invalid header value b'Basic {token}'"), source)
     assert told.message.endswith("Invalid header value b'Basic ***'")
     harmless = RuntimeError("harmless")
-    assert as_failure(harmless, source).__cause__ is harmless
+    assert as_source_error(harmless, source).__cause__ is harmless
     harmless.__cause__ = ValueError(f"deep down: {SECRET}")
-    assert as_failure(harmless, source).__cause__ is None
+    assert as_source_error(harmless, source).__cause__ is None

@@ -14,7 +14,7 @@ import pytest
 from tidegate.errors import DuplicateKeysError, MassDeleteError, NullKeysError
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
-from tidegate.lake.manifests import share_within
+from tidegate.lake.manifests import share_of_rows_within
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
@@ -340,6 +340,8 @@ def test_a_table_is_searched_between_the_touched_keys_where_that_leaves_out_file
     current = target.metadata.current
     assert current is not None
     field = next(field.id for field in target.metadata.fields if field.name == "id")
-    shares = [share_within(current, field, *bounds) for bounds in ((1, 2), (3, 4), (-9, -6), (-9, -5), (70000, 70001))]
+    shares = [
+        share_of_rows_within(current, field, *bounds) for bounds in ((1, 2), (3, 4), (-9, -6), (-9, -5), (70000, 70001))
+    ]
     # A file without a value is never left out: nobody says what it has.
     assert [round(share * 6) for share in shares] == [6, 4, 1, 4, 4]

@@ -47,14 +47,16 @@ class Breach:
 class Budget:
     """Tells each breach once, in the thread that noticed it. `bytes_of` gives what a model's write added, in bytes."""
 
-    def __init__(self, section: BudgetSection, tell: Callable[[Breach], None], bytes_of: Callable[[str], int]) -> None:
+    def __init__(
+        self, section: BudgetSection, report: Callable[[Breach], None], bytes_of: Callable[[str], int]
+    ) -> None:
         self._section = section
-        self._tell = tell
+        self._report = report
         self._bytes_of = bytes_of
         self._lock = threading.Lock()
         self._rows: dict[str, int] = {}
         self._bytes: dict[str, int] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._timer: threading.Timer | None = None
         if section.max_duration is not None:
             self._timer = threading.Timer(section.max_duration.total_seconds(), self._time_is_over)
@@ -94,10 +96,10 @@ class Budget:
 
     def _breached(self, budget: str, limit: float, value: float) -> None:
         with self._lock:
-            if budget in self._told:
+            if budget in self._reported:
                 return
-            self._told.add(budget)
-        self._tell(Breach(budget, limit, value, self._section.on_breach))
+            self._reported.add(budget)
+        self._report(Breach(budget, limit, value, self._section.on_breach))
 
 
 def bytes_added(metadata: TableMetadata | None, run_id: str) -> int:

@@ -17,7 +17,7 @@ from tidegate import processes
 from tidegate.config import CommandHook, format_duration
 from tidegate.errors import FailureKind
 from tidegate.failures import kind_of
-from tidegate.hooks.hook_result import HookResult, as_shown, one_line
+from tidegate.hooks.hook_result import HookResult, one_line, redact_and_shorten
 from tidegate.hooks.payload import Payload
 from tidegate.jsontext import json_text
 from tidegate.spark.jvm import GATEWAY_VARIABLES
@@ -47,7 +47,7 @@ class Commands:
         started = time.monotonic()
         text, kind = self._in_thread(hook, payload)
         took = round((time.monotonic() - started) * 1000)
-        return HookResult(as_shown(text, hook.env.values()), kind, duration_ms=took)
+        return HookResult(redact_and_shorten(text, hook.env.values()), kind, duration_ms=took)
 
     def _in_thread(self, hook: CommandHook, payload: Payload) -> tuple[str, FailureKind | None]:
         """A signal interrupts the main thread wherever it is, also where a process has been started and nobody knows

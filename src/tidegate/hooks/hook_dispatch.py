@@ -82,7 +82,7 @@ class Background:
 DRAIN_SECONDS = 30.0
 """How long the end of a run waits for webhooks that it did not wait for before."""
 
-_BROKEN = ("failed", "error", "warned")
+_FAILED_STATUSES = ("failed", "error", "warned")
 """Statuses of a check_result that is a check_failed: of severity `warn` it is `warned`."""
 
 
@@ -100,7 +100,7 @@ class HookDispatcher:
         self._models: dict[str, Collection[str]] = {}
         self._over = threading.Event()
         self._background = {
-            hook.name: Background(partial(self._told, hook))
+            hook.name: Background(partial(self._call_hook, hook))
             for hook in hooks
             if isinstance(hook, WebHook) and hook.background
         }
@@ -118,18 +118,18 @@ class HookDispatcher:
     def __call__(self, event: Event) -> None:
         """Raises HookError where one that may abort fails; those after it in the file are not called then."""
         for hook in self._hooks:
-            name = self._heard_as(hook, event)
+            name = self._event_name_for(hook, event)
             if name is None:
                 continue
             payload = payload_of(event, self._project, self._command, name)
             if hook.name not in self._background:
-                self._told(hook, payload)
+                self._call_hook(hook, payload)
             elif not self._background[hook.name].put(payload):
                 self._warn(f"hook '{hook.name}' is too slow: {name} was not sent")
 
-    def try_out(self, hook: HookSettings, event: Event, name: str) -> HookResult:
-        """Whatever the hook's own choice of models and statuses; its answer is waited for."""
-        return self._answer(hook, payload_of(event, self._project, self._command, name))
+    def send_sample(self, hook: HookSettings, event: Event, name: str) -> HookResult:
+        """Whatever the hook's own choice of models and statuses; its result is waited for."""
+        return self._result(hook, payload_of(event, self._project, self._command, name))
 
     def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """What is not delivered by then is given up."""
@@ -147,10 +147,10 @@ class HookDispatcher:
             background.close()
         self._commands.end_all()
 
-    def _heard_as(self, hook: HookSettings, event: Event) -> str | None:
+    def _event_name_for(self, hook: HookSettings, event: Event) -> str | None:
         """What the hook calls the event; None: it does not listen to it. A failed check comes once, as check_failed."""
         name = event.name
-        if name == "check_result" and "check_failed" in hook.events and status_of(event) in _BROKEN:
+        if name == "check_result" and "check_failed" in hook.events and status_of(event) in _FAILED_STATUSES:
             name = "check_failed"
         if name not in hook.events:
             return None
@@ -160,13 +160,13 @@ class HookDispatcher:
             return None
         return name
 
-    def _told(self, hook: HookSettings, payload: Payload) -> None:
-        answer = self._answer(hook, payload)
-        if answer.ok or hook.on_failure == "ignore" or self._over.is_set():
+    def _call_hook(self, hook: HookSettings, payload: Payload) -> None:
+        result = self._result(hook, payload)
+        if result.ok or hook.on_failure == "ignore" or self._over.is_set():
             return
-        tries = f" ({answer.tries} tries)" if answer.tries > 1 else ""
+        tries = f" ({result.tries} tries)" if result.tries > 1 else ""
         what = payload["event"] + (f" of {payload['model']}" if payload["model"] else "")
-        message = f"hook '{hook.name}' on {what} failed: {answer.told}{tries}"
+        message = f"hook '{hook.name}' on {what} failed: {result.told}{tries}"
         if hook.on_failure == "warn":
             self._warn(message)
             return
@@ -174,11 +174,11 @@ class HookDispatcher:
             message,
             hook=hook.name,
             # A hook that answers no, rather than not at all, has ended the run from outside.
-            kind=FailureKind.CANCELLED if answer.kind in (None, FailureKind.UNKNOWN) else answer.kind,
+            kind=FailureKind.CANCELLED if result.kind in (None, FailureKind.UNKNOWN) else result.kind,
             remedy=f'Mend the hook (`tidegate hooks test {payload["event"]}` tries it), or set on_failure = "warn".',
         )
 
-    def _answer(self, hook: HookSettings, payload: Payload) -> HookResult:
+    def _result(self, hook: HookSettings, payload: Payload) -> HookResult:
         try:
             if isinstance(hook, CommandHook):
                 return self._commands.run(hook, payload)

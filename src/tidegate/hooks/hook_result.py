@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.config import Secret
 from tidegate.errors import FailureKind
 
-__all__ = ["HookResult", "as_shown", "one_line"]
+__all__ = ["HookResult", "one_line", "redact_and_shorten"]
 
 _LONGEST = 300
 _SHORTEST_SECRET = 4
@@ -28,7 +28,7 @@ class HookResult:
         return self.kind is None
 
 
-def as_shown(text: str, secrets: Iterable[Secret]) -> str:
+def redact_and_shorten(text: str, secrets: Iterable[Secret]) -> str:
     """Without secrets, and only then cut: half a secret would not be known as one. The longest go first, because one
     may be a part of another."""
     for secret in sorted({secret.reveal() for secret in secrets}, key=len, reverse=True):

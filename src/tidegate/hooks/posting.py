@@ -16,7 +16,7 @@ from urllib.parse import quote
 from tidegate.config import Endpoint, Secret, WebHook, format_duration
 from tidegate.errors import FailureKind
 from tidegate.hooks.events import Ending
-from tidegate.hooks.hook_result import HookResult, as_shown, one_line
+from tidegate.hooks.hook_result import HookResult, one_line, redact_and_shorten
 from tidegate.hooks.payload import Payload
 from tidegate.hooks.presets import preset_document, preset_headers
 from tidegate.http_client import HttpClient, Reply, RetryPolicy, Timing
@@ -68,7 +68,7 @@ def post(
         reply = client.send("POST", "", body, sent, repeatable=True, retry=retry)
     finally:
         client.close()
-    message = as_shown(_message(reply, endpoint.timeout), [*hidden, *_secrets(endpoint, headers)])
+    message = redact_and_shorten(_message(reply, endpoint.timeout), [*hidden, *_secrets(endpoint, headers)])
     return HookResult(message, reply.kind, reply.attempts, round((time.monotonic() - started) * 1000))
 
 

@@ -22,7 +22,7 @@ from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed, write_
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress, TableInput, ZoneInput
 from tidegate.lake.view import BranchView
-from tidegate.lake.warehouse import check_place, refuse_missing_catalog
+from tidegate.lake.warehouse import check_location, refuse_missing_catalog
 
 __all__ = [
     "MAIN",
@@ -45,7 +45,7 @@ __all__ = [
     "TableMetadata",
     "ViewMetadata",
     "ZoneInput",
-    "is_begun",
+    "is_initialized",
     "open_catalog",
     "read_consumed",
     "read_metadata",
@@ -57,7 +57,7 @@ def open_catalog(settings: Settings) -> BranchCatalog:
     """The catalog that `[lake]` names. Nothing is asked of it yet, but a lake that was moved or copied is refused,
     and one that lost its catalog."""
     lake = settings.lake
-    check_place(lake.warehouse)
+    check_location(lake.warehouse)
     if lake.jdbc is not None:
         from tidegate.lake.catalogs.jdbc import JdbcCatalog
 
@@ -76,7 +76,7 @@ def open_catalog(settings: Settings) -> BranchCatalog:
     return EmbeddedCatalog(lake.catalog_path, lake.warehouse)
 
 
-def is_begun(settings: Settings) -> bool:
+def is_initialized(settings: Settings) -> bool:
     """False where the first run is yet to make the catalog. A server is taken to be there: asking it shows.
 
     Raises where there was a catalog, and its file is gone.

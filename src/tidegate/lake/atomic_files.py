@@ -7,10 +7,10 @@ import os
 import uuid
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["write_atomically"]
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Raises OSError; then nothing is left behind, and a file that was there is as it was."""
     scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,8 +21,8 @@ __all__ = [
     "Pointer",
     "PointerKind",
     "changes_between",
-    "moved_meanwhile",
     "moves_to_main",
+    "publish_conflict",
 ]
 
 MAIN = "main"
@@ -176,11 +176,11 @@ def moves_to_main(
     if conflicts or any(change.before != change.after for change in moves):
         conflicts += sorted(table for table, pointer in unmoved.items() if main.get(table) != pointer)
     if conflicts:
-        raise moved_meanwhile(branch, conflicts)
+        raise publish_conflict(branch, conflicts)
     return tuple(moves)
 
 
-def moved_meanwhile(branch: str, tables: Sequence[TableName]) -> PublishConflictError:
+def publish_conflict(branch: str, tables: Sequence[TableName]) -> PublishConflictError:
     names = ", ".join(map(str, tables))
     return PublishConflictError(
         f"main moved {names} since branch '{branch}' started; nothing was published",

@@ -27,8 +27,8 @@ class BranchOrMain:
         self.failure: LakeError | None = None
         self._catalog = catalog
         self._name = name
-        self._told: dict[TableName, Pointer] = {}
-        self._telling = threading.Lock()
+        self._reported: dict[TableName, Pointer] = {}
+        self._reporting = threading.Lock()
 
     def create_branch(self, name: str) -> None:
         """Raises what keeps the branch from being made where main cannot be used either."""
@@ -44,10 +44,10 @@ class BranchOrMain:
             self.failure = error
 
     def head(self, branch: str = MAIN) -> Heads:
-        return self._catalog.head(self._of(branch))
+        return self._catalog.head(self._actual(branch))
 
     def pointer(self, branch: str, table: TableName) -> Pointer | None:
-        return self._catalog.pointer(self._of(branch), table)
+        return self._catalog.pointer(self._actual(branch), table)
 
     def all_pointers(self) -> frozenset[Pointer]:
         return self._catalog.all_pointers()
@@ -55,7 +55,7 @@ class BranchOrMain:
     def changed_tables(self, branch: str) -> tuple[Change, ...]:
         if not self._is_main(branch):
             return self._catalog.changed_tables(branch)
-        return changes_between(self._told, self._catalog.head(MAIN))
+        return changes_between(self._reported, self._catalog.head(MAIN))
 
     def publish(
         self,
@@ -66,11 +66,11 @@ class BranchOrMain:
     ) -> tuple[Change, ...]:
         if not self._is_main(branch):
             return self._catalog.publish(branch, tables, accept, unmoved)
-        with self._telling:
+        with self._reporting:
             moved = tuple(change for change in self.changed_tables(branch) if change.table in tables)
-            stay = self._told.keys() - {change.table for change in moved}
+            stay = self._reported.keys() - {change.table for change in moved}
             after = {change.table: change.after for change in moved if change.after}
-            self._told = {**{table: self._told[table] for table in stay}, **after}
+            self._reported = {**{table: self._reported[table] for table in stay}, **after}
             return moved
 
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
@@ -78,10 +78,10 @@ class BranchOrMain:
             self._catalog.refresh_branch(branch, tables)
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
-        self._catalog.restore(self._of(branch), table, pointer)
+        self._catalog.restore(self._actual(branch), table, pointer)
 
     def create_namespace(self, branch: str, table: TableName) -> None:
-        self._catalog.create_namespace(self._of(branch), table)
+        self._catalog.create_namespace(self._actual(branch), table)
 
     def drop_branch(self, name: str) -> None:
         """Never main: of a branch that could not be made, what there may be of it."""
@@ -110,21 +110,21 @@ class BranchOrMain:
         self._catalog.check_warehouse()
 
     def spark_catalog(self, branch: str) -> str:
-        return self._catalog.spark_catalog(self._of(branch))
+        return self._catalog.spark_catalog(self._actual(branch))
 
     def spark_conf(self, branch: str) -> Mapping[str, str]:
-        return self._catalog.spark_conf(self._of(branch))
+        return self._catalog.spark_conf(self._actual(branch))
 
     def _is_main(self, branch: str) -> bool:
         return self.failure is not None and branch == self._name
 
-    def _of(self, branch: str) -> str:
+    def _actual(self, branch: str) -> str:
         return MAIN if self._is_main(branch) else branch
 
     def _can_use_main(self) -> bool:
         try:
             self._catalog.spark_conf(MAIN)
-            self._told = dict(self._catalog.head(MAIN))
+            self._reported = dict(self._catalog.head(MAIN))
         except LakeError:
             return False
         return True

@@ -34,7 +34,7 @@ class TableChange:
     `came` and `went` are the rows that were written and taken away, at most: an updated row is in both. `insert_only`:
     no row was updated or deleted. `may_delete` is false only where no row's id went. `keyed_by`: columns whose values
     no row changed under its id. `columns`: the only ones in which rows differ, None where rows came or went or it is
-    not known. `bytes_came`: the size of what was written.
+    not known. `bytes_written`: the size of what was written.
     """
 
     then_id: int
@@ -49,7 +49,7 @@ class TableChange:
     may_delete: bool
     keyed_by: frozenset[str] | None = None
     columns: frozenset[str] | None = None
-    bytes_came: int = 0
+    bytes_written: int = 0
 
     @property
     def rows(self) -> int:
@@ -164,7 +164,7 @@ def _change(metadata: TableMetadata, then: Snapshot, newer: list[Snapshot]) -> T
         may_delete=not all(kept),
         keyed_by=_kept_columns(metadata, updating),
         columns=_changed_columns(metadata, zip(newer, earlier, strict=True)),
-        bytes_came=sum(snapshot.count("added-files-size") for snapshot in newer),
+        bytes_written=sum(snapshot.count("added-files-size") for snapshot in newer),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from blake3 import blake3
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.atomic_files import write_atomically
 from tidegate.lake.metadata import local_path
 from tidegate.lake.progress import Progress, ZoneInput
 
@@ -53,7 +53,7 @@ def write_consumed(table_location: str, consumed: Consumed) -> ZoneInput:
     path = local_path(_location(table_location, found.digest))
     try:
         # Also where the file is there: it becomes young again, and so out of a sweep's reach until it is referred to.
-        write_whole(path, content)
+        write_atomically(path, content)
     except OSError as error:
         raise LakeUnavailableError(
             f"the list of consumed files of zone '{consumed.zone}' cannot be written: {error.strerror or error}",

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.errors import LakeError, LakeUnavailableError
-from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.atomic_files import write_atomically
 from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata, load_json, local_path, read_metadata
 
@@ -70,7 +70,7 @@ def expire_snapshots(
     data["metadata-log"] = log[-_log_size(table.properties) :]
     location = _next_location(pointer.location)
     try:
-        write_whole(local_path(location), json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
+        write_atomically(local_path(location), json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode())
     except OSError as error:
         raise LakeUnavailableError(
             f"the new metadata file cannot be written: {error.strerror or error}",

@@ -28,7 +28,16 @@ from pyiceberg.manifest import DataFile as ManifestDataFile
 from tidegate.errors import LakeError
 from tidegate.lake.metadata import Field, Snapshot, local_path
 
-__all__ = ["DataFile", "NewFiles", "Spread", "data_files", "list_manifests", "new_files", "share_within", "spreads"]
+__all__ = [
+    "ColumnBounds",
+    "DataFile",
+    "NewFiles",
+    "column_bounds",
+    "data_files",
+    "list_manifests",
+    "new_files",
+    "share_of_rows_within",
+]
 
 # PyIceberg reads manifests as those of format 2, which do not say which file a deletion vector is about.
 _ENTRIES = MANIFEST_ENTRY_SCHEMAS[3]
@@ -56,16 +65,16 @@ class DataFile:
 class NewFiles:
     """Files that a snapshot has and an earlier one had not. `masked`: locations of those that lost rows since.
 
-    `all_told`: each delete that came says which file it is about, so nothing else is masked.
+    `deletes_are_located`: each delete that came says which file it is about, so nothing else is masked.
     """
 
     files: tuple[DataFile, ...]
     masked: frozenset[str]
-    all_told: bool
+    deletes_are_located: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ColumnBounds:
     """What the files of a snapshot say of a column: of rows that were deleted since, too.
 
     `least` and `most` are None where there is no number, and where the column has none.
@@ -93,7 +102,7 @@ def data_files(manifest: ManifestFile) -> Iterator[DataFile]:
         yield _data_file(manifest, entry)
 
 
-def share_within(snapshot: Snapshot, field_id: int, low: int, high: int) -> float:
+def share_of_rows_within(snapshot: Snapshot, field_id: int, low: int, high: int) -> float:
     """Of the snapshot's rows, those in files that may have a whole number from `low` to `high` in that column."""
     all_rows = rows = 0
     for manifest in list_manifests(snapshot):
@@ -108,9 +117,9 @@ def share_within(snapshot: Snapshot, field_id: int, low: int, high: int) -> floa
     return rows / all_rows if all_rows else 0.0
 
 
-def spreads(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, Spread]:
+def column_bounds(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, ColumnBounds]:
     """By the ids of those columns of which every file says all."""
-    found: dict[int, list[Spread] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
+    found: dict[int, list[ColumnBounds] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
     for manifest in list_manifests(snapshot):
         if manifest.content is not ManifestContent.DATA:
             continue
@@ -126,7 +135,7 @@ def spreads(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, Sprea
     return {id: _together(of_files) for id, of_files in found.items() if of_files is not None}
 
 
-def _spread(file: ManifestDataFile, field: Field) -> Spread | None:
+def _spread(file: ManifestDataFile, field: Field) -> ColumnBounds | None:
     values, nulls = ((counts or {}).get(field.id) for counts in (file.value_counts, file.null_value_counts))
     floating = field.type in ("float", "double")
     nans = (file.nan_value_counts or {}).get(field.id) if floating else 0
@@ -134,16 +143,16 @@ def _spread(file: ManifestDataFile, field: Field) -> Spread | None:
         return None
     numeric = field.type in ("int", "long", "float", "double") or field.type.startswith("decimal")
     if values == nulls + nans or not numeric:
-        return Spread(nulls, nans)
+        return ColumnBounds(nulls, nans)
     least, most = ((bounds or {}).get(field.id) for bounds in (file.lower_bounds, file.upper_bounds))
     if least is None or most is None:
         return None
     ends = _number(least, field.type), _number(most, field.type)
-    return None if any(map(math.isnan, ends)) else Spread(nulls, nans, *ends)
+    return None if any(map(math.isnan, ends)) else ColumnBounds(nulls, nans, *ends)
 
 
-def _together(of_files: Sequence[Spread]) -> Spread:
-    return Spread(
+def _together(of_files: Sequence[ColumnBounds]) -> ColumnBounds:
+    return ColumnBounds(
         sum(spread.nulls for spread in of_files),
         sum(spread.nans for spread in of_files),
         min((spread.least for spread in of_files if spread.least is not None), default=None),
@@ -181,7 +190,7 @@ def _entries(manifest: ManifestFile) -> Iterator[ManifestEntry]:
 
 def new_files(snapshot: Snapshot, sequence_number: int) -> NewFiles:
     """What came after the commit of that number; only the manifests written since are opened."""
-    files, masked, all_told = [], set(), True
+    files, masked, deletes_are_located = [], set(), True
     for manifest in list_manifests(snapshot):
         if manifest.sequence_number <= sequence_number:
             continue
@@ -193,8 +202,8 @@ def new_files(snapshot: Snapshot, sequence_number: int) -> NewFiles:
             elif file.deletes_from is not None:
                 masked.add(file.deletes_from)
             else:
-                all_told = False
-    return NewFiles(tuple(files), frozenset(masked & {file.location for file in files}), all_told)
+                deletes_are_located = False
+    return NewFiles(tuple(files), frozenset(masked & {file.location for file in files}), deletes_are_located)
 
 
 def _data_file(manifest: ManifestFile, entry: ManifestEntry) -> DataFile:

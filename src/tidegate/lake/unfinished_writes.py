@@ -19,8 +19,8 @@ __all__ = [
     "RUN_ID",
     "STAGED",
     "StagedTable",
-    "before_unfinished_write",
     "intermediate_snapshots",
+    "pointer_before_unfinished_write",
     "snapshot_at",
     "staged_tables",
     "state_before",
@@ -73,7 +73,7 @@ def _log(metadata: TableMetadata) -> _Log:
     return log
 
 
-def before_unfinished_write(table: TableName, metadata: TableMetadata) -> Pointer | None:
+def pointer_before_unfinished_write(table: TableName, metadata: TableMetadata) -> Pointer | None:
     """Where the table has the rows of which it remembers how they were made. None where it has those now, where others
     than its model have added to them, where it was rolled back, and where that file is not kept."""
     progress, last = metadata.progress, metadata.last_change

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from tidegate.config import LakeSection
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
-from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.atomic_files import write_atomically
 
 __all__ = [
-    "NOT_COMING_BACK",
-    "check_place",
+    "LOST_BY_REBUILDING",
+    "check_location",
     "check_warehouse",
     "claim_warehouse",
     "last_sweep",
@@ -32,7 +32,7 @@ __all__ = [
     "require_writable",
 ]
 
-NOT_COMING_BACK = (
+LOST_BY_REBUILDING = (
     "rows of landing files that were archived, deleted or replaced since they were read do not come back,"
     " nor does the history of tables that keep it"
 )
@@ -67,7 +67,7 @@ def claim_warehouse(warehouse: Path, lake: str, alone: bool = False) -> None:
         )
 
 
-def check_place(warehouse: Path) -> None:
+def check_location(warehouse: Path) -> None:
     """Raise if the warehouse was moved or copied here. One that was never begun is fine."""
     _check_place(warehouse, _read(warehouse / _MARKER))
 
@@ -86,7 +86,7 @@ def check_warehouse(warehouse: Path, lake: str) -> None:
             "the warehouse was not begun by this catalog, so its files may be in use elsewhere; nothing was deleted",
             where=str(marker),
             remedy="give each catalog a warehouse of its own ([lake] warehouse); if the catalog was lost, restore it;"
-            f" to start from nothing, remove the warehouse too: {NOT_COMING_BACK}",
+            f" to start from nothing, remove the warehouse too: {LOST_BY_REBUILDING}",
         )
     _check_place(warehouse, claim)
 
@@ -107,7 +107,7 @@ def _check_place(warehouse: Path, claim: dict[str, str]) -> None:
             where=str(warehouse),
             remedy=f"move it back to {begun}, or let [lake] warehouse and catalog_path name the place it came from;"
             " to build every table again here instead, remove this warehouse and its catalog (the folder .tidegate,"
-            f" unless [lake] says otherwise) and run: {NOT_COMING_BACK}",
+            f" unless [lake] says otherwise) and run: {LOST_BY_REBUILDING}",
         )
         error.kind = FailureKind.QUERY_REJECTED
         raise error
@@ -135,7 +135,7 @@ def _lost(what: str, catalog: Path, warehouse: Path, metadata: Path) -> LakeErro
         " if there had been none",
         where=str(catalog),
         remedy=f"restore {catalog} from a backup, or correct [lake] catalog_path; to start from nothing instead, remove"
-        f" the folder {warehouse}: {NOT_COMING_BACK}; if the tables are another project's, let [lake] warehouse name"
+        f" the folder {warehouse}: {LOST_BY_REBUILDING}; if the tables are another project's, let [lake] warehouse name"
         " a folder for this one alone",
     )
     error.kind = FailureKind.QUERY_REJECTED
@@ -192,4 +192,4 @@ def last_sweep(warehouse: Path) -> datetime | None:
 
 
 def record_sweep(warehouse: Path, at: datetime, files: int) -> None:
-    write_whole(warehouse / LAST_SWEEP, json.dumps({"at": at.isoformat(), "files": files}).encode())
+    write_atomically(warehouse / LAST_SWEEP, json.dumps({"at": at.isoformat(), "files": files}).encode())

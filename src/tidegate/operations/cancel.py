@@ -17,7 +17,7 @@ from tidegate.hooks.run_hooks import open_run_hooks
 from tidegate.lake import MAIN, open_catalog
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.state import EventRecord, RunRecord, StateStore, open_reader, open_state
-from tidegate.state.liveness import SILENCE, has_ended, last_sign, process_lives
+from tidegate.state.liveness import HEARTBEAT_TIMEOUT, has_ended, last_heartbeat, process_is_alive
 from tidegate.state.reader import find_run
 
 __all__ = ["CancelResult", "cancel_run", "close_run", "notify_closed", "whereabouts"]
@@ -42,8 +42,8 @@ class CancelResult:
     @property
     def silent_since(self) -> datetime | None:
         """Its last sign of life, where that was so long ago that its process may be gone."""
-        sign = last_sign(self.run)
-        return None if datetime.now(UTC) - sign < SILENCE else sign
+        sign = last_heartbeat(self.run)
+        return None if datetime.now(UTC) - sign < HEARTBEAT_TIMEOUT else sign
 
     @property
     def exit_code(self) -> int:
@@ -78,7 +78,7 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
             run = store.reader().run(run.run_id) or run
             if has_ended(run) or clock.monotonic() >= deadline:
                 return CancelResult(run)
-            if process_lives(run) is not False:
+            if process_is_alive(run) is not False:
                 clock.sleep(_LOOK_SECONDS)
             elif (ended := _end_dead(settings, store, run, clock)) is not None:
                 return ended
@@ -100,7 +100,7 @@ def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clo
 
 def close_run(store: StateStore, seen: RunRecord, status: str, why: str, now: datetime) -> RunRecord | None:
     """The run as it is now. None, and nothing done, where it has ended, or was taken up again, since it was `seen`."""
-    took = round((last_sign(seen) - seen.started_at).total_seconds() * 1000)
+    took = round((last_heartbeat(seen) - seen.started_at).total_seconds() * 1000)
     closed = replace(seen, status=status, error=why, finished_at=now, duration_ms=took)
     if not store.take_over(seen, closed):
         return None

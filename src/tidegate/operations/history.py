@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.operations.workspace import Workspace
 from tidegate.state import EventRecord, ModelRunRecord, QualityRecord, RunRecord
-from tidegate.state.liveness import has_ended, last_sign, lives
+from tidegate.state.liveness import has_ended, is_alive, last_heartbeat
 from tidegate.state.reader import find_run
 
 __all__ = ["PastRun", "RunLog", "past_runs", "run_log"]
@@ -23,7 +23,7 @@ class PastRun:
 
     @classmethod
     def of(cls, record: RunRecord) -> PastRun:
-        return cls(record, None if has_ended(record) else lives(record, datetime.now(UTC)))
+        return cls(record, None if has_ended(record) else is_alive(record, datetime.now(UTC)))
 
     @property
     def status(self) -> str:
@@ -32,7 +32,7 @@ class PastRun:
     @property
     def silent_since(self) -> datetime | None:
         """Where it was interrupted."""
-        return last_sign(self.record) if self.alive is False else None
+        return last_heartbeat(self.record) if self.alive is False else None
 
     def document(self) -> dict[str, Any]:
         """Without the whole result, which the log of the run has."""

@@ -60,7 +60,7 @@ def try_hooks(settings: Settings, event: str) -> HookTest:
     try:
         for hook in listening:
             status = min(hook.statuses) if hook.statuses else None
-            answers.append((hook.name, caller.try_out(hook, sample_event(event, datetime.now(UTC), status), event)))
+            answers.append((hook.name, caller.send_sample(hook, sample_event(event, datetime.now(UTC), status), event)))
     finally:
         caller.close()
     return HookTest(event, tuple(answers))

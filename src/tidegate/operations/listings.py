@@ -12,7 +12,7 @@ from typing import Any
 from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import SourceError, TidegateError
-from tidegate.lake import is_begun, open_catalog
+from tidegate.lake import is_initialized, open_catalog
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
 from tidegate.project.model_files import discover
@@ -148,7 +148,7 @@ class ListedBranch:
 
 
 def list_branches(settings: Settings) -> tuple[ListedBranch, ...]:
-    if not is_begun(settings):
+    if not is_initialized(settings):
         return ()
     catalog, namespace = open_catalog(settings), settings.project.namespace
     return tuple(

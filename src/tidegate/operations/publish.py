@@ -36,7 +36,7 @@ from tidegate.runs.recorder import Recorder
 from tidegate.runs.result import Publish, RunResult
 from tidegate.spark.session import open_spark
 from tidegate.state import RunRecord, StateStore, open_state
-from tidegate.state.liveness import lives
+from tidegate.state.liveness import is_alive
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,7 +71,7 @@ def _require_checked(run: RunRecord | None, now: datetime) -> None:
     """A run that is taken up again writes to the branch that it kept: it is to be published when the run has ended."""
     if run is None or (run.result or {}).get("branch_kept_for") == "publish":
         return
-    if lives(run, now):
+    if is_alive(run, now):
         raise RunInFlightError(
             f"Run {run.run_id} is at work on its branch: process {run.pid} on {run.host}; nothing was published",
             remedy="Publish it when it has ended.",

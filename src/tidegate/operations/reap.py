@@ -14,12 +14,12 @@ from typing import Any
 
 from tidegate.config import ReaperSection, Settings
 from tidegate.errors import TidegateError
-from tidegate.lake import MAIN, BranchCatalog, BranchInfo, BranchView, is_begun, open_catalog
+from tidegate.lake import MAIN, BranchCatalog, BranchInfo, BranchView, is_initialized, open_catalog
 from tidegate.lake.unfinished_writes import staged_tables
 from tidegate.operations.cancel import close_run, notify_closed, whereabouts
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.state import RunRecord, open_reader, open_state
-from tidegate.state.liveness import has_ended, last_sign, process_lives
+from tidegate.state.liveness import has_ended, last_heartbeat, process_is_alive
 
 __all__ = ["ReapReport", "Reaped", "best_effort", "drop_orphans", "reap"]
 
@@ -74,7 +74,7 @@ def reap(settings: Settings, clock: Clock | None = None, dry_run: bool = False) 
     with best_effort("stuck runs", errors):
         failed += _fail_stuck(settings, now, errors, dry_run)
     with best_effort("orphan branches", errors):
-        if is_begun(settings):
+        if is_initialized(settings):
             catalog = open_catalog(settings)
             dropped += drop_orphans(settings, catalog, now, errors, dry_run)
             with best_effort("unfinished tables", errors):
@@ -115,7 +115,7 @@ def _run_of(branch: str) -> str:
 
 def _in_use(run: RunRecord | None, limit: datetime, now: datetime) -> bool:
     """By the state; also one that ended, or was failed, may be resumed until its last sign of life is that old."""
-    return run is not None and (last_sign(run) >= limit or (not has_ended(run) and _is_there(run, now)))
+    return run is not None and (last_heartbeat(run) >= limit or (not has_ended(run) and _is_there(run, now)))
 
 
 def _drop_unfinished(
@@ -139,7 +139,7 @@ def _drop_unfinished(
 
 
 def _is_over(run: RunRecord) -> bool:
-    return has_ended(run) or process_lives(run) is False
+    return has_ended(run) or process_is_alive(run) is False
 
 
 def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: bool) -> list[Reaped]:
@@ -147,15 +147,15 @@ def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: b
         unfinished = state.unfinished_runs(settings.project.name)
     stuck = [run for run in unfinished if _is_stuck(run, settings.reaper, now)]
     if dry_run or not stuck:
-        return [Reaped(run.run_id, last_sign(run)) for run in stuck]
+        return [Reaped(run.run_id, last_heartbeat(run)) for run in stuck]
     failed = []
     with open_state(settings.state.url) as store:
         for run in stuck:
             with best_effort(f"run {run.run_id}", errors):
-                why = f"No sign of life since {last_sign(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
+                why = f"No sign of life since {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
                 closed = close_run(store, run, "failed", why, now)
                 if closed is not None:
-                    failed.append(Reaped(run.run_id, last_sign(run)))
+                    failed.append(Reaped(run.run_id, last_heartbeat(run)))
                     told = notify_closed(settings, "reap", closed, now)
                     errors += [f"run {run.run_id}: {line}" for line in told]
     return failed
@@ -168,9 +168,9 @@ def _is_stuck(run: RunRecord, reaper: ReaperSection, now: datetime) -> bool:
         if waiting
         else timedelta(minutes=reaper.stuck_run_timeout_minutes)
     )
-    return now - last_sign(run) >= limit and not _is_there(run, now)
+    return now - last_heartbeat(run) >= limit and not _is_there(run, now)
 
 
 def _is_there(run: RunRecord, now: datetime) -> bool:
     """On this host, though it gives no sign of life: its machine or itself may have been asleep."""
-    return process_lives(run) is True and now - last_sign(run) < _OWN_NUMBER
+    return process_is_alive(run) is True and now - last_heartbeat(run) < _OWN_NUMBER

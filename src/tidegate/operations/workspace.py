@@ -41,9 +41,9 @@ class Workspace:
         return self.catalog().head() if self._is_begun() else {}
 
     def _is_begun(self) -> bool:
-        from tidegate.lake import is_begun
+        from tidegate.lake import is_initialized
 
-        return is_begun(self.settings)
+        return is_initialized(self.settings)
 
     def metadata(self, table: TableName) -> TableMetadata | ViewMetadata | None:
         from tidegate.lake import read_metadata

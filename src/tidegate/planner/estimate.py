@@ -92,7 +92,7 @@ def estimate_new(inputs: Inputs) -> Estimate:
     files = [file.size for zone in inputs.zones.values() for file in (*zone.fresh.new, *zone.fresh.replaced)]
     changes = inputs.traced.values()
     rows = None if files else sum(change.came for change in changes)
-    return Estimate(rows, sum(change.bytes_came for change in changes) + sum(files))
+    return Estimate(rows, sum(change.bytes_written for change in changes) + sum(files))
 
 
 def estimate_delta(
@@ -110,7 +110,7 @@ def estimate_delta(
     before = {read.table for read in delta.reads if read.image is Image.BEFORE}
     for table, change in changes.items():
         size = sizes[str(table)]
-        rows, bytes = rows + change.came, bytes + change.bytes_came
+        rows, bytes = rows + change.came, bytes + change.bytes_written
         seconds += change.came * size.columns * _READ_VALUE
         if table in before and not change.insert_only:
             rows, bytes = rows + change.went, bytes + size.bytes // max(1, size.columns)

@@ -16,7 +16,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
-from tidegate.sources.source_catalogs import has_own_catalog, is_outside
+from tidegate.sources.source_catalogs import has_own_catalog, has_source_catalog
 
 __all__ = [
     "Inputs",
@@ -242,7 +242,7 @@ def _is_unread(change: TableChange, seen: TableInput) -> bool:
 
 def is_elsewhere(settings: Settings, table: TableName) -> bool:
     """What Spark reads elsewhere may have a namesake in the lake, which says nothing of it."""
-    return is_outside(settings, table) or has_own_catalog(settings, table.namespace)
+    return has_source_catalog(settings, table) or has_own_catalog(settings, table.namespace)
 
 
 def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[TableName, ...]:

@@ -10,7 +10,7 @@ from tidegate.errors import LakeError
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 
 if TYPE_CHECKING:
-    from tidegate.lake.manifests import Spread
+    from tidegate.lake.manifests import ColumnBounds
 
 __all__ = ["FileProof"]
 
@@ -41,16 +41,16 @@ class FileProof:
         return within.high is None or not (spread.most > within.high or (within.inside and spread.most == within.high))
 
     @cached_property
-    def _spreads(self) -> dict[str, Spread]:
+    def _spreads(self) -> dict[str, ColumnBounds]:
         table = self._metadata
         if not isinstance(table, TableMetadata) or table.current is None or table.total_records < self._least_rows:
             return {}
         if not 0 < table.current.count("total-data-files") <= _MOST_FILES:
             return {}
-        from tidegate.lake.manifests import spreads
+        from tidegate.lake.manifests import column_bounds
 
         try:
-            by_id = spreads(table.current, table.fields)
+            by_id = column_bounds(table.current, table.fields)
         except LakeError:
             return {}  # whoever reads the rows will say what is wrong
         return {field.name.lower(): by_id[field.id] for field in table.fields if field.id in by_id}

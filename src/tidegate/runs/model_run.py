@@ -22,7 +22,7 @@ from tidegate.faults import fault
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import TableInput
-from tidegate.lake.unfinished_writes import before_unfinished_write
+from tidegate.lake.unfinished_writes import pointer_before_unfinished_write
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.make_plan import Facts, plan_model
@@ -256,7 +256,7 @@ class _ModelBuild:
     def _take_back_unfinished(self) -> None:
         """Else what was written without being remembered would be written twice."""
         metadata = self.run.lake.table(self.table)
-        pointer = before_unfinished_write(self.table, metadata) if metadata is not None else None
+        pointer = pointer_before_unfinished_write(self.table, metadata) if metadata is not None else None
         if pointer is not None:
             message = f"{self.name}: rows that a run wrote to main itself before it was killed are taken back"
             self.run.emit("warning", self.name, {"message": message})

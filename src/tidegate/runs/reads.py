@@ -12,7 +12,7 @@ from tidegate.compiler import bind, bind_test
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError
-from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, moved_meanwhile
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, publish_conflict
 from tidegate.lake.metadata import read_metadata
 from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
@@ -82,7 +82,7 @@ def still_on_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Mapping[
     """Where main has all that was read; raises PublishConflictError that names what it has otherwise by now."""
     compared = compared_with_main(catalog, branch, reads)
     if compared.moved:
-        raise moved_meanwhile(branch, sorted(compared.moved))
+        raise publish_conflict(branch, sorted(compared.moved))
     return compared.unmoved
 
 

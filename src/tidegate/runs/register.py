@@ -18,7 +18,7 @@ from tidegate.runs.clock import Clock
 from tidegate.runs.options import OF_THE_CALL, RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.state import KeyRecord, RunRecord, StateReader, StateStore
-from tidegate.state.liveness import has_ended, last_sign, lives, process_lives, process_mark
+from tidegate.state.liveness import has_ended, is_alive, last_heartbeat, process_identity, process_is_alive
 from tidegate.state.reader import find_run
 
 __all__ = ["Begun", "answer_to", "begin", "interrupted_runs", "repeated", "select_for_run"]
@@ -69,7 +69,7 @@ def _register(
             heartbeat_at=started_at,
             pid=os.getpid(),
             host=socket.gethostname(),
-            process=process_mark(os.getpid()),
+            process=process_identity(os.getpid()),
             options=options.to_record(),
         )
         key = None
@@ -87,7 +87,7 @@ def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: da
     seen = find_run(store.reader(), options.resume or "", settings.project.name)
     if seen.status in ("success", "skipped"):
         return repeated(seen)
-    if lives(seen, now):
+    if is_alive(seen, now):
         raise _in_flight(seen)
     asked = RunOptions.from_dict(seen.options).taken_up(options, seen.run_id)
     taken = replace(
@@ -102,7 +102,7 @@ def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: da
         heartbeat_at=now,
         pid=os.getpid(),
         host=socket.gethostname(),
-        process=process_mark(os.getpid()),
+        process=process_identity(os.getpid()),
         options=asked.to_record(),
         resumes=seen.resumes + 1,
         cancel_requested_at=None,
@@ -113,7 +113,7 @@ def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: da
 
 
 def _in_flight(run: RunRecord) -> RunInFlightError:
-    sign = f"last sign of life {last_sign(run):%Y-%m-%d %H:%M:%S} UTC"
+    sign = f"last sign of life {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
     return RunInFlightError(
         f"Run {run.run_id} is at work: process {run.pid} on {run.host}, {sign}",
         remedy=f"Wait for it, or end it with: tidegate cancel {run.run_id}",
@@ -123,7 +123,7 @@ def _in_flight(run: RunRecord) -> RunInFlightError:
 def interrupted_runs(reader: StateReader, record: RunRecord, now: datetime) -> tuple[str, ...]:
     """Of the two latest runs of the project, those whose process ended before they did."""
     runs = reader.runs(2, project=record.project)
-    return tuple(r.run_id for r in runs if r.run_id != record.run_id and not has_ended(r) and not lives(r, now))
+    return tuple(r.run_id for r in runs if r.run_id != record.run_id and not has_ended(r) and not is_alive(r, now))
 
 
 def select_for_run(
@@ -158,8 +158,8 @@ def answer_to(reader: StateReader, seen: KeyRecord | None, options: RunOptions, 
         return None
     if run.status in ("success", "skipped"):
         return repeated(run)
-    if not has_ended(run) and process_lives(run) is not False and now - last_sign(run) < IN_FLIGHT:
-        sign = f"process {run.pid} on {run.host}, last sign of life {last_sign(run):%Y-%m-%d %H:%M:%S} UTC"
+    if not has_ended(run) and process_is_alive(run) is not False and now - last_heartbeat(run) < IN_FLIGHT:
+        sign = f"process {run.pid} on {run.host}, last sign of life {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
         raise RunInFlightError(
             f"Run {run.run_id} with the idempotency key '{seen.key}' is at work: {sign}",
             remedy="Call again when it has ended. One whose machine is gone is given up by `tidegate reap`.",

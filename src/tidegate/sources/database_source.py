@@ -34,7 +34,7 @@ from tidegate.datatypes import (
 )
 from tidegate.errors import FailureKind, SourceError
 from tidegate.names import TableName, nearest
-from tidegate.sources.discoverer import PING_SECONDS, Ping, SourceTable, more_time
+from tidegate.sources.discoverer import PING_SECONDS, Ping, SourceTable, timeout_remedy
 from tidegate.sources.source_errors import ping_source
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ class DatabaseDiscoverer:
         return self._error(
             "the database did not answer in time",
             FailureKind.TIMEOUT,
-            f"check that this machine may reach the host; {more_time(seconds, self._source.timeout)}",
+            f"check that this machine may reach the host; {timeout_remedy(seconds, self._source.timeout)}",
         )
 
     def _error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:

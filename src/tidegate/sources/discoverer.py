@@ -12,7 +12,7 @@ from tidegate.datatypes import Relation
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 
-__all__ = ["PING_SECONDS", "Discoverer", "Ping", "SourceTable", "measure", "more_time"]
+__all__ = ["PING_SECONDS", "Discoverer", "Ping", "SourceTable", "measure", "timeout_remedy"]
 
 PING_SECONDS = 10.0
 """A ping waits no longer, whatever `timeout` says."""
@@ -59,7 +59,7 @@ class Discoverer(Protocol):
         ...
 
 
-def more_time(seconds: float, timeout: timedelta) -> str:
+def timeout_remedy(seconds: float, timeout: timedelta) -> str:
     """What to do about a source that did not answer within so many seconds."""
     if seconds < timeout.total_seconds():
         return f"try again later; a ping waits {seconds:g} s and no longer"

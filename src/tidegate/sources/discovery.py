@@ -13,16 +13,16 @@ from tidegate.config import CatalogSource, DatabaseSource, FivetranSource, Manua
 from tidegate.errors import SourceError
 from tidegate.names import TableName
 from tidegate.sources.discoverer import Discoverer, Ping, SourceTable
-from tidegate.sources.source_errors import as_failure, ping_source
+from tidegate.sources.source_errors import as_source_error, ping_source
 
 __all__ = [
     "Discovery",
     "ManualDiscoverer",
     "StaleTables",
     "discover",
+    "in_parallel",
     "mentioned",
     "open_source",
-    "side_by_side",
     "together",
 ]
 
@@ -109,7 +109,7 @@ def discover(source: SourceSettings) -> Discovery:
     try:
         return Discovery(tables=open_source(source).discover(), asked=frozenset({source.name}))
     except Exception as error:
-        return Discovery(failures=(as_failure(error, source),), asked=frozenset({source.name}))
+        return Discovery(failures=(as_source_error(error, source),), asked=frozenset({source.name}))
 
 
 def together(parts: Iterable[Discovery]) -> Discovery:
@@ -123,7 +123,7 @@ def together(parts: Iterable[Discovery]) -> Discovery:
     )
 
 
-def side_by_side(ask: Callable[[SourceSettings], T], sources: Iterable[SourceSettings]) -> tuple[T, ...]:
+def in_parallel(ask: Callable[[SourceSettings], T], sources: Iterable[SourceSettings]) -> tuple[T, ...]:
     """The answers in the order of `sources`."""
     sources = list(sources)
     if len(sources) < 2:

@@ -15,10 +15,10 @@ from blake3 import blake3
 from tidegate.config import FivetranSource, ManualSource, Secret, Settings, SourceSettings
 from tidegate.datatypes import Column, Relation, from_json, to_json
 from tidegate.jsontext import json_text
-from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.atomic_files import write_atomically
 from tidegate.names import TableName
 from tidegate.sources.discoverer import SourceTable
-from tidegate.sources.discovery import Discovery, StaleTables, discover, side_by_side, together
+from tidegate.sources.discovery import Discovery, StaleTables, discover, in_parallel, together
 
 __all__ = ["cache_file", "known_tables"]
 
@@ -64,7 +64,7 @@ def known_tables(
         return _ask(source, file, now)
 
     wanted = settings.sources.values() if names is None else [settings.sources[name] for name in sorted(names)]
-    return together(side_by_side(known, wanted))
+    return together(in_parallel(known, wanted))
 
 
 def _is_young(moment: datetime, now: datetime, age: timedelta) -> bool:
@@ -115,7 +115,7 @@ def _write(file: Path, source: SourceSettings, now: datetime, tables: tuple[Sour
     }
     # A project that cannot be written can still be compiled; it asks again the next time.
     with contextlib.suppress(OSError):
-        write_whole(file, json_text(document).encode())
+        write_atomically(file, json_text(document).encode())
 
 
 def _read(file: Path, source: SourceSettings) -> tuple[datetime, tuple[SourceTable, ...]] | None:

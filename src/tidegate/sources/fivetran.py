@@ -19,7 +19,7 @@ from tidegate.datatypes import Column, Relation
 from tidegate.errors import FailureKind, SourceError
 from tidegate.http_client import HttpClient, Reply, RetryPolicy, Timing
 from tidegate.names import TableName
-from tidegate.sources.discoverer import PING_SECONDS, Ping, SourceTable, more_time
+from tidegate.sources.discoverer import PING_SECONDS, Ping, SourceTable, timeout_remedy
 from tidegate.sources.source_errors import ping_source
 
 __all__ = ["FivetranDiscoverer"]
@@ -139,7 +139,7 @@ class _FivetranApi:
     def __init__(self, source: FivetranSource, seconds: float, timing: Timing | None) -> None:
         self._source = source
         self._seconds = seconds
-        self._later = more_time(seconds, source.timeout)
+        self._later = timeout_remedy(seconds, source.timeout)
         self._client = HttpClient(
             source.api_url,
             {"Authorization": f"Basic {source.token.reveal()}", "Accept": "application/json;version=2"},

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from tidegate.config import Settings
 from tidegate.errors import LakeUnavailableError, StateError, TidegateError
 from tidegate.sources.discoverer import Ping, measure
-from tidegate.sources.discovery import open_source, side_by_side
+from tidegate.sources.discovery import in_parallel, open_source
 
 __all__ = ["ping_all", "ping_lake", "ping_project", "ping_state"]
 
@@ -20,7 +20,7 @@ def ping_project(settings: Settings) -> tuple[Ping, ...]:
 def ping_all(settings: Settings, names: Collection[str] | None = None) -> tuple[Ping, ...]:
     """Of every source, or of the named ones, in the order of tidegate.toml."""
     wanted = [source for name, source in settings.sources.items() if names is None or name in names]
-    return side_by_side(lambda source: open_source(source).ping(), wanted)
+    return in_parallel(lambda source: open_source(source).ping(), wanted)
 
 
 def ping_lake(settings: Settings) -> Ping:
@@ -33,11 +33,11 @@ def ping_state(settings: Settings) -> Ping:
 
 
 def _ask_lake(settings: Settings) -> str:
-    from tidegate.lake import is_begun, open_catalog
+    from tidegate.lake import is_initialized, open_catalog
     from tidegate.lake.warehouse import require_writable
 
     lake = settings.lake
-    if not is_begun(settings):
+    if not is_initialized(settings):
         return "not made yet; the first run makes it"
     catalog = open_catalog(settings)
     tables, branches = len(catalog.head()), len(catalog.list_branches())

@@ -19,12 +19,12 @@ from tidegate.lake.catalogs.embedded import CatalogDatabase
 from tidegate.names import TableName
 from tidegate.sources.catalog_source import CatalogDiscoverer, SqliteCatalog
 from tidegate.sources.database_source import DatabaseDiscoverer
-from tidegate.sources.source_errors import as_failure
+from tidegate.sources.source_errors import as_source_error
 
-__all__ = ["has_own_catalog", "is_outside", "missing_table", "must_be_in_lake", "readable"]
+__all__ = ["has_own_catalog", "has_source_catalog", "missing_table", "must_be_in_lake", "readable"]
 
 
-def is_outside(settings: Settings, table: TableName) -> bool:
+def has_source_catalog(settings: Settings, table: TableName) -> bool:
     """Whether Spark reads the table through a catalog of its source; a table named by hand is the lake's."""
     return isinstance(settings.sources.get(table.namespace), CatalogSource | DatabaseSource)
 
@@ -37,7 +37,7 @@ def has_own_catalog(settings: Settings, source: str) -> bool:
 def must_be_in_lake(settings: Settings, table: TableName) -> bool:
     """Whether it is a table of a source that Spark can read only if the lake has it."""
     name = table.namespace
-    return name in settings.sources and not is_outside(settings, table) and not has_own_catalog(settings, name)
+    return name in settings.sources and not has_source_catalog(settings, table) and not has_own_catalog(settings, name)
 
 
 def missing_table(settings: Settings, table: TableName) -> SourceError:
@@ -68,7 +68,7 @@ def readable(settings: Settings, names: Collection[str]) -> Iterator[Mapping[str
                 elif isinstance(source, DatabaseSource):
                     conf |= _database(source)
             except SourceError as error:
-                failure = as_failure(error, source)
+                failure = as_source_error(error, source)
                 raise failure from failure.__cause__
         yield conf
 

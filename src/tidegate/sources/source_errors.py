@@ -10,13 +10,13 @@ from tidegate.config import FivetranSource, Secret, SourceSettings
 from tidegate.errors import FailureKind, SourceError, TidegateError
 from tidegate.sources.discoverer import Ping, measure
 
-__all__ = ["as_failure", "ping_source"]
+__all__ = ["as_source_error", "ping_source"]
 
 _SHORTEST = 4
 """A shorter secret would be found inside other words."""
 
 
-def as_failure(error: Exception, source: SourceSettings) -> SourceError:
+def as_source_error(error: Exception, source: SourceSettings) -> SourceError:
     if isinstance(error, TidegateError):
         message, where, remedy, kind = error.message, error.where, error.remedy, error.kind
     else:
@@ -37,7 +37,7 @@ def as_failure(error: Exception, source: SourceSettings) -> SourceError:
 
 
 def ping_source(source: SourceSettings, answer: Callable[[], str]) -> Ping:
-    ping = measure(f"source {source.name}", source.kind, answer, lambda error: as_failure(error, source))
+    ping = measure(f"source {source.name}", source.kind, answer, lambda error: as_source_error(error, source))
     return replace(ping, detail=ping.detail.removeprefix(_prefix(source)))
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tidegate.errors import StateError
 
-__all__ = ["is_restarting", "translated"]
+__all__ = ["errors_as_state_error", "is_restarting"]
 
 _ELSEWHERE = "or name another place under [state] url in tidegate.toml."
 _MOVE_AWAY = "Move the file away: it holds the history of runs, no data, and the next run starts a new one."
@@ -50,7 +50,7 @@ def is_restarting(error: Exception) -> bool:
 
 
 @contextmanager
-def translated(where: str) -> Iterator[None]:
+def errors_as_state_error(where: str) -> Iterator[None]:
     """Database errors of the block become StateError."""
     try:
         yield

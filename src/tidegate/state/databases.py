@@ -15,7 +15,7 @@ from sqlalchemy.pool import StaticPool
 
 from tidegate.errors import StateError
 from tidegate.jsontext import json_text
-from tidegate.state.database_errors import translated
+from tidegate.state.database_errors import errors_as_state_error
 from tidegate.state.migrations import current_version, latest_version, migrate
 from tidegate.state.reader import StateReader
 from tidegate.state.store import StateStore
@@ -49,7 +49,7 @@ def open_reader(url: str) -> StateReader:
         parsed = make_url("sqlite://")
     where, engine = _engine(parsed)
     try:
-        with translated(where), engine.connect() as connection:
+        with errors_as_state_error(where), engine.connect() as connection:
             connection.execution_options(tidegate_reading=True)
             version = current_version(connection)
         if version == 0 and path is None:
@@ -149,7 +149,7 @@ def _bring_up_to_date(engine: Engine, where: str) -> None:
     path = _path(engine.url)
     if path is not None:
         _make_folder(path.parent)
-    with translated(where):
+    with errors_as_state_error(where):
         if path is not None:
             _switch_to_wal(path)
         with engine.begin() as connection:

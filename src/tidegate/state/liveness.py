@@ -9,10 +9,18 @@ from pathlib import Path
 
 from tidegate.state.run_records import RunRecord
 
-__all__ = ["HEARTBEAT_SECONDS", "SILENCE", "has_ended", "last_sign", "lives", "process_lives", "process_mark"]
+__all__ = [
+    "HEARTBEAT_SECONDS",
+    "HEARTBEAT_TIMEOUT",
+    "has_ended",
+    "is_alive",
+    "last_heartbeat",
+    "process_identity",
+    "process_is_alive",
+]
 
 HEARTBEAT_SECONDS = 30.0
-SILENCE = timedelta(seconds=3 * HEARTBEAT_SECONDS)
+HEARTBEAT_TIMEOUT = timedelta(seconds=3 * HEARTBEAT_SECONDS)
 """A run on another host that gave no sign of life for so long is taken for dead."""
 
 
@@ -20,11 +28,11 @@ def has_ended(run: RunRecord) -> bool:
     return run.status not in ("pending", "running")
 
 
-def last_sign(run: RunRecord) -> datetime:
+def last_heartbeat(run: RunRecord) -> datetime:
     return run.heartbeat_at or run.started_at
 
 
-def process_mark(pid: int) -> str | None:
+def process_identity(pid: int) -> str | None:
     """What tells the process from all others of the same number: since when this machine runs, within which container
     the number counts, and when the process began. None where the system does not say."""
     try:
@@ -36,14 +44,14 @@ def process_mark(pid: int) -> str | None:
     return f"{boot} {counted} {began}" if began else None
 
 
-def process_lives(run: RunRecord) -> bool | None:
+def process_is_alive(run: RunRecord) -> bool | None:
     """None where it cannot be known: on another host, in another container of the same name, or before a restart.
 
     Where the run's record has no mark of its process, any process of its number counts as its own.
     """
     if run.pid is None or run.host != socket.gethostname():
         return None
-    own = process_mark(os.getpid())
+    own = process_identity(os.getpid())
     if run.process is not None and own is not None and _place(run.process) != _place(own):
         return None
     try:
@@ -54,15 +62,15 @@ def process_lives(run: RunRecord) -> bool | None:
         pass
     if _stat(run.pid)[0] == "Z":  # it has ended, and only its parent has not asked how
         return False
-    return run.process is None or process_mark(run.pid) in (None, run.process)
+    return run.process is None or process_identity(run.pid) in (None, run.process)
 
 
-def lives(run: RunRecord, now: datetime) -> bool:
+def is_alive(run: RunRecord, now: datetime) -> bool:
     """Whether a run that has not ended is at work."""
     if has_ended(run):
         return False
-    here = process_lives(run)
-    return now - last_sign(run) < SILENCE if here is None else here
+    here = process_is_alive(run)
+    return now - last_heartbeat(run) < HEARTBEAT_TIMEOUT if here is None else here
 
 
 def _place(mark: str) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine
 
 from tidegate.errors import SelectionError
 from tidegate.names import nearest
-from tidegate.state.database_errors import translated
+from tidegate.state.database_errors import errors_as_state_error
 from tidegate.state.model_tables import entries_of_run, latest_of_each_model, models_of_run, runs_of_model
 from tidegate.state.quality_tables import (
     anomalies_of_model,
@@ -130,7 +130,7 @@ class StateReader:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with translated(self._where), self._engine.connect() as connection:
+        with errors_as_state_error(self._where), self._engine.connect() as connection:
             yield connection.execution_options(tidegate_reading=True)
 
 

@@ -27,7 +27,6 @@ from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metada
 
 __all__ = [
     "append_event",
-    "ask_to_cancel",
     "change_run",
     "events",
     "events_of_run",
@@ -36,6 +35,7 @@ __all__ = [
     "insert_run",
     "newest_runs",
     "put_key",
+    "request_cancel",
     "run_by_id",
     "runs",
     "take_over_run",
@@ -80,7 +80,7 @@ def change_run(connection: Connection, run_id: str, values: dict[str, Any]) -> b
     return connection.execute(update(runs).where(runs.c.run_id == run_id).values(**values)).rowcount > 0
 
 
-def ask_to_cancel(connection: Connection, run_id: str, at: datetime) -> bool:
+def request_cancel(connection: Connection, run_id: str, at: datetime) -> bool:
     """False where there is no such run that has not ended."""
     unfinished = update(runs).where(runs.c.run_id == run_id, runs.c.status.in_(_UNFINISHED))
     return connection.execute(unfinished.values(cancel_requested_at=at)).rowcount > 0

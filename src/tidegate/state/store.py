@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from tidegate.errors import KeyTakenError, RunExistsError, RunTakenOverError, StateError
-from tidegate.state.database_errors import is_restarting, translated
+from tidegate.state.database_errors import errors_as_state_error, is_restarting
 from tidegate.state.model_tables import has_model_run, put_entries, put_model_run
 from tidegate.state.quality_tables import mark_published, put_anomaly, put_check, put_profile
 from tidegate.state.reader import StateReader
@@ -30,10 +30,10 @@ from tidegate.state.run_records import (
 )
 from tidegate.state.run_tables import (
     append_event,
-    ask_to_cancel,
     change_run,
     insert_run,
     put_key,
+    request_cancel,
     run_by_id,
     take_over_run,
 )
@@ -89,7 +89,7 @@ class StateStore:
     def request_cancel(self, run_id: str, at: datetime) -> bool:
         """Whether there was such a run that had not ended. It sees the wish itself, when it looks next."""
         with self._writing() as connection:
-            return ask_to_cancel(connection, run_id, at)
+            return request_cancel(connection, run_id, at)
 
     def finish_run(
         self,
@@ -185,7 +185,7 @@ class StateStore:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with self._lock, translated(self._where), ExitStack() as stack:
+        with self._lock, errors_as_state_error(self._where), ExitStack() as stack:
             yield self._begun(stack)
 
     def _begun(self, stack: ExitStack) -> Connection:

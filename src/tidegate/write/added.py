@@ -83,7 +83,7 @@ def _is_plain(field: Field) -> bool:
 def _readable(added: NewFiles) -> bool:
     names = [_name(file.location) for file in added.files]
     return (
-        added.all_told
+        added.deletes_are_located
         and len(names) <= _MOST_FILES
         and len(set(names)) == len(names)
         and all(_is_readable(file) for file in added.files)

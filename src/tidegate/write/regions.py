@@ -249,9 +249,9 @@ def _leave_out_files(request: WriteRequest, column: Column, low: str, high: str)
     if metadata.current.count("total-data-files") > _FILES_TO_LOOK_AT:
         return True
     # PyIceberg takes a while to import, and few writes have use for it.
-    from tidegate.lake.manifests import share_within
+    from tidegate.lake.manifests import share_of_rows_within
 
-    return share_within(metadata.current, field.id, int(low), int(high)) < _WORTH_A_CONDITION
+    return share_of_rows_within(metadata.current, field.id, int(low), int(high)) < _WORTH_A_CONDITION
 
 
 _COUNTED = {"timestamp": ("unix_micros", "timestamp_micros"), "date": ("unix_date", "date_from_unix_date")}

@@ -206,11 +206,13 @@ def _others(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _cannot_be_read(work: Workspace, table: TableName) -> str | None:
-    from tidegate.sources.source_catalogs import is_outside
+    from tidegate.sources.source_catalogs import has_source_catalog
 
     if table in work.ephemeral:
         return "is ephemeral and has no table to compare with"
-    return "is outside the lake: read it with a model, and name that" if is_outside(work.settings, table) else None
+    return (
+        "is outside the lake: read it with a model, and name that" if has_source_catalog(work.settings, table) else None
+    )
 
 
 def _key(

@@ -136,9 +136,9 @@ def _cannot_tell_new_rows(work: Workspace, table: TableName) -> bool:
     """A source outside the lake cannot, whatever the lake has under the same name."""
     if table.namespace not in work.settings.sources:
         return False
-    from tidegate.sources.source_catalogs import is_outside
+    from tidegate.sources.source_catalogs import has_source_catalog
 
-    return is_outside(work.settings, table) or table not in work.outside.heads
+    return has_source_catalog(work.settings, table) or table not in work.outside.heads
 
 
 def _collected(work: Workspace, draft: Draft) -> _Reads:

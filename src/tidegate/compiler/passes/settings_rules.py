@@ -117,11 +117,11 @@ def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     """Whoever reads a view has the lake at hand and nothing else."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
-    from tidegate.sources.source_catalogs import is_outside
+    from tidegate.sources.source_catalogs import has_source_catalog
 
     for part in (draft, *ephemeral_through(work, draft)):
         for table in sorted(part.content.sources):
-            if is_outside(work.settings, table):
+            if has_source_catalog(work.settings, table):
                 message = f"a view cannot read {table}: source '{table.namespace}' is outside the lake"
                 at = work.project.origin(draft.model, "materialized")
                 yield work.error(draft, "ViewOverSource", message, at, "make it a table")

@@ -23,8 +23,8 @@ from tidegate.lake.branch_catalog import (
     Pointer,
     PointerKind,
     changes_between,
-    moved_meanwhile,
     moves_to_main,
+    publish_conflict,
 )
 from tidegate.lake.catalogs import pointer_tables as rows
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
@@ -33,7 +33,7 @@ from tidegate.lake.catalogs.json_server import MovedError, UnansweredError
 from tidegate.lake.catalogs.relational import RelationalCatalog
 from tidegate.lake.catalogs.rest_api import Commit, RestApi
 from tidegate.lake.catalogs.rest_updates import (
-    fits,
+    can_follow,
     is_same_state,
     table_requirements,
     table_updates,
@@ -94,12 +94,12 @@ class RestCatalog(RelationalCatalog):
         heads = self._api.pointers()
         super().create_branch(name)
         with self._database.write() as db:
-            self._set(db, self._known_branch(db, name), heads)
+            self._set(db, self._require_branch(db, name), heads)
 
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
         heads = self._api.pointers()
         with self._database.write() as db:
-            catalog = self._known_branch(db, branch)
+            catalog = self._require_branch(db, branch)
             ours, bases = rows.pointers(db, catalog), rows.bases(db, catalog)
             stay = {change.table for change in changes_between(bases, ours)} - set(tables)
             known = ours.keys() | bases.keys() | heads.keys()
@@ -116,23 +116,23 @@ class RestCatalog(RelationalCatalog):
         before: dict[TableName, Pointer | None] = {}
         for _ in self._api.write_attempts(f"publish {branch}"):
             with self._database.read() as db:
-                catalog = self._known_branch(db, branch)
+                catalog = self._require_branch(db, branch)
                 bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
             changed = [table for table in wanted if ours.get(table) != bases.get(table)]
             main = self._main({*changed, *still})
-            arrived = {table for table in changed if self._is_there(main.get(table), ours.get(table))}
+            arrived = {table for table in changed if self._already_published(main.get(table), ours.get(table))}
             targets = {**ours, **{table: main[table] for table in arrived & main.keys()}}
             try:
                 moves = moves_to_main(branch, changed, bases, targets, main, accept or {}, still)
                 for change in moves:
                     before.setdefault(change.table, change.before)
-                self._carry(branch, [change for change in moves if change.table not in arrived], still)
+                self._send_changes(branch, [change for change in moves if change.table not in arrived], still)
             except (MovedError, UnansweredError):
                 continue  # what main has now tells whether a table is in our way, or it was done after all
             except LakeError as error:
-                raise self._with_arrived(error, before, ours) from error
+                raise self._with_published_tables(error, before, ours) from error
             fault("inside_publish")
-            landed = self._landed(branch, ours, [change.table for change in moves])
+            landed = self._confirm_published(branch, ours, [change.table for change in moves])
             if landed is None:
                 continue  # a server that looks and commits in two steps may say yes, and have lost it to another
             return tuple(Change(table, before[table], pointer) for table, pointer in landed.items())
@@ -163,7 +163,7 @@ class RestCatalog(RelationalCatalog):
 
     def _known(self, db: rows.CatalogConnection, branch: str) -> str:
         """Main is not in the database."""
-        return self._known_branch(db, branch)
+        return self._require_branch(db, branch)
 
     def _jdbc(self) -> Mapping[str, str]:
         return self._branches._jdbc()
@@ -178,13 +178,13 @@ class RestCatalog(RelationalCatalog):
         found = ((table, self._api.pointer(table)) for table in sorted(tables))
         return {table: pointer for table, pointer in found if pointer is not None}
 
-    def _is_there(self, now: Pointer | None, ours: Pointer | None) -> bool:
+    def _already_published(self, now: Pointer | None, ours: Pointer | None) -> bool:
         """Whether main has what the branch has, in a metadata file of the server's own: published before."""
         if now is None or ours is None or now.kind != ours.kind:
             return False
         return now == ours or is_same_state(self._load(now.location), self._load(ours.location))
 
-    def _carry(self, branch: str, moves: Sequence[Change], still: Heads) -> None:
+    def _send_changes(self, branch: str, moves: Sequence[Change], still: Heads) -> None:
         """Changed tables first, at once if the server can: they are the ones that a conflict would keep back."""
         commits, after = [], []
         for change in self._in_order(moves):
@@ -221,8 +221,8 @@ class RestCatalog(RelationalCatalog):
             return Commit(change.table, view_requirements(now), view_updates(now, wanted))
         if now["table-uuid"] != wanted["table-uuid"]:
             return None
-        if not fits(now, wanted):
-            raise moved_meanwhile(branch, [change.table])
+        if not can_follow(now, wanted):
+            raise publish_conflict(branch, [change.table])
         return Commit(change.table, table_requirements(now), table_updates(now, wanted))
 
     def _replace(self, change: Change) -> None:
@@ -254,7 +254,7 @@ class RestCatalog(RelationalCatalog):
         progress = Progress.from_json(text) if text else None
         return frozenset(progress.tables if progress else ())
 
-    def _landed(
+    def _confirm_published(
         self, branch: str, ours: Heads, published: Collection[TableName]
     ) -> Mapping[TableName, Pointer | None] | None:
         """Where main has what was published, in files of the server's own: the branch goes on from those. None: not all
@@ -266,29 +266,31 @@ class RestCatalog(RelationalCatalog):
         # Main has moved: nothing that happens from here on may say that it has not.
         with suppress(LakeError):
             now = {table: self._api.pointer(table) for table in published}
-            if not all(self._took(now[table], ours.get(table)) for table in published):
+            if not all(self._includes(now[table], ours.get(table)) for table in published):
                 return None
-            landed |= {table: now[table] for table in published if self._is_there(now[table], ours.get(table))}
+            landed |= {table: now[table] for table in published if self._already_published(now[table], ours.get(table))}
             with self._database.write() as db:
-                catalog = self._known_branch(db, branch)
+                catalog = self._require_branch(db, branch)
                 here = rows.pointers(db, catalog, list(landed))
                 rows.set_bases(db, catalog, landed)
                 rows.set_pointers(db, catalog, {t: p for t, p in landed.items() if here.get(t) == ours.get(t)})
         return landed
 
-    def _took(self, now: Pointer | None, ours: Pointer | None) -> bool:
+    def _includes(self, now: Pointer | None, ours: Pointer | None) -> bool:
         """Whether what main has is what was published, or something that was made from it."""
-        if ours is None or self._is_there(now, ours):
+        if ours is None or self._already_published(now, ours):
             return True
         if now is None or now.kind != ours.kind or ours.kind is PointerKind.VIEW:
             return False
         published = self._load(ours.location).get("current-snapshot-id")
         return published in {each["snapshot-id"] for each in self._load(now.location).get("snapshots", ())}
 
-    def _with_arrived(self, error: LakeError, tried: Iterable[TableName], ours: Heads) -> LakeError:
+    def _with_published_tables(self, error: LakeError, tried: Iterable[TableName], ours: Heads) -> LakeError:
         """The error, if none of it is on main; else one that says what had been moved before it came to that."""
         try:
-            arrived = [str(table) for table in tried if self._is_there(self._api.pointer(table), ours.get(table))]
+            arrived = [
+                str(table) for table in tried if self._already_published(self._api.pointer(table), ours.get(table))
+            ]
         except LakeError:
             return error
         if not arrived:

@@ -75,7 +75,7 @@ class Session:
 
 
 class PostgresDatabase:
-    """Connections are kept for the next transaction; one that a restarted server has dropped is replaced."""
+    """Connections are pooled for the next transaction; one that a restarted server has dropped is replaced."""
 
     def __init__(self, url: DatabaseUrl, lock_seconds: float = _LOCK_SECONDS) -> None:
         self._url = url
@@ -92,23 +92,23 @@ class PostgresDatabase:
     @contextmanager
     def read(self) -> Iterator[_Connection]:
         with self._errors():
-            connection = self._begun(_READ)
-            with self._returned(connection):
+            connection = self._begin(_READ)
+            with self._return_to_pool(connection):
                 yield _Connection(connection)
                 connection.execute("COMMIT")
 
     @contextmanager
     def write(self) -> Iterator[_Connection]:
         with self._errors():
-            connection = self._begun([step.format(ms=self._lock_ms) for step in _WRITE])
-            with self._returned(connection):
+            connection = self._begin([step.format(ms=self._lock_ms) for step in _WRITE])
+            with self._return_to_pool(connection):
                 yield _Connection(connection)
                 self._commit(connection)
 
     def session(self) -> Session:
         with self._errors():
-            connection = self._begun(_READ)
-            with self._returned(connection):
+            connection = self._begin(_READ)
+            with self._return_to_pool(connection):
                 connection.execute("COMMIT")
                 info = connection.info
                 return Session(info.user, Secret(info.password) if info.password else None, info.server_version)
@@ -142,17 +142,17 @@ class PostgresDatabase:
                 return False
             time.sleep(0.2)
 
-    def _begun(self, steps: Iterable[str]) -> psycopg.Connection[Any]:
+    def _begin(self, steps: Iterable[str]) -> psycopg.Connection[Any]:
         import psycopg
 
         if self._owner != os.getpid():  # a forked process must not speak on its parent's connections
             self._idle, self._owner = [], os.getpid()
         while True:
             try:
-                kept = self._idle.pop()
+                idle = self._idle.pop()
             except IndexError:
-                kept = None
-            connection = kept or self._reopened()
+                idle = None
+            connection = idle or self._connect_with_retry()
             try:
                 if not self._ready:
                     _ensure_schema(connection)
@@ -161,13 +161,13 @@ class PostgresDatabase:
                     connection.execute(step.encode())
                 return connection
             except BaseException as error:
-                gone = kept is not None and connection.broken and isinstance(error, psycopg.OperationalError)
+                was_dropped = idle is not None and connection.broken and isinstance(error, psycopg.OperationalError)
                 connection.close()
-                if not gone:
+                if not was_dropped:
                     raise
 
     @contextmanager
-    def _returned(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
+    def _return_to_pool(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
         """Kept for the next transaction, if this one ended well or could be undone."""
         try:
             yield
@@ -179,7 +179,7 @@ class PostgresDatabase:
             if not connection.closed:
                 self._idle.append(connection)
 
-    def _reopened(self) -> psycopg.Connection[Any]:
+    def _connect_with_retry(self) -> psycopg.Connection[Any]:
         """A server that has answered before may be restarted just now, and is waited for."""
         import psycopg
 

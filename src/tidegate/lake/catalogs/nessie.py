@@ -30,27 +30,27 @@ from tidegate.lake.branch_catalog import (
 from tidegate.lake.catalogs.json_server import MovedError, UnansweredError
 from tidegate.lake.catalogs.nessie_api import Key, NessieApi, NoReferenceError, Reference, Tree
 from tidegate.lake.catalogs.nessie_contents import (
+    BRANCH_RECORD,
     HEARTBEAT,
-    MARK,
-    Mark,
+    BranchRecord,
     Operation,
     branch_info,
     content_of,
     heads,
-    in_two_steps,
     key_of,
     namespaces_for,
     place,
     pointer_of,
     put_properties,
-    read_mark,
+    read_branch_record,
+    split_replacements,
     unchanged,
 )
 from tidegate.lake.catalogs.spark_catalogs import (
-    branch_catalog,
+    branch_catalog_name,
+    branch_exists_error,
+    branch_missing_error,
     catalog_settings,
-    exists_already,
-    is_missing,
     spark_catalog,
 )
 from tidegate.lake.metadata import load_json
@@ -81,7 +81,7 @@ class NessieCatalog:
         self._api = NessieApi(server)
         self._clock = clock
         self._load = load
-        self._known_bases: dict[str, Heads] = {}
+        self._cached_bases: dict[str, Heads] = {}
         self._identity: str | None = None
 
     def head(self, branch: str = MAIN) -> Heads:
@@ -105,23 +105,26 @@ class NessieCatalog:
         return frozenset(found)
 
     def create_branch(self, name: str) -> None:
-        catalog = branch_catalog(name)
+        catalog = branch_catalog_name(name)
         self._claim_warehouse()
         references = self._api.references()
         if any(reference.name.replace("-", "_") == catalog for reference in references):
-            raise exists_already(name, self._server.uri)
+            raise branch_exists_error(name, self._server.uri)
         main = next((reference for reference in references if reference.name == self._main), None)
         if main is None:
             raise self._no_main()
         try:
             self._api.create_branch(name, main)
         except MovedError as error:
-            raise exists_already(name, self._server.uri) from error
+            raise branch_exists_error(name, self._server.uri) from error
         fault("inside_branch")
         now = self._clock()
-        mark = Mark(self._main, now, main.hash)
+        mark = BranchRecord(self._main, now, main.hash)
         empty = Tree(main.hash, {})
-        operations = [put_properties(empty, MARK, mark.properties()), put_properties(empty, HEARTBEAT, _beat(now))]
+        operations = [
+            put_properties(empty, BRANCH_RECORD, mark.properties()),
+            put_properties(empty, HEARTBEAT, _heartbeat_properties(now)),
+        ]
         try:
             self._api.commit(name, main.hash, "tidegate: begin", operations)
         except LakeError:
@@ -131,7 +134,7 @@ class NessieCatalog:
 
     def changed_tables(self, branch: str) -> tuple[Change, ...]:
         tree = self._tree(branch)
-        return changes_between(self._bases(_mark(tree, branch, self._server.uri)), heads(tree))
+        return changes_between(self._bases(_require_record(tree, branch, self._server.uri)), heads(tree))
 
     def publish(
         self,
@@ -144,9 +147,9 @@ class NessieCatalog:
         keys = [key_of(table) for table in wanted]
         before: dict[TableName, Pointer | None] = {}
         for _ in self._api.write_attempts(f"publish {branch}"):
-            ours = self._contents(branch, [*keys, *_above(keys)])
-            main = self._contents(MAIN, {*keys, *_above(keys), *map(key_of, still)})
-            bases = self._bases(_mark(ours, branch, self._server.uri))
+            ours = self._contents(branch, [*keys, *_namespaces_of(keys)])
+            main = self._contents(MAIN, {*keys, *_namespaces_of(keys), *map(key_of, still)})
+            bases = self._bases(_require_record(ours, branch, self._server.uri))
             moves = moves_to_main(branch, wanted, bases, heads(ours), heads(main), accept or {}, still)
             there = [key_of(change.table) for change in moves if change.after]
             operations = [
@@ -171,7 +174,7 @@ class NessieCatalog:
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
         for _ in self._api.write_attempts(f"refresh {branch}"):
             ours, main = self._tree(branch), self._tree(MAIN)
-            mark = _mark(ours, branch, self._server.uri)
+            mark = _require_record(ours, branch, self._server.uri)
             mine, bases, mains = heads(ours), self._bases(mark), heads(main)
             changed = {change.table for change in changes_between(bases, mine)}
             stay = changed - set(tables)
@@ -180,7 +183,7 @@ class NessieCatalog:
             operations = [
                 *namespaces_for(ours, [key for key in taken if key in main.contents], main),
                 *(step for key in taken for step in _move(ours, main, key)),
-                put_properties(ours, MARK, fresh.properties()),
+                put_properties(ours, BRANCH_RECORD, fresh.properties()),
             ]
             try:
                 self._commit(branch, ours.hash, f"tidegate: refresh from {self._main}", operations)
@@ -196,19 +199,19 @@ class NessieCatalog:
             steps = place(tree, key, wanted)
             return [*namespaces_for(tree, [key]), *steps] if steps and wanted else steps
 
-        self._on_branch(branch, [key, *_above([key])], f"tidegate: put back {table}", operations)
+        self._on_branch(branch, [key, *_namespaces_of([key])], f"tidegate: put back {table}", operations)
 
     def create_namespace(self, branch: str, table: TableName) -> None:
-        above = _above([key_of(table)])
+        above = _namespaces_of([key_of(table)])
         self._on_branch(
             branch, above, f"tidegate: namespace of {table}", lambda tree: namespaces_for(tree, [key_of(table)])
         )
 
     def drop_branch(self, name: str) -> None:
-        branch_catalog(name)
+        branch_catalog_name(name)
         for _ in self._api.write_attempts(f"drop {name}"):
             try:
-                tree = self._api.contents(name, [MARK])
+                tree = self._api.contents(name, [BRANCH_RECORD])
                 if branch_info(name, self._main, tree) is None:
                     return  # it belongs to others
                 self._api.delete_branch(name, tree.hash)
@@ -222,10 +225,10 @@ class NessieCatalog:
         """Nothing can be written to a branch of Nessie that is gone."""
 
     def keep_branch(self, name: str) -> None:
-        self._change_mark(name, lambda mark: replace(mark, kept=True))
+        self._update_record(name, lambda mark: replace(mark, kept=True))
 
     def heartbeat(self, branch: str) -> None:
-        beat = _beat(self._clock())
+        beat = _heartbeat_properties(self._clock())
         self._on_branch(branch, [HEARTBEAT], "tidegate: alive", lambda tree: [put_properties(tree, HEARTBEAT, beat)])
 
     def list_branches(self) -> tuple[BranchInfo, ...]:
@@ -234,7 +237,7 @@ class NessieCatalog:
             if reference.type != "BRANCH" or reference.name == self._main:
                 continue
             with suppress(NoReferenceError):  # dropped since it was listed
-                tree = self._api.contents(reference.name, [MARK, HEARTBEAT])
+                tree = self._api.contents(reference.name, [BRANCH_RECORD, HEARTBEAT])
                 if (info := branch_info(reference.name, self._main, tree)) is not None:
                     found.append(info)
         return tuple(sorted(found, key=lambda info: (info.created_at, info.name)))
@@ -265,25 +268,25 @@ class NessieCatalog:
         with self._known(branch) as name:
             tree = self._api.tree(name)
         if branch != MAIN:
-            _mark(tree, branch, self._server.uri)
+            _require_record(tree, branch, self._server.uri)
         return tree
 
     def _contents(self, branch: str, keys: Iterable[Key]) -> Tree:
         """Those keys, and what a branch says of itself."""
         with self._known(branch) as name:
-            tree = self._api.contents(name, [*keys, MARK])
+            tree = self._api.contents(name, [*keys, BRANCH_RECORD])
         if branch != MAIN:
-            _mark(tree, branch, self._server.uri)
+            _require_record(tree, branch, self._server.uri)
         return tree
 
     @contextmanager
     def _known(self, branch: str) -> Iterator[str]:
         if branch != MAIN:
-            branch_catalog(branch)
+            branch_catalog_name(branch)
         try:
             yield self._main if branch == MAIN else branch
         except NoReferenceError as error:
-            raise (self._no_main() if branch == MAIN else is_missing(branch, self._server.uri)) from error
+            raise (self._no_main() if branch == MAIN else branch_missing_error(branch, self._server.uri)) from error
 
     def _no_main(self) -> LakeError:
         failure = LakeUnavailableError(
@@ -307,10 +310,10 @@ class NessieCatalog:
             except (MovedError, UnansweredError):
                 continue
             except NoReferenceError as error:
-                raise is_missing(branch, self._server.uri) from error
+                raise branch_missing_error(branch, self._server.uri) from error
 
     def _commit(self, branch: str, hash: str, message: str, operations: Iterable[Operation]) -> str:
-        first, rest = in_two_steps(operations)
+        first, rest = split_replacements(operations)
         if first:
             hash = self._api.commit(branch, hash, message, first)
         return self._api.commit(branch, hash, message, rest)
@@ -318,7 +321,7 @@ class NessieCatalog:
     def _move_main(self, branch: str, hash: str, operations: Sequence[Operation]) -> None:
         """One step of main, also where it takes two commits: those are made aside, and main is moved to the second."""
         message = f"tidegate: publish {branch}"
-        if not in_two_steps(operations)[0]:
+        if not split_replacements(operations)[0]:
             self._api.commit(self._main, hash, message, operations)
             return
         aside = f"{branch}-publish"
@@ -334,38 +337,38 @@ class NessieCatalog:
         with suppress(NoReferenceError):
             self._api.delete_branch(name, self._api.reference(name).hash)
 
-    def _change_mark(self, branch: str, change: Callable[[Mark], Mark]) -> None:
+    def _update_record(self, branch: str, change: Callable[[BranchRecord], BranchRecord]) -> None:
         def operations(tree: Tree) -> Sequence[Operation]:
-            mark = _mark(tree, branch, self._server.uri)
+            mark = _require_record(tree, branch, self._server.uri)
             changed = change(mark)
-            return [] if changed == mark else [put_properties(tree, MARK, changed.properties())]
+            return [] if changed == mark else [put_properties(tree, BRANCH_RECORD, changed.properties())]
 
         self._on_branch(branch, [], "tidegate: mark", operations)
 
     def _rebase(self, branch: str, moved: Mapping[TableName, Pointer | None]) -> None:
         if moved:
-            self._change_mark(branch, lambda mark: replace(mark, moved={**mark.moved, **moved}))
+            self._update_record(branch, lambda mark: replace(mark, moved={**mark.moved, **moved}))
 
-    def _bases(self, mark: Mark) -> dict[TableName, Pointer]:
-        known = self._known_bases.get(mark.base)  # what a commit holds never changes
+    def _bases(self, mark: BranchRecord) -> dict[TableName, Pointer]:
+        known = self._cached_bases.get(mark.base)  # what a commit holds never changes
         if known is None:
             known = heads(self._api.tree("", mark.base))
-            self._known_bases = {mark.base: known}
+            self._cached_bases = {mark.base: known}
         bases: dict[TableName, Pointer | None] = {**known, **mark.moved}
         return {table: pointer for table, pointer in bases.items() if pointer is not None}
 
     def _pointers_at(self, reference: Reference) -> frozenset[Pointer]:
         tree = self._api.tree("", reference.hash)
-        mark = read_mark(tree)
+        mark = read_branch_record(tree)
         bases = self._bases(mark).values() if mark is not None else ()
         found = (pointer_of(content) for content in tree.contents.values())
         return frozenset([*(pointer for pointer in found if pointer), *bases])
 
 
-def _mark(tree: Tree, branch: str, where: str) -> Mark:
-    mark = read_mark(tree)
+def _require_record(tree: Tree, branch: str, where: str) -> BranchRecord:
+    mark = read_branch_record(tree)
     if mark is None:
-        raise is_missing(branch, where)
+        raise branch_missing_error(branch, where)
     return mark
 
 
@@ -373,9 +376,9 @@ def _move(target: Tree, source: Tree, key: Key) -> list[Operation]:
     return place(target, key, source.contents.get(key))
 
 
-def _above(keys: Iterable[Key]) -> list[Key]:
+def _namespaces_of(keys: Iterable[Key]) -> list[Key]:
     return sorted({key[:depth] for key in keys for depth in range(1, len(key))})
 
 
-def _beat(now: datetime) -> dict[str, str]:
+def _heartbeat_properties(now: datetime) -> dict[str, str]:
     return {"at": now.isoformat()}

@@ -18,20 +18,20 @@ from tidegate.lake.catalogs.nessie_api import Content, Key, Tree
 from tidegate.names import TableName
 
 __all__ = [
+    "BRANCH_RECORD",
     "HEARTBEAT",
-    "MARK",
-    "Mark",
+    "BranchRecord",
     "Operation",
     "branch_info",
     "content_of",
     "heads",
-    "in_two_steps",
     "key_of",
     "namespaces_for",
     "place",
     "pointer_of",
     "put_properties",
-    "read_mark",
+    "read_branch_record",
+    "split_replacements",
     "unchanged",
 ]
 
@@ -94,7 +94,7 @@ def unchanged(key: Key) -> Operation:
     return {"type": "UNCHANGED", "key": {"elements": list(key)}}
 
 
-def in_two_steps(operations: Iterable[Operation]) -> tuple[list[Operation], list[Operation]]:
+def split_replacements(operations: Iterable[Operation]) -> tuple[list[Operation], list[Operation]]:
     """What must be committed before the rest: Nessie lets no view take the place of a table in one commit."""
     steps = list(operations)
     put = {tuple(step["key"]["elements"]) for step in steps if step["type"] == "PUT"}
@@ -123,7 +123,7 @@ def _namespace(key: Key, source: Tree | None) -> list[Operation]:
     return [{"type": "PUT", "key": {"elements": list(key)}, "content": content}]
 
 
-MARK: Key = ("_tidegate_branch",)
+BRANCH_RECORD: Key = ("_tidegate_branch",)
 HEARTBEAT: Key = ("_tidegate_heartbeat",)
 """Apart, so that a heartbeat is small and in nobody's way."""
 
@@ -131,7 +131,7 @@ _OUR_NAMES = re.compile(r"(?:run|read|maintain)-(\d{8}-\d{6})\b.*")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BranchRecord:
     """`main` is the branch it came from, `base` the commit; `moved`: tables whose base is another since."""
 
     main: str
@@ -151,9 +151,9 @@ class Mark:
         }
 
 
-def read_mark(tree: Tree) -> Mark | None:
+def read_branch_record(tree: Tree) -> BranchRecord | None:
     """None: the branch is not one of ours."""
-    content = tree.contents.get(MARK)
+    content = tree.contents.get(BRANCH_RECORD)
     if content is None:
         return None
     found = content["properties"]
@@ -162,12 +162,12 @@ def read_mark(tree: Tree) -> Mark | None:
         for row in json.loads(found["moved"])
     }
     created = datetime.fromisoformat(found["created_at"])
-    return Mark(found["main"], created, found["base"], moved, found["kept"] == "true")
+    return BranchRecord(found["main"], created, found["base"], moved, found["kept"] == "true")
 
 
 def branch_info(name: str, main: str, tree: Tree) -> BranchInfo | None:
     """None: the branch belongs to others, or to another main. One that a run could not mark any more tells its age."""
-    mark = read_mark(tree)
+    mark = read_branch_record(tree)
     if mark is not None:
         beat = tree.contents.get(HEARTBEAT)
         alive = datetime.fromisoformat(beat["properties"]["at"]) if beat else mark.created_at

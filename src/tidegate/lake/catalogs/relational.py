@@ -25,10 +25,10 @@ from tidegate.lake.branch_catalog import (
 from tidegate.lake.catalogs import pointer_tables as rows
 from tidegate.lake.catalogs.pointer_tables import CatalogConnection, SqlDatabase
 from tidegate.lake.catalogs.spark_catalogs import (
-    branch_catalog,
+    branch_catalog_name,
+    branch_exists_error,
+    branch_missing_error,
     catalog_settings,
-    exists_already,
-    is_missing,
     spark_catalog,
 )
 from tidegate.lake.warehouse import check_warehouse, claim_warehouse
@@ -72,7 +72,7 @@ class RelationalCatalog(ABC):
             return frozenset(Pointer(PointerKind(kind), location) for kind, location in found if location)
 
     def create_branch(self, name: str) -> None:
-        catalog, now = branch_catalog(name), self._clock().isoformat()
+        catalog, now = branch_catalog_name(name), self._clock().isoformat()
         self._claim_warehouse()
         with self._database.write() as db:
             taken = db.execute(
@@ -81,7 +81,7 @@ class RelationalCatalog(ABC):
                 (catalog, catalog),
             ).fetchone()
             if taken:
-                raise exists_already(name, self._database.where)
+                raise branch_exists_error(name, self._database.where)
             db.execute("INSERT INTO tidegate_branches VALUES (?, ?, ?, ?, 0)", (name, catalog, now, now))
             rows.copy_all(db, catalog)
 
@@ -99,7 +99,7 @@ class RelationalCatalog(ABC):
     ) -> tuple[Change, ...]:
         wanted, still = sorted(set(tables)), unmoved or {}
         with self._database.write() as db:
-            catalog = self._known_branch(db, branch)
+            catalog = self._require_branch(db, branch)
             bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
             main = rows.pointers(db, MAIN, {*wanted, *still})
             moves = moves_to_main(branch, wanted, bases, ours, main, accept or {}, still)
@@ -111,7 +111,7 @@ class RelationalCatalog(ABC):
 
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
         with self._database.write() as db:
-            catalog = self._known_branch(db, branch)
+            catalog = self._require_branch(db, branch)
             ours, bases = rows.pointers(db, catalog), rows.bases(db, catalog)
             changed = {change.table for change in changes_between(bases, ours)}
             db.execute("DELETE FROM iceberg_tables WHERE catalog_name = ?", (catalog,))
@@ -130,7 +130,7 @@ class RelationalCatalog(ABC):
             rows.ensure_namespaces(db, self._known(db, branch), table)
 
     def drop_branch(self, name: str) -> None:
-        catalog = branch_catalog(name)
+        catalog = branch_catalog_name(name)
         with self._database.write() as db:
             for table in ("iceberg_tables", "iceberg_namespace_properties", "tidegate_bases", "tidegate_branches"):
                 db.execute(f"DELETE FROM {table} WHERE catalog_name = ?", (catalog,))
@@ -147,11 +147,13 @@ class RelationalCatalog(ABC):
 
     def keep_branch(self, name: str) -> None:
         with self._database.write() as db:
-            db.execute("UPDATE tidegate_branches SET kept = 1 WHERE catalog_name = ?", (self._known_branch(db, name),))
+            db.execute(
+                "UPDATE tidegate_branches SET kept = 1 WHERE catalog_name = ?", (self._require_branch(db, name),)
+            )
 
     def heartbeat(self, branch: str) -> None:
         with self._database.write() as db:
-            catalog = self._known_branch(db, branch)
+            catalog = self._require_branch(db, branch)
             values = (self._clock().isoformat(), catalog)
             db.execute("UPDATE tidegate_branches SET heartbeat_at = ? WHERE catalog_name = ?", values)
 
@@ -185,10 +187,10 @@ class RelationalCatalog(ABC):
         claim_warehouse(self.warehouse, lake, self._alone)
 
     def _known(self, db: CatalogConnection, branch: str) -> str:
-        return MAIN if branch == MAIN else self._known_branch(db, branch)
+        return MAIN if branch == MAIN else self._require_branch(db, branch)
 
-    def _known_branch(self, db: CatalogConnection, branch: str) -> str:
-        catalog = branch_catalog(branch)
+    def _require_branch(self, db: CatalogConnection, branch: str) -> str:
+        catalog = branch_catalog_name(branch)
         if db.execute("SELECT 1 FROM tidegate_branches WHERE name = ?", (branch,)).fetchone() is None:
-            raise is_missing(branch, self._database.where)
+            raise branch_missing_error(branch, self._database.where)
         return catalog

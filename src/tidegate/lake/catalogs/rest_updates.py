@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 __all__ = [
-    "fits",
+    "can_follow",
     "is_same_state",
     "new_view",
     "table_requirements",
@@ -36,7 +36,7 @@ def table_requirements(now: Metadata) -> list[Mapping[str, Any]]:
     ]
 
 
-def fits(now: Metadata, wanted: Metadata) -> bool:
+def can_follow(now: Metadata, wanted: Metadata) -> bool:
     """Whether the new snapshots can follow the server's: their sequence numbers and row ids are given already."""
     new = _new_snapshots(now, wanted)
     follows = all(snapshot.get("sequence-number", 0) > now.get("last-sequence-number", 0) for snapshot in new)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tidegate.errors import BranchExistsError, BranchMissingError, LakeError
 from tidegate.lake.branch_catalog import MAIN
 
-__all__ = ["branch_catalog", "catalog_settings", "exists_already", "is_missing", "spark_catalog"]
+__all__ = ["branch_catalog_name", "branch_exists_error", "branch_missing_error", "catalog_settings", "spark_catalog"]
 
 _RULES = {
     "cache-enabled": "false",
@@ -35,7 +35,7 @@ def catalog_settings(name: str, warehouse: Path, options: Mapping[str, str]) -> 
 _BRANCH_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,199}")
 
 
-def branch_catalog(branch: str) -> str:
+def branch_catalog_name(branch: str) -> str:
     """A name that Spark SQL takes without quotes. Raises LakeError where `branch` cannot be a branch."""
     catalog = branch.replace("-", "_")
     if not _BRANCH_NAME.fullmatch(branch) or catalog.lower() in (MAIN, "spark_catalog"):
@@ -47,16 +47,16 @@ def branch_catalog(branch: str) -> str:
 
 
 def spark_catalog(branch: str) -> str:
-    return MAIN if branch == MAIN else branch_catalog(branch)
+    return MAIN if branch == MAIN else branch_catalog_name(branch)
 
 
-def exists_already(branch: str, where: str) -> BranchExistsError:
+def branch_exists_error(branch: str, where: str) -> BranchExistsError:
     return BranchExistsError(
         f"branch '{branch}' exists already", where=where, remedy="use another name or drop the branch"
     )
 
 
-def is_missing(branch: str, where: str) -> BranchMissingError:
+def branch_missing_error(branch: str, where: str) -> BranchMissingError:
     return BranchMissingError(
         f"there is no branch '{branch}'",
         where=where,

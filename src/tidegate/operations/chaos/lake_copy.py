@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.config import BudgetSection, DatabaseUrl, LakeSection, NessieServer, Settings, StateSection
 from tidegate.errors import LakeError, LakeUnavailableError, TidegateError
 from tidegate.lake import open_catalog
-from tidegate.lake.atomic_files import write_whole
+from tidegate.lake.atomic_files import write_atomically
 from tidegate.lake.branch_catalog import BranchCatalog, Heads, Pointer
 from tidegate.lake.consumed import consumed_files
 from tidegate.lake.metadata import load_json, local_path, read_metadata
@@ -133,7 +133,7 @@ def relocate(pointer: Pointer, table: TableName, warehouse: Path) -> Pointer:
     # The name tells Iceberg whether the file is compressed, and this one is not.
     name = local_path(pointer.location).name.replace(".gz.metadata.json", ".metadata.json")
     path = folder / "metadata" / name
-    write_whole(path, json.dumps(moved, separators=(",", ":"), ensure_ascii=False).encode())
+    write_atomically(path, json.dumps(moved, separators=(",", ":"), ensure_ascii=False).encode())
     metadata = read_metadata(pointer)
     for location in consumed_files(metadata.table_location, metadata.progress):
         consumed = local_path(location)

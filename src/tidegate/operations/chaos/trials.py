@@ -19,7 +19,7 @@ from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import ConfigError, ProjectError, RunCancelledError, TidegateError
 from tidegate.faults import FAULT, FAULT_LOG
-from tidegate.lake import MAIN, Heads, is_begun, open_catalog
+from tidegate.lake import MAIN, Heads, is_initialized, open_catalog
 from tidegate.names import TableName
 from tidegate.operations.chaos.kills import (
     RESUME,
@@ -125,7 +125,7 @@ class _Chaos:
         self.keep = keep
         # With the time of day held still, all runs write the same times.
         self.clock = FixedClock(datetime.now(UTC))
-        self.heads: Heads = open_catalog(settings).head(MAIN) if is_begun(settings) else {}
+        self.heads: Heads = open_catalog(settings).head(MAIN) if is_initialized(settings) else {}
         self.compiled = self._compile()
         self.left_out = _left_out(self.compiled)
         self.contents = Contents(spark, tables_of(self.compiled, self.left_out))

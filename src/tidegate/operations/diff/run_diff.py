@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.compiler.hidden_columns import hidden_of
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
-from tidegate.lake import is_begun, open_catalog
+from tidegate.lake import is_initialized, open_catalog
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.names import TableName, nearest
 from tidegate.operations.diff.moved_tables import Moved, moved_by_branch, moved_by_run, wanted_tables
@@ -49,7 +49,7 @@ def diff(
     say: Callable[[str], None] = lambda line: None,
 ) -> Diff:
     """`name` is a run (or `latest`) or a branch that stands. At most `limit` samples of each kind and table."""
-    if not is_begun(settings):
+    if not is_initialized(settings):
         raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
     catalog = open_catalog(settings)
     name, of, moved = _moved(settings, catalog, name)

@@ -15,7 +15,7 @@ from tidegate.compiler.unit_test_inputs import UnitInputs
 from tidegate.config import Settings
 from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
 from tidegate.errors import ProjectError, QueryError, SourceError, TidegateError
-from tidegate.lake import is_begun, open_catalog
+from tidegate.lake import is_initialized, open_catalog
 from tidegate.names import TableName, quote
 from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_of, meant, rows_sql
 from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, UnitTestResult, compare_rows, differences
@@ -58,7 +58,7 @@ def run_unit_tests(
     """
     clock = clock or SystemClock()
     started = clock.monotonic()
-    heads = open_catalog(settings).head() if is_begun(settings) else {}
+    heads = open_catalog(settings).head() if is_initialized(settings) else {}
     project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
     if compiled.project_errors:
         raise ProjectError("The project has errors; no test was run", diagnostics=compiled.diagnostics)
