@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from tidegate.datatypes import DataType, decimal, parse_type
 from tidegate.problems import Place
+from tidegate.widening import stored_type
 
 __all__ = [
     "LOGICAL_TYPES",
@@ -76,11 +77,8 @@ class TypeRule:
         return not self.kinds or found.kind in (*self.kinds, "?", "void")
 
     def _matches(self, wanted: DataType, found: DataType) -> bool:
-        if found.kind in ("?", "void") or wanted == found:
+        if found.kind in ("?", "void") or wanted in (found, stored_type(found)):
             return True
-        if wanted.kind == "int":
-            # The lake keeps the smaller integers as int.
-            return found.kind in ("tinyint", "smallint")
         if wanted.kind != found.kind:
             return False
         match wanted.kind:
