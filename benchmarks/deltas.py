@@ -25,7 +25,7 @@ from tidegate.lake.branch_catalog import MAIN
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.run import run_project
-from tidegate.planner.make_plan import Wish, make_plan
+from tidegate.planner.make_plan import PlanRequest, make_plan
 from tidegate.runs import RunOptions
 from tidegate.spark.session import child_session, start_session
 from tidegate.write.promises import promised
@@ -202,7 +202,7 @@ class Bench:
     def picked(self, model: str) -> str:
         """How a run would build it now."""
         project, compiled, _ = compile_from_disk(self.settings, self.lake.heads(), {})
-        wish = Wish(datetime.now(UTC))
+        wish = PlanRequest(datetime.now(UTC))
         values = RunValues(wish.now.isoformat(), incremental=True)
         query = partial(bind, compiled, self.settings, project, values=values)
         selected = [TableName(NAMESPACE, "gold", _table(model))]

@@ -28,7 +28,7 @@ from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.inputs import recorded_inputs
-from tidegate.planner.make_plan import Facts
+from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import require_unchanged, take_files
@@ -143,7 +143,7 @@ class PointerTableWork:
         self._table = self._model.model.table
         self._name = self._run.short(self._table)
 
-    def build(self, facts: Facts) -> WriteOutcome:
+    def build(self, facts: ModelPlan) -> WriteOutcome:
         run, builder = self._run, self._builder
         builder.builds.append(self._name)
         with self._phases.timed("build_result"):
@@ -171,7 +171,7 @@ class PointerTableWork:
         properties = {PROGRESS_PROPERTY: progress.to_json()}
         self._run.lake.restore(self._table, written(pointer, self._place(), properties=properties))
 
-    def _write(self, facts: Facts, sql: str) -> WriteOutcome:
+    def _write(self, facts: ModelPlan, sql: str) -> WriteOutcome:
         run = self._run
         is_view = self._model.model.settings.materialized is Materialized.VIEW
         changed = self._name not in self._builder.unchanged or run.lake.pointer(self._table) is None
@@ -204,7 +204,7 @@ class PointerTableWork:
         place = self._place(table)
         run.lake.restore(table, written(upon, place, rows=rows, summary=summary))
 
-    def _progress(self, facts: Facts, zones: Mapping[str, Any]) -> Progress:
+    def _progress(self, facts: ModelPlan, zones: Mapping[str, Any]) -> Progress:
         run, settings = self._run, self._model.model.settings
         return Progress(
             run_id=run.run_id,

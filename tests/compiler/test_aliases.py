@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.compiler.projects import build, table
 from tidegate.compiler.query_facts import QueryFacts, facts_of
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 
 
 def facts(sql: str) -> QueryFacts:
     query = parse_query(sql)
-    assert isinstance(query, Query), f"{query}: {sql}"
+    assert isinstance(query, ParsedQuery), f"{query}: {sql}"
     return facts_of(query, ())
 
 
@@ -127,7 +127,7 @@ def test_what_a_relation_is_called_does_not_count(queries: Sequence[str]) -> Non
 
 @pytest.mark.parametrize("queries", groups(OTHER), ids=lambda queries: queries[0])
 def test_what_a_name_means_counts(queries: Sequence[str]) -> None:
-    found = {sql: facts(sql).words for sql in queries if isinstance(parse_query(sql), Query)}
+    found = {sql: facts(sql).words for sql in queries if isinstance(parse_query(sql), ParsedQuery)}
     assert len(set(found.values())) == len(found) > 1
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidegate.compiler.sql.permitted import Permissions
-from tidegate.compiler.sql.queries import Query, SqlFault, examined, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, check_permissions, parse_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ def test_sparks_words_are_those_that_were_checked(session: SparkSession) -> None
     for _ in range(4000):
         text = "SELECT 1 AS a " + " ".join(chance.choice(PIECES) for _ in range(chance.randint(1, 6))) + " , 3 AS z"
         query = parse_query(text)
-        if isinstance(query, SqlFault) or any(examined(query, Permissions())):
+        if isinstance(query, SqlFault) or any(check_permissions(query, Permissions())):
             continue
         try:
             columns = session.sql(text).columns
@@ -49,7 +49,7 @@ def test_sparks_words_are_those_that_were_checked(session: SparkSession) -> None
     assert taken > 100
 
 
-def _only_unnamed(query: Query, columns: list[str]) -> bool:
+def _only_unnamed(query: ParsedQuery, columns: list[str]) -> bool:
     """Columns without a name are called after their text."""
     items = query.tree.expressions
     return len(items) == len(columns) and all(not i.alias or i.alias == c for i, c in zip(items, columns, strict=True))
@@ -87,5 +87,5 @@ def test_what_is_refused_would_work(session: SparkSession) -> None:
     sql = "SELECT `REFLECT`('java.lang.System', 'getProperty', 'java.version') AS x"
     assert session.sql(sql).collect()[0]["x"]
     query = parse_query(sql)
-    assert isinstance(query, Query)
-    assert [fault.code for fault in examined(query, Permissions())[0]] == ["CodeInQuery"]
+    assert isinstance(query, ParsedQuery)
+    assert [fault.code for fault in check_permissions(query, Permissions())[0]] == ["CodeInQuery"]

@@ -181,7 +181,7 @@ def test_all_cores_together_find_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     files |= {"models/gold/z.sql": "select {{ nothing }}"}
     write_project(tmp_path, files)
     alone = compiled(tmp_path)
-    monkeypatch.setattr(run_passes, "_WORTH_FORKING", 1)
+    monkeypatch.setattr(run_passes, "_FORK_FROM", 1)
     monkeypatch.setattr(run_passes, "cores", lambda: 3)
     assert kept(compiled(tmp_path)) == kept(alone)
 

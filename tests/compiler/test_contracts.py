@@ -9,8 +9,8 @@ import pytest
 from tests.compiler.columns import relation
 from tests.compiler.projects import write_project
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.drafts import Workspace
-from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.drafts import CompilationState
+from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.passes.contract_rules import check_contracts
 from tidegate.config import load_settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -31,7 +31,7 @@ def check(
     settings = load_settings(write_project(root, files), env={})
     project = load_project(settings)
     assert project.problems == ()
-    work = Workspace.of(project, settings, Outside(sources={ORDERS: published}), {})
+    work = CompilationState.of(project, settings, ExternalTables(sources={ORDERS: published}), {})
     (draft,) = work.drafts
     draft.content.relation = columns
     found = list(check_contracts(work, draft))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.projects import Built, build, table
-from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query, rests_on_errors
+from tidegate.compiler.hidden_columns import has_errors_upstream, hidden_columns, hidden_in_query
 
 PEOPLE = "-- @column: email: {}\n-- @column: ssn: {}\nselect 1L as id, 'a@b.c' as email, 123456789 as ssn, 5 as age\n"
 
@@ -129,10 +129,12 @@ def test_what_cannot_be_read_makes_all_below_it_uncertain(tmp_path: Path) -> Non
     }
     compiled = build(tmp_path / "a", files).compiled
     assert compiled.tagged
-    found = {name: rests_on_errors(compiled, table(name)) for name in ("silver.people", "gold.copied", "gold.other")}
+    found = {
+        name: has_errors_upstream(compiled, table(name)) for name in ("silver.people", "gold.copied", "gold.other")
+    }
     assert found == {"silver.people": True, "gold.copied": True, "gold.other": False}
     folder = {"models/_defaults.toml": "[columns", "models/gold/other.sql": "select 1 as x"}
-    assert rests_on_errors(build(tmp_path / "b", folder).compiled, table("gold.other"))
+    assert has_errors_upstream(build(tmp_path / "b", folder).compiled, table("gold.other"))
 
 
 def test_a_project_without_tags_has_nothing_to_hide(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.compiler.projects import build
 from tidegate.compiler.sql import queries, row_by_row, script
-from tidegate.compiler.sql.queries import Query, SqlFault
+from tidegate.compiler.sql.queries import ParsedQuery, SqlFault
 from tidegate.compiler.sql.row_by_row import Obstacle
 
 
@@ -17,7 +17,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that the parser is given after this."""
     texts: list[str] = []
 
-    def parse_query(text: str) -> Query | SqlFault:
+    def parse_query(text: str) -> ParsedQuery | SqlFault:
         texts.append(text)
         return queries.parse_query(text)
 
@@ -40,7 +40,7 @@ def test_an_ephemeral_model_is_not_parsed_again(tmp_path: Path, parsed: list[str
 )
 def test_the_shape_of_a_parsed_query_is_read_from_its_tree(parsed: list[str], sql: str) -> None:
     query = queries.parse_query(sql)
-    assert isinstance(query, Query)
+    assert isinstance(query, ParsedQuery)
     meta = dict(query.tree.meta)
     by_tree, by_text = row_by_row.read_row_query(query), row_by_row.read_row_query(sql)
     assert parsed == [sql]

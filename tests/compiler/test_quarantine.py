@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.projects import Built, build, table
 from tidegate.compiler import compile_project
 from tidegate.compiler.compile_cache import CompileCache
-from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query, hidden_of
+from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query, hidden_in_table
 from tidegate.names import TableName
 from tidegate.project import load_project
 from tidegate.runs.owned_tables import models_of, tables_of
@@ -106,11 +106,11 @@ def test_what_is_hidden_in_a_table_is_hidden_in_its_quarantine_and_in_what_reads
     compiled = people(tmp_path, head, files).compiled
     refused = table("silver.people__quarantine")
     assert hidden_columns(compiled, refused) == {"email", "name"}
-    assert hidden_of(compiled, refused, ["name", "_reasons"]) == {"email", "name"}
+    assert hidden_in_table(compiled, refused, ["name", "_reasons"]) == {"email", "name"}
     assert hidden_columns(compiled, table("gold.why")) == {"n"}
     assert "n" in hidden_in_query(compiled, f"select name as n from {refused.quoted}")
-    assert hidden_of(compiled, table("gold.odd__quarantine"), ["a"]) == {"a"}
-    assert hidden_of(compiled, table("gold.odd"), ["a"]) == set()
+    assert hidden_in_table(compiled, table("gold.odd__quarantine"), ["a"]) == {"a"}
+    assert hidden_in_table(compiled, table("gold.odd"), ["a"]) == set()
 
 
 def test_a_model_and_what_it_refuses_are_owned_together(tmp_path: Path) -> None:

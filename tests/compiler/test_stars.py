@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.compiler.query_facts import takes_all_columns
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 
 CASES = {
     "select * from a.b": True,
@@ -36,5 +36,5 @@ CASES = {
 @pytest.mark.parametrize("sql", CASES)
 def test_a_star_counts_if_it_leads_to_a_table(sql: str) -> None:
     query = parse_query(sql)
-    assert isinstance(query, Query)
+    assert isinstance(query, ParsedQuery)
     assert takes_all_columns(query.tree, {"landing_1"}) is CASES[sql]

@@ -9,13 +9,13 @@ from tidegate.errors import FailureKind, LakeError, SourceError, TidegateError
 from tidegate.names import TableName
 from tidegate.operations.plan import PlanView, StepView
 from tidegate.planner.decide import Decision, RunType
-from tidegate.planner.make_plan import Step
+from tidegate.planner.make_plan import PlanStep
 
 
 def step(name: str, error: TidegateError | None = None, lost: bool = False) -> StepView:
     """`lost`: it reads what cannot be planned."""
     decision = Decision(RunType.INCREMENTAL, str(error) if error else "new rows")
-    planned = Step(TableName("shop", "silver", name), 0, decision, unplannable=lost or error is not None)
+    planned = PlanStep(TableName("shop", "silver", name), 0, decision, unplannable=lost or error is not None)
     return StepView(planned, f"silver.{name}", "incremental", (), (), None, error, None)
 
 

@@ -15,7 +15,7 @@ from tidegate.lake.consumed import Consumed, ConsumedFile
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
-from tidegate.planner.decide import Asked, Decision, RunType, decide, keeps_history, result_is_complete
+from tidegate.planner.decide import Decision, ModelRequest, RunType, decide, keeps_history, result_is_complete
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.planner.model_traits import unique_after
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile
@@ -69,7 +69,7 @@ def inputs(found: TableChange | Untraceable | None = None, **changes: object) ->
 
 
 def decided(compiled: CompiledModel, now: Inputs, **asked: object) -> Decision:
-    return decide(compiled, OWN, PROGRESS, now, Asked(**asked))  # type: ignore[arg-type]
+    return decide(compiled, OWN, PROGRESS, now, ModelRequest(**asked))  # type: ignore[arg-type]
 
 
 def words(decision: Decision) -> str:
@@ -144,8 +144,8 @@ def test_first_run_and_full_refresh_are_backfills() -> None:
 
 
 def test_a_table_that_no_run_made_is_replaced_not_added_to() -> None:
-    assert decide(model(), OWN, None, inputs(), Asked(full_refresh=True)).rebuild
-    assert not decide(model(), None, None, inputs(), Asked(full_refresh=True)).rebuild
+    assert decide(model(), OWN, None, inputs(), ModelRequest(full_refresh=True)).rebuild
+    assert not decide(model(), None, None, inputs(), ModelRequest(full_refresh=True)).rebuild
     forced = decided(model(Strategy.APPEND_ONLY), inputs(), full_refresh=True)
     assert words(forced) == "backfill: --full-refresh"
     assert forced.rebuild
@@ -226,7 +226,12 @@ def test_no_decision_is_without_a_reason(strategy: Strategy, exists: bool, found
     own, progress = (OWN, PROGRESS) if exists else (None, None)
     for values in product(*SETTINGS.values()):
         given = dict(zip(SETTINGS, values, strict=True))
-        for asked in (Asked(), Asked(full_refresh=True), Asked(intervals=(DAY,)), Asked(always_deltas=True)):
+        for asked in (
+            ModelRequest(),
+            ModelRequest(full_refresh=True),
+            ModelRequest(intervals=(DAY,)),
+            ModelRequest(always_deltas=True),
+        ):
             assert decide(model(strategy, **given), own, progress, now, asked).reason.strip()
 
 

@@ -12,7 +12,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import DeltaQuery, Image, ImageRead
-from tidegate.planner.estimate import Estimate, Timing, estimate_all, estimate_delta, estimate_new, probable_time
+from tidegate.planner.estimate import Estimate, TimeEstimate, estimate_all, estimate_delta, estimate_new, probable_time
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile
 
@@ -116,6 +116,6 @@ def test_files_have_a_size_and_sources_outside_have_not(tmp_path: Path) -> None:
 
 
 def test_the_probable_time_is_the_middle_of_what_was_with_its_spread() -> None:
-    assert probable_time([3000, 1000, 1200], Estimate(1, 1, 99.0)) == Timing(1.2, 1.0, 3.0, 3)
-    assert probable_time([], Estimate(1, 1, 2.0)) == Timing(2.0, 1.0, 4.0, 0)
+    assert probable_time([3000, 1000, 1200], Estimate(1, 1, 99.0)) == TimeEstimate(1.2, 1.0, 3.0, 3)
+    assert probable_time([], Estimate(1, 1, 2.0)) == TimeEstimate(2.0, 1.0, 4.0, 0)
     assert probable_time([], Estimate()) is None

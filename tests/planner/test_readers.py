@@ -14,7 +14,7 @@ from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.planner.decide import Decision, RunType
 from tidegate.planner.inputs import Inputs
-from tidegate.planner.make_plan import Facts, as_difference, readers_of
+from tidegate.planner.make_plan import ModelPlan, as_difference, readers_of
 
 FILES = {
     "models/bronze/orders.sql": "SELECT 1 AS id, 2 AS amount\n",
@@ -60,5 +60,5 @@ def test_a_difference_is_written_where_readers_gain(
         catalog.restore("run-1", table(name), history.pointer())
     inputs = Inputs(metadata={"shop.bronze.orders": now}, changed={"shop.bronze.orders": found})
     readers = readers_of(compiled)[table(model)]
-    facts = Facts(Decision(kind, "because"), inputs)
+    facts = ModelPlan(Decision(kind, "because"), inputs)
     assert as_difference(compiled.models[table(model)], facts, readers, BranchView(catalog, "run-1")) is wanted

@@ -26,7 +26,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.delta_rule import used_columns
 from tidegate.planner.inputs import read_inputs, recorded_inputs
-from tidegate.planner.make_plan import Facts, Wish, plan_model
+from tidegate.planner.make_plan import ModelPlan, PlanRequest, plan_model
 
 CASES = Path(__file__).parents[1] / "cases" / "reasons"
 MODEL = "silver.m"
@@ -60,7 +60,7 @@ class Lake:
         self.catalog = EmbeddedCatalog(root / "catalog.db", root / "warehouse")
         self.then: dict[TableName, TableMetadata] = {}
 
-    def decide(self) -> Facts:
+    def decide(self) -> ModelPlan:
         self.catalog.create_branch("run-1")
         tables = {table(name): lines for name, lines in self.case.tables.items()}
         now = {name: self._play(name, lines) for name, lines in tables.items() if name != table(MODEL)}
@@ -71,10 +71,10 @@ class Lake:
             history.play(tables[table(MODEL)])
             now[table(MODEL)] = history.pointer()
         self._put(now)
-        wish = Wish(NOW, "ask" in self.case.words, deltas="always" if "deltas" in self.case.words else "auto")
+        request = PlanRequest(NOW, "ask" in self.case.words, deltas="always" if "deltas" in self.case.words else "auto")
         compiled, settings = self.built.compiled, self.built.settings
         model = compiled.models[table(MODEL)]
-        return plan_model(model, compiled, self.view, settings, wish, lambda: self.built.bind(MODEL))
+        return plan_model(model, compiled, self.view, settings, request, lambda: self.built.bind(MODEL))
 
     @property
     def view(self) -> BranchView:

@@ -16,7 +16,7 @@ from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import BoundQuery, Diagnostic, DiagnosticSeverity, Span, TableRead
 from tidegate.compiler.sql.permitted import Permissions
 from tidegate.compiler.sql.qualifiers import shorten_columns
-from tidegate.compiler.sql.queries import Query, Reference, SqlFault, examined, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, TableReference, check_permissions, parse_query
 from tidegate.compiler.sql.sql_text import Edit, apply_edits
 from tidegate.compiler.table_index import TableIndex
 from tidegate.config import Settings
@@ -40,7 +40,7 @@ class AsOf:
     end: int
 
 
-def as_of(query: Query, reference: Reference) -> AsOf | None:
+def as_of(query: ParsedQuery, reference: TableReference) -> AsOf | None:
     """The clause behind a table; None where the table is read as it is."""
     version = reference.node.args.get("version")
     if version is None:
@@ -130,12 +130,12 @@ def bind_adhoc(
     return BoundQuery(text, reads)
 
 
-def _readable(sql: str, permissions: Permissions) -> tuple[Query, tuple[SqlFault, ...]]:
+def _readable(sql: str, permissions: Permissions) -> tuple[ParsedQuery, tuple[SqlFault, ...]]:
     """The query, and its calls of functions that no list has."""
     query = parse_query(sql)
     if isinstance(query, SqlFault):
         raise refused(sql, [_as_typed(query)])
-    not_permitted, unlisted = examined(query, permissions)
+    not_permitted, unlisted = check_permissions(query, permissions)
     faults = [*(fault for fault in query.faults if fault.code != "TimeTravel"), *not_permitted]
     if faults:
         raise refused(sql, map(_as_typed, faults))
@@ -149,7 +149,7 @@ def _as_typed(fault: SqlFault) -> SqlFault:
     return replace(fault, message=message, suggestion=fault.suggestion or _HELP.get(fault.code))
 
 
-def _as_it_was(reference: Reference) -> bool:
+def _as_it_was(reference: TableReference) -> bool:
     return bool(reference.node.args.get("version") or reference.node.args.get("when"))
 
 
@@ -174,7 +174,7 @@ def _diagnostic(text: str, fault: SqlFault) -> Diagnostic:
 
 
 def column_faults(
-    query: Query, tables: Mapping[int, TableName], columns_of: ColumnsOf, settings: Settings
+    query: ParsedQuery, tables: Mapping[int, TableName], columns_of: ColumnsOf, settings: Settings
 ) -> Iterator[SqlFault]:
     """Columns, functions and types that do not fit. `tables`: which table each reference is, by its start.
 

@@ -17,7 +17,7 @@ from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.sql.permitted import Permissions
 from tidegate.compiler.sql.qualifiers import shorten_columns
-from tidegate.compiler.sql.queries import Query, Reference, SqlFault, sound_query
+from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, TableReference, parse_permitted
 from tidegate.compiler.sql.sql_text import Edit, apply_edits
 from tidegate.compiler.table_index import TableIndex
 from tidegate.config import Settings
@@ -59,7 +59,7 @@ class _Binder:
         rendered = self._render(model, source, file)
         spark = self.settings.spark
         functions = spark.function_names
-        query = sound_query(rendered.text, Permissions(functions, spark.allow_code and not is_test))
+        query = parse_permitted(rendered.text, Permissions(functions, spark.allow_code and not is_test))
         if isinstance(query, SqlFault):
             remedy = query.suggestion or "look at the template: with this run's values it gives other SQL"
             raise QueryError(query.message, where=file, remedy=remedy)
@@ -95,7 +95,7 @@ class _Binder:
             )
         return result
 
-    def _tables(self, query: Query, file: str, placeholders: set[str]) -> dict[int, TableName]:
+    def _tables(self, query: ParsedQuery, file: str, placeholders: set[str]) -> dict[int, TableName]:
         """What each name means, by where it starts; landing zones are left out."""
         models, namespace = self.compiled.models, self.settings.project.namespace
         sources = {source for compiled in models.values() for source in compiled.sources}
@@ -118,8 +118,8 @@ class _Binder:
         return self.known is None or table in self.known or self._is_ephemeral(table)
 
     def _relations(
-        self, query: Query, rendered: Rendered, tables: dict[int, TableName]
-    ) -> Iterator[tuple[Reference, Edit]]:
+        self, query: ParsedQuery, rendered: Rendered, tables: dict[int, TableName]
+    ) -> Iterator[tuple[TableReference, Edit]]:
         calls = {call.placeholder: call for call in rendered.landings}
         for reference in query.references:
             if reference.start not in tables:
@@ -137,7 +137,7 @@ class _Binder:
                 read = TableRead(0, len(table.quoted), reference.alias, reference.driving, table=table)
                 yield reference, Edit(reference.start, reference.end, table.quoted, (read,))
 
-    def _inlined(self, reference: Reference, table: TableName) -> Edit:
+    def _inlined(self, reference: TableReference, table: TableName) -> Edit:
         model = self.compiled.models[table].model
         inner = self.bind(model, model.source, model.file, inline=True)
         reads = tuple(
@@ -150,7 +150,7 @@ class _Binder:
         found = self.compiled.models.get(table)
         return found is not None and found.model.settings.materialized is Materialized.EPHEMERAL
 
-    def _dates(self, query: Query, file: str) -> Iterator[Edit]:
+    def _dates(self, query: ParsedQuery, file: str) -> Iterator[Edit]:
         """@start_date is a TIMESTAMP literal, and inside quotes its plain text."""
         for sign, word in pairwise(query.tokens):
             if sign.token_type is TokenType.PARAMETER and word.text.lower() in {"start_date", "end_date"}:
@@ -169,7 +169,7 @@ class _Binder:
         return value
 
 
-def _needed_name(reference: Reference, edit: Edit) -> str | None:
+def _needed_name(reference: TableReference, edit: Edit) -> str | None:
     """A subquery needs the name that the table had; a sampled table must have one, and after the sample."""
     if edit.text.startswith("("):
         return reference.parts[-1]
@@ -186,7 +186,7 @@ def _named(edit: Edit, alias: str | None) -> Edit:
     return replace(edit, reads=(replace(edit.reads[0], alias=alias),))
 
 
-def _end_of_sample(query: Query, reference: Reference) -> int:
+def _end_of_sample(query: ParsedQuery, reference: TableReference) -> int:
     """Where an alias can stand: after the name, or after the TABLESAMPLE clause that follows it."""
     end, depth = reference.end, 0
     following = [token for token in query.tokens if token.start >= reference.end]

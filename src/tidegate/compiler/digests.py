@@ -11,7 +11,7 @@ from blake3 import blake3
 
 from tidegate.checks.forms import OtherTable, other_tables
 from tidegate.checks.values import Check
-from tidegate.compiler.drafts import Draft, Outcome, Workspace, refuses_rows
+from tidegate.compiler.drafts import CompilationState, Draft, Outcome, refuses_rows
 from tidegate.compiler.external_tables import zone_names
 from tidegate.compiler.inlining import reads_bad_records
 from tidegate.compiler.table_columns import visible_columns
@@ -19,7 +19,7 @@ from tidegate.datatypes import Relation
 from tidegate.names import TableName
 from tidegate.project import Materialized, ModelSettings
 
-__all__ = ["Digests", "settled_checks", "tables_of_checks"]
+__all__ = ["Digests", "resolved_checks", "tables_of_checks"]
 
 _SETTINGS = tuple(field.name for field in fields(ModelSettings) if field.name != "columns")
 _values_of = attrgetter(*_SETTINGS)
@@ -28,7 +28,7 @@ _values_of = attrgetter(*_SETTINGS)
 class Digests:
     """Of one compilation. `own` and `interface` are of one draft; `whole` joins its own with those it reads."""
 
-    def __init__(self, work: Workspace) -> None:
+    def __init__(self, work: CompilationState) -> None:
         self._work = work
         self._settings: dict[int, bytes] = {}
         self._zones = frozenset(zone_names(work.settings))
@@ -53,7 +53,7 @@ class Digests:
         if draft.test is None:
             # Where settings are written counts: warnings tell it.
             places = [place for place in model.origins.values() if place.file != draft.file] if model.origins else ()
-            unread = self._work.unread and self._work.short(model.table) in self._work.unread
+            unread = self._work.unread_settings and self._work.short(model.table) in self._work.unread_settings
             parts.append(f"{model.contract}\0{bool(unread)}\0{places or ''}")
             if model.checks:
                 parts.append(repr(model.checks))
@@ -68,7 +68,7 @@ class Digests:
         if outcome.asked:
             seen.append(repr(outcome.asked).encode())
         if draft.model.contract is not None:
-            seen.append(self._work.outside.version(draft.model.table).encode())
+            seen.append(self._work.external.version(draft.model.table).encode())
         seen += [self._seen(draft, name) for name in outcome.inputs]
         # Nothing that is joined here holds a NUL but digests, which are all of one length.
         return blake3(b"\0".join(seen)).digest() if len(seen) > 1 else draft.own
@@ -95,13 +95,13 @@ class Digests:
         upstream = self._work.models.get(table)
         if upstream is None and table in self._work.quarantines:
             beside = self._work.models[self._work.quarantines[table]]
-            return f"quarantine\0{self._work.outside.version(table)}\0".encode() + beside.interface
+            return f"quarantine\0{self._work.external.version(table)}\0".encode() + beside.interface
         if upstream is None:
-            return self._work.outside.version(table).encode()
+            return self._work.external.version(table).encode()
         if upstream is draft:
             return b"itself"
         # What it last published fills in what its query leaves open.
-        published = self._work.outside.version(table) if upstream.open else ""
+        published = self._work.external.version(table) if upstream.open else ""
         return f"{table}\0{published}\0".encode() + upstream.interface
 
     def _of_settings(self, settings: ModelSettings) -> bytes:
@@ -118,14 +118,14 @@ def _text(relation: Relation) -> str:
     return f"{relation.complete}\0{columns}"
 
 
-def tables_of_checks(work: Workspace, draft: Draft) -> Iterator[tuple[Check, OtherTable, TableName | None]]:
+def tables_of_checks(work: CompilationState, draft: Draft) -> Iterator[tuple[Check, OtherTable, TableName | None]]:
     """Each table that an argument names, and what it is; None where there is none of that name."""
     for check in draft.model.checks if draft.test is None else ():
         for other in other_tables(check):
             yield check, other, work.tables.find(other.name.split("."))
 
 
-def settled_checks(work: Workspace, draft: Draft) -> tuple[Check, ...]:
+def resolved_checks(work: CompilationState, draft: Draft) -> tuple[Check, ...]:
     settled = {(check.stage, check.name): check for check in draft.model.checks}
     for check, other, table in tables_of_checks(work, draft):
         known = settled[check.stage, check.name]

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from tidegate.checks.row_constraints import row_constraints
 from tidegate.checks.values import Check
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
-from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.query_facts import QueryFacts
 from tidegate.compiler.sql.locate import locate, offset_of_output
 from tidegate.compiler.sql.permitted import Permissions
-from tidegate.compiler.sql.queries import Query, SqlFault
+from tidegate.compiler.sql.queries import ParsedQuery, SqlFault
 from tidegate.compiler.sql.row_by_row import Obstacle
 from tidegate.compiler.table_index import TableIndex
 from tidegate.config import Settings
@@ -26,14 +26,23 @@ from tidegate.project import MacroFile, Materialized, Model, Place, Project, Sev
 from tidegate.project.rendering import Templates
 from tidegate.project.template_names import LandingCall, Rendered, TemplateContext
 
-__all__ = ["Content", "Draft", "Outcome", "Progress", "Rendering", "Workspace", "refuses_rows", "templates_of"]
+__all__ = [
+    "CompilationState",
+    "Draft",
+    "DraftContent",
+    "DraftStage",
+    "Outcome",
+    "Rendering",
+    "refuses_rows",
+    "templates_of",
+]
 
 # Inside quotes text, outside a parameter: nothing that could be taken for a column or have a type of its own.
 _STARTED_AT = "@__run_started_at__"
 _WATERMARK = "@__watermark_value__"
 
 
-class Progress(Enum):
+class DraftStage(Enum):
     """How far a draft has come. KNOWN: the cache has something on its file, good if what it reads is as it was."""
 
     UNREAD = 0
@@ -53,14 +62,14 @@ class Rendering:
     later: bool
     landings: tuple[LandingCall, ...] = ()
     text: str | None = None
-    query: Query | None = None
+    query: ParsedQuery | None = None
     unlisted: tuple[SqlFault, ...] = ()
     facts: QueryFacts | None = None
     obstacle: Obstacle | None = None
 
 
 @dataclass(slots=True)
-class Content:
+class DraftContent:
     """What was understood of a query. `relation`: its columns as far as they are known, None where nothing was.
 
     `names`: what its template looks up. `places`: where it first names each model that it reads; `sources`: the tables
@@ -80,7 +89,7 @@ class Content:
 class Outcome(NamedTuple):
     """A draft that was understood, to be kept or handed to another process. The fields are those of `Draft`.
 
-    `content` is a pickled `Content`: of ten thousand models few are looked into.
+    `content` is a pickled `DraftContent`: of ten thousand models few are looked into.
     """
 
     own: bytes
@@ -108,7 +117,7 @@ class Draft:
 
     model: Model
     test: Check | None = None
-    progress: Progress = Progress.UNREAD
+    progress: DraftStage = DraftStage.UNREAD
     own: bytes = b""
     whole: bytes = b""
     interface: bytes = b""
@@ -119,12 +128,12 @@ class Draft:
     tables: tuple[TableName, ...] = ()
     inputs: tuple[tuple[str, ...], ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    _content: Content | bytes = b""
+    _content: DraftContent | bytes = b""
 
     @property
-    def content(self) -> Content:
+    def content(self) -> DraftContent:
         if isinstance(self._content, bytes):
-            self._content = pickle.loads(self._content) if self._content else Content()
+            self._content = pickle.loads(self._content) if self._content else DraftContent()
         return self._content
 
     @property
@@ -199,22 +208,22 @@ class Draft:
             self.diagnostics,
             self._content,
         ) = outcome
-        self.progress = Progress.UNDERSTOOD
+        self.progress = DraftStage.UNDERSTOOD
 
 
 @dataclass(slots=True)
-class Workspace:
+class CompilationState:
     """The state of one compilation. `models`: the draft of each table, the first where two claim it."""
 
     project: Project
     settings: Settings
-    outside: Outside
+    external: ExternalTables
     tables: TableIndex
     vars: Mapping[str, object]
     templates: Templates
     drafts: list[Draft]
     models: Mapping[TableName, Draft]
-    unread: frozenset[str]
+    unread_settings: frozenset[str]
     """Models, by their short names, with a setting that could not be understood."""
     ephemeral: frozenset[TableName]
     quarantines: Mapping[TableName, TableName] = field(default_factory=dict)
@@ -224,25 +233,37 @@ class Workspace:
     """Whether models may read each other in a circle."""
 
     @classmethod
-    def of(cls, project: Project, settings: Settings, outside: Outside, cli_vars: Mapping[str, object]) -> Workspace:
+    def of(
+        cls, project: Project, settings: Settings, external: ExternalTables, cli_vars: Mapping[str, object]
+    ) -> CompilationState:
         drafts = [Draft(model) for model in project.models]
         models = {draft.model.table: draft for draft in reversed(drafts)}
         drafts += [Draft(model, test) for model in project.models for test in model.sql_tests]
         zones = any(zone.quarantines for zone in settings.landing.zones.values())
         refusing = (t for t, draft in models.items() if refuses_rows(draft) or (zones and draft.is_table))
         quarantines = {table.quarantine: table for table in refusing}
-        known = outside.tables | project.unread | quarantines.keys()
-        tables = TableIndex(models, known, settings.project.namespace, outside.silent)
+        known = external.tables | project.unread | quarantines.keys()
+        tables = TableIndex(models, known, settings.project.namespace, external.unlisted)
         variables = {**settings.vars, **cli_vars}
-        unread = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
+        unread_settings = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
         templates = templates_of(project.macros)
         ephemeral = frozenset(t for t, d in models.items() if d.model.settings.materialized is Materialized.EPHEMERAL)
         return cls(
-            project, settings, outside, tables, variables, templates, drafts, models, unread, ephemeral, quarantines
+            project,
+            settings,
+            external,
+            tables,
+            variables,
+            templates,
+            drafts,
+            models,
+            unread_settings,
+            ephemeral,
+            quarantines,
         )
 
     @property
-    def sound(self) -> Iterator[Draft]:
+    def without_errors(self) -> Iterator[Draft]:
         return (draft for draft in self.drafts if not draft.failed)
 
     @property
@@ -292,12 +313,12 @@ class Workspace:
     def error(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
         """An error in a draft, which will then not be built."""
         draft.failed = True
-        return self.told(DiagnosticSeverity.ERROR, draft, code, message, place, suggestion)
+        return self.diagnostic(DiagnosticSeverity.ERROR, draft, code, message, place, suggestion)
 
     def warning(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
-        return self.told(DiagnosticSeverity.WARNING, draft, code, message, place, suggestion)
+        return self.diagnostic(DiagnosticSeverity.WARNING, draft, code, message, place, suggestion)
 
-    def told(
+    def diagnostic(
         self, severity: DiagnosticSeverity, draft: Draft, code: str, message: str, place: Place, suggestion: str | None
     ) -> Diagnostic:
         span = Span(place.file, place.line, place.col)

@@ -16,11 +16,11 @@ from tidegate.names import TableName
 from tidegate.project.template_names import LandingCall
 from tidegate.sources import Discovery, StaleTables
 
-__all__ = ["Outside", "landing_read", "zone_names"]
+__all__ = ["ExternalTables", "landing_read", "zone_names"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ExternalTables:
     """`heads`: tables that main holds, models' own included; a pointer is followed when a query reads the table.
 
     `failures` and `warnings`: sources that could not be asked; of the first, any table may be there.
@@ -33,7 +33,7 @@ class Outside:
     _read: dict[TableName, Relation] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, lake: Heads | Collection[TableName], discovery: Discovery) -> Outside:
+    def of(cls, lake: Heads | Collection[TableName], discovery: Discovery) -> ExternalTables:
         """`lake` may be names alone; then nothing is known of their columns."""
         heads: dict[TableName, Pointer | None] = {}
         for table in lake:
@@ -42,7 +42,7 @@ class Outside:
         return cls(heads, sources, discovery.failures, discovery.warnings)
 
     @property
-    def silent(self) -> frozenset[str]:
+    def unlisted(self) -> frozenset[str]:
         """Sources of which nothing is known."""
         return frozenset(failure.source for failure in self.failures)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tidegate.compiler.compile_cache import CompileCache
 from tidegate.compiler.compiled import Compiled
 from tidegate.compiler.drafts import templates_of
-from tidegate.compiler.project_compiler import compile_project, without_collecting
+from tidegate.compiler.project_compiler import compile_project, gc_paused
 from tidegate.config import Settings
 from tidegate.errors import OptionsError
 from tidegate.lake.branch_catalog import Heads
@@ -103,7 +103,7 @@ def compile_from_disk(
     A second compilation in this process needs no file to remember. Raises OptionsError for a variable without any use,
     unless it is one that a run was begun with, which the project may no longer need.
     """
-    with without_collecting():
+    with gc_paused():
         cache = _caches.get(settings.root)
         if cache is None:
             cache = _caches[settings.root] = CompileCache.open(settings.root)

@@ -9,7 +9,7 @@ from tidegate.compiler.table_columns import RECORD_TEXT, visible_columns
 from tidegate.names import TableName
 from tidegate.project.column_masks import PII, PUBLIC, has_tag
 
-__all__ = ["hidden_columns", "hidden_in_query", "hidden_of", "rests_on_errors", "sees_hidden"]
+__all__ = ["has_errors_upstream", "hidden_columns", "hidden_in_query", "hidden_in_table", "touches_hidden_columns"]
 
 _Node = tuple[str, str]
 
@@ -20,24 +20,24 @@ def hidden_columns(compiled: Compiled, table: TableName) -> frozenset[str]:
     return _Search(compiled).hidden(model) if model is not None else frozenset()
 
 
-def hidden_of(compiled: Compiled | None, table: TableName, columns: Collection[str]) -> frozenset[str]:
+def hidden_in_table(compiled: Compiled | None, table: TableName, columns: Collection[str]) -> frozenset[str]:
     """Of a published table's columns, in lower case. All, where its model or one above has errors, or the project
     cannot be read: then nobody knows what they hold."""
     if compiled is not None and table not in compiled.models and table not in compiled.broken:
         # Rows that a model refused have its columns.
         table = table.beside_quarantine or table
-    if compiled is None or (compiled.tagged and rests_on_errors(compiled, table)):
+    if compiled is None or (compiled.tagged and has_errors_upstream(compiled, table)):
         return frozenset(name.lower() for name in columns)
     return hidden_columns(compiled, table)
 
 
-def sees_hidden(compiled: Compiled, model: CompiledModel) -> bool:
+def touches_hidden_columns(compiled: Compiled, model: CompiledModel) -> bool:
     """Whether the model gives hidden columns, or reads some."""
     tables = (model.model.table, *model.depends_on, *model.inlined)
     return any(hidden_columns(compiled, table) for table in tables)
 
 
-def rests_on_errors(compiled: Compiled, table: TableName) -> bool:
+def has_errors_upstream(compiled: Compiled, table: TableName) -> bool:
     """Whether something is wrong with the model, with one above it, or with what all share: then nobody knows where its
     columns come from, or which tags they have."""
     wrong = {error.model for error in compiled.errors}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.names import TableName
 from tidegate.project import Materialized
 
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-def ephemeral_through(work: Workspace, draft: Draft) -> list[Draft]:
+def ephemeral_through(work: CompilationState, draft: Draft) -> list[Draft]:
     """Every ephemeral model that becomes part of the draft's query, each once, in order of name."""
     if work.ephemeral.isdisjoint(draft.tables):
         return []
@@ -31,7 +31,7 @@ def ephemeral_through(work: Workspace, draft: Draft) -> list[Draft]:
     return [work.models[table] for table in sorted(seen)]
 
 
-def tables_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
+def tables_through(work: CompilationState, draft: Draft) -> frozenset[TableName]:
     """The models with a table or view that the query reads."""
     named = frozenset(draft.tables)
     if work.ephemeral.isdisjoint(named):
@@ -39,21 +39,21 @@ def tables_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
     return named.union(*(found.tables for found in ephemeral_through(work, draft))) - work.ephemeral
 
 
-def zones_through(work: Workspace, draft: Draft) -> frozenset[str]:
+def zones_through(work: CompilationState, draft: Draft) -> frozenset[str]:
     return draft.landings.union(*(found.landings for found in ephemeral_through(work, draft)))
 
 
-def sources_through(work: Workspace, draft: Draft) -> frozenset[TableName]:
+def sources_through(work: CompilationState, draft: Draft) -> frozenset[TableName]:
     """The tables that the query reads and no model makes."""
     return frozenset(draft.content.sources).union(*(found.content.sources for found in ephemeral_through(work, draft)))
 
 
-def template_names_through(work: Workspace, draft: Draft) -> frozenset[str]:
+def template_names_through(work: CompilationState, draft: Draft) -> frozenset[str]:
     """What the templates look up that become the query."""
     return draft.content.names.union(*(found.content.names for found in ephemeral_through(work, draft)))
 
 
-def is_deterministic(work: Workspace, draft: Draft) -> bool:
+def is_deterministic(work: CompilationState, draft: Draft) -> bool:
     """Whether the same inputs give the same rows another time."""
     return all(_is_deterministic(work.models[table]) for table in _queried_with(work, draft))
 
@@ -62,7 +62,7 @@ def _is_deterministic(draft: Draft) -> bool:
     return "run_started_at" not in draft.content.names and all(facts.deterministic for _, facts in draft.facts)
 
 
-def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:
+def _queried_with(work: CompilationState, draft: Draft) -> set[TableName]:
     """The model, and the queries that run within its own: ephemeral models and views, however deep."""
     seen = {draft.model.table}
     waiting = list(draft.tables)
@@ -75,7 +75,7 @@ def _queried_with(work: Workspace, draft: Draft) -> set[TableName]:
     return seen
 
 
-def reads_bad_records(work: Workspace, draft: Draft) -> bool:
+def reads_bad_records(work: CompilationState, draft: Draft) -> bool:
     """Whether there is a table for records of its landing zones that cannot be read."""
     zones = work.settings.landing.zones
     return draft.is_table and any(zone in zones and zones[zone].quarantines for zone in zones_through(work, draft))

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from tidegate.compiler.compiled import Compiled, Edge, EdgeKind, Origin
 
-__all__ = ["Branch", "LineageGraph", "Step"]
+__all__ = ["Branch", "LineageGraph", "LineageStep"]
 
 _RANK = {kind: rank for rank, kind in enumerate(EdgeKind)}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LineageStep:
     """A column that another comes from, or goes to.
 
     `kind`: how, over the whole way; of several ways the least plain that carries the value. `depth`: over how many
@@ -81,15 +81,15 @@ class LineageGraph:
         read = [edge.origin.column for _, edge in self._readers.get(table, ())]
         return tuple({name.lower(): name for name in (*read, *own)}.values())
 
-    def upstream(self, table: str, column: str | None = None, depth: int | None = None) -> tuple[Step, ...]:
+    def upstream(self, table: str, column: str | None = None, depth: int | None = None) -> tuple[LineageStep, ...]:
         """The columns it comes from, nearest first; `column` None: those of any of the table's columns."""
         return self._reach(table, column, depth, self._sources_of)
 
-    def downstream(self, table: str, column: str | None = None, depth: int | None = None) -> tuple[Step, ...]:
+    def downstream(self, table: str, column: str | None = None, depth: int | None = None) -> tuple[LineageStep, ...]:
         """The columns that come from it, nearest first."""
         return self._reach(table, column, depth, self._users_of)
 
-    def impact(self, table: str, column: str | None = None) -> tuple[Step, ...]:
+    def impact(self, table: str, column: str | None = None) -> tuple[LineageStep, ...]:
         """What a change of it reaches: the columns downstream, and tables whose rows it or one of those decides."""
         steps = self.downstream(table, column)
         starts = [(name.lower(), table, 0) for name in ((column,) if column else self.columns(table))]
@@ -99,7 +99,7 @@ class LineageGraph:
             for user, origin in self._deciders.get(at, ()):
                 if origin.column.lower() == name:
                     decided.setdefault(user, depth + 1)
-        rows = [Step(user, None, EdgeKind.CONDITION, depth) for user, depth in decided.items()]
+        rows = [LineageStep(user, None, EdgeKind.CONDITION, depth) for user, depth in decided.items()]
         return tuple(sorted((*steps, *rows), key=lambda step: (step.depth, step.table, step.column or "")))
 
     def upstream_tree(self, table: str, column: str, depth: int | None = None) -> Branch:
@@ -108,7 +108,9 @@ class LineageGraph:
     def downstream_tree(self, table: str, column: str, depth: int | None = None) -> Branch:
         return self._tree(table, column, depth, self._users_of)
 
-    def _reach(self, table: str, column: str | None, depth: int | None, neighbours: _Neighbours) -> tuple[Step, ...]:
+    def _reach(
+        self, table: str, column: str | None, depth: int | None, neighbours: _Neighbours
+    ) -> tuple[LineageStep, ...]:
         names = (column,) if column is not None else self.columns(table)
         starts: set[_Node] = {(table, name.lower()) for name in names}
         depths: dict[_Node, int] = dict.fromkeys(starts, 0)
@@ -131,7 +133,7 @@ class LineageGraph:
                 if not known or merged is not kinds[to]:
                     kinds[to] = merged
                     waiting.append(to)
-        steps = (Step(node[0], shown[node], kinds[node], depths[node]) for node in shown)
+        steps = (LineageStep(node[0], shown[node], kinds[node], depths[node]) for node in shown)
         return tuple(sorted(steps, key=lambda step: (step.depth, step.table, step.column or "")))
 
     def _tree(self, table: str, column: str, depth: int | None, neighbours: _Neighbours) -> Branch:

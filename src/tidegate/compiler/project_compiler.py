@@ -11,9 +11,9 @@ from tidegate.checks.forms import digest_of
 from tidegate.checks.row_constraints import row_constraints
 from tidegate.compiler.compile_cache import CompileCache
 from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, in_order
-from tidegate.compiler.digests import settled_checks
-from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.digests import resolved_checks
+from tidegate.compiler.drafts import CompilationState, Draft
+from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.fingerprints import fingerprint
 from tidegate.compiler.inlining import (
     ephemeral_through,
@@ -31,7 +31,7 @@ from tidegate.compiler.passes.lints import lint
 from tidegate.compiler.passes.project_problems import report_problems, report_sources
 from tidegate.compiler.passes.settings_rules import check_quarantine_names
 from tidegate.compiler.passes.unit_test_rules import check_unit_tests
-from tidegate.compiler.run_passes import understand
+from tidegate.compiler.run_passes import run_passes
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.lake.branch_catalog import Heads
@@ -40,13 +40,13 @@ from tidegate.project import Materialized, Model, Project, Severity
 from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
 
-__all__ = ["PROJECT_PASSES", "CompiledModels", "compile_project", "without_collecting"]
+__all__ = ["PROJECT_PASSES", "CompiledModels", "compile_project", "gc_paused"]
 
 
 class CompiledModels(Mapping[TableName, CompiledModel]):
     """The models without errors, those that would be inlined into them included; put together when asked for."""
 
-    def __init__(self, work: Workspace) -> None:
+    def __init__(self, work: CompilationState) -> None:
         self._work = work
         self._drafts = {
             table: draft
@@ -80,11 +80,11 @@ class CompiledModels(Mapping[TableName, CompiledModel]):
         }
 
 
-def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
+def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
     table, reads = draft.model.table, tables_through(work, draft)
     inlined = ephemeral_through(work, draft)
     names = template_names_through(work, draft)
-    checks = settled_checks(work, draft) if draft.model.checks else ()
+    checks = resolved_checks(work, draft) if draft.model.checks else ()
     return CompiledModel(
         model=draft.model,
         depends_on=tuple(sorted(reads - {table})),
@@ -106,7 +106,7 @@ def _assemble(work: Workspace, draft: Draft) -> CompiledModel:
     )
 
 
-def _fingerprint(work: Workspace, draft: Draft, inlined: dict[str, str] | None = None) -> str:
+def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] | None = None) -> str:
     queries = [facts for _, facts in draft.facts]
     model, conf = draft.model, work.settings.spark.conf
     return fingerprint(
@@ -121,7 +121,7 @@ def _refusing(model: Model) -> str:
     return digest_of(constraint.check for constraint in row_constraints(model.checks, NOTHING_KNOWN))
 
 
-ProjectPass = Callable[[Workspace], Iterator[Diagnostic]]
+ProjectPass = Callable[[CompilationState], Iterator[Diagnostic]]
 
 PROJECT_PASSES: tuple[ProjectPass, ...] = (
     report_problems,
@@ -143,9 +143,9 @@ def compile_project(
     cache: CompileCache | None = None,
 ) -> Compiled:
     """All diagnostics of all passes together."""
-    work = Workspace.of(project, settings, Outside.of(lake, discovery or Discovery()), cli_vars)
-    with without_collecting():
-        work.circular = understand(work, CompileCache() if cache is None else cache)
+    work = CompilationState.of(project, settings, ExternalTables.of(lake, discovery or Discovery()), cli_vars)
+    with gc_paused():
+        work.circular = run_passes(work, CompileCache() if cache is None else cache)
         found = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
         found |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
         models = CompiledModels(work)
@@ -162,7 +162,7 @@ def compile_project(
 
 
 @contextmanager
-def without_collecting() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """A compilation makes many objects and few circles; looking for those takes a third of its time."""
     was_enabled = gc.isenabled()
     gc.disable()

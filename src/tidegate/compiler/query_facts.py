@@ -12,11 +12,11 @@ from sqlglot.tokens import TokenType
 
 from tidegate.compiler.sql.aliases import Anonymous, without_aliases
 from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
-from tidegate.compiler.sql.queries import Query, Reference
+from tidegate.compiler.sql.queries import ParsedQuery, TableReference
 from tidegate.compiler.sql.scopes import cte_of, driving_path, offset_of, sources_of, visible_name
 from tidegate.project.template_names import LandingCall
 
-__all__ = ["Grouping", "JoinFact", "QueryFacts", "facts_of", "takes_all_columns"]
+__all__ = ["GroupingFact", "JoinFact", "QueryFacts", "facts_of", "takes_all_columns"]
 
 _AS_WRITTEN = {
     TokenType.VAR,
@@ -41,7 +41,7 @@ class JoinFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Grouping:
+class GroupingFact:
     """A SELECT on the driving path that sees several rows at once. `picks`: it only chooses among them."""
 
     what: str
@@ -59,7 +59,7 @@ class QueryFacts:
     whatever columns its input has.
     """
 
-    references: tuple[Reference, ...]
+    references: tuple[TableReference, ...]
     landings: tuple[LandingCall, ...]
     words: str
     written: str
@@ -68,7 +68,7 @@ class QueryFacts:
     unknown_function: bool
     dates: tuple[tuple[int, str], ...]
     joins: tuple[JoinFact, ...]
-    groupings: tuple[Grouping, ...]
+    groupings: tuple[GroupingFact, ...]
     both_ways: tuple[str, int] | None
     ctes: frozenset[str]
     star: bool
@@ -78,7 +78,7 @@ class QueryFacts:
         return self.changing is None and not self.unknown_function
 
 
-def facts_of(query: Query, landings: tuple[LandingCall, ...]) -> QueryFacts:
+def facts_of(query: ParsedQuery, landings: tuple[LandingCall, ...]) -> QueryFacts:
     kinds = [token.token_type for token in query.tokens]
     words, upper = _words(query, kinds)
     anonymous = without_aliases(query, words, kinds) or Anonymous(words, frozenset())
@@ -103,7 +103,7 @@ def _digest(words: Sequence[str]) -> str:
     return str(blake3("\0".join(words).encode()).hexdigest())
 
 
-def _words(query: Query, kinds: list[TokenType]) -> tuple[list[str], list[str]]:
+def _words(query: ParsedQuery, kinds: list[TokenType]) -> tuple[list[str], list[str]]:
     """The words as far as they count, and all in upper case.
 
     Cut from the text rather than generated from the tree, so that none is lost on the way.
@@ -117,7 +117,7 @@ def _words(query: Query, kinds: list[TokenType]) -> tuple[list[str], list[str]]:
     return words, upper
 
 
-def _dates(query: Query) -> tuple[tuple[int, str], ...]:
+def _dates(query: ParsedQuery) -> tuple[tuple[int, str], ...]:
     if "@" not in query.text:
         return ()
     found = []
@@ -128,7 +128,7 @@ def _dates(query: Query) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def _joins(query: Query) -> list[JoinFact]:
+def _joins(query: ParsedQuery) -> list[JoinFact]:
     found: list[JoinFact] = []
     for join in query.nodes[exp.Join]:
         if join.find_ancestor(exp.Join) is None:
@@ -137,7 +137,7 @@ def _joins(query: Query) -> list[JoinFact]:
     return found
 
 
-def _both_ways(query: Query) -> tuple[str, int] | None:
+def _both_ways(query: ParsedQuery) -> tuple[str, int] | None:
     driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
     for table in query.nodes[exp.Table] if driving else ():
         cte = cte_of(table) if len(table.parts) == 1 else None
@@ -146,12 +146,12 @@ def _both_ways(query: Query) -> tuple[str, int] | None:
     return None
 
 
-def _groupings(query: Query) -> list[Grouping]:
+def _groupings(query: ParsedQuery) -> list[GroupingFact]:
     found = []
     for select in query.path.selects:
         what, picks = _grouping(select)
         if what and driving_path(select).tables:
-            found.append(Grouping(what, picks, offset_of(select)))
+            found.append(GroupingFact(what, picks, offset_of(select)))
     return found
 
 

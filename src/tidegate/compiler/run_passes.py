@@ -16,20 +16,20 @@ from typing import TypeVar
 from tidegate.compiler.compile_cache import CompileCache
 from tidegate.compiler.compiled import Diagnostic
 from tidegate.compiler.digests import Digests
-from tidegate.compiler.drafts import Draft, Outcome, Progress, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft, DraftStage, Outcome
 from tidegate.compiler.passes.check_rules import check_checks
-from tidegate.compiler.passes.column_types import type_columns
 from tidegate.compiler.passes.contract_rules import check_contracts
 from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.incremental_reads import check_reading
 from tidegate.compiler.passes.mask_rules import mask_columns
 from tidegate.compiler.passes.parse import parse_text, render_template, resolve_names
+from tidegate.compiler.passes.query_columns import type_columns
 from tidegate.compiler.passes.result_columns import check_capabilities, check_output
 from tidegate.compiler.passes.settings_rules import check_quarantine, check_query, check_settings
 from tidegate.names import TableName
 from tidegate.redaction import holds_secret, register
 
-__all__ = ["FILE_PASSES", "MODEL_PASSES", "cores", "in_forks", "understand"]
+__all__ = ["FILE_PASSES", "MODEL_PASSES", "cores", "run_in_forks", "run_passes"]
 
 _PR_SET_PDEATHSIG = 1
 Item = TypeVar("Item")
@@ -43,7 +43,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def in_forks(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> list[tuple[int, Result]]:
+def run_in_forks(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> list[tuple[int, Result]]:
     """What `work` gives for the items that went to other processes, by their place in `items`.
 
     This process does its own share too, of which `work` is to keep the result itself. What a process that died did not
@@ -95,7 +95,7 @@ def _end_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-ModelPass = Callable[[Workspace, Draft], Iterator[Diagnostic]]
+ModelPass = Callable[[CompilationState, Draft], Iterator[Diagnostic]]
 
 FILE_PASSES: tuple[ModelPass, ...] = (render_template, parse_text, check_settings, resolve_names)
 """What can be asked of one file whatever else there is."""
@@ -113,26 +113,26 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
 )
 """What is asked of one model or test once those that it reads are understood."""
 
-_WORTH_FORKING = 100
+_FORK_FROM = 100
 _TREES = 100
 """So many trees are kept before they are thrown away together."""
 _DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 
 
-def understand(work: Workspace, cache: CompileCache) -> bool:
+def run_passes(work: CompilationState, cache: CompileCache) -> bool:
     """Whether models may read each other in a circle; where it is False, none do."""
-    one = _Understanding(work, cache)
+    one = _PassRunner(work, cache)
     one.fork()
     for draft in work.drafts:
-        one.understand(draft)
+        one.run(draft)
     cache.keep_only({draft.file for draft in work.drafts})
     return one.circular
 
 
-class _Understanding:
+class _PassRunner:
     """`circular`: something was met on the way to what it reads."""
 
-    def __init__(self, work: Workspace, cache: CompileCache) -> None:
+    def __init__(self, work: CompilationState, cache: CompileCache) -> None:
         self.work = work
         self.cache = cache
         self.circular = False
@@ -141,39 +141,39 @@ class _Understanding:
         for draft in work.drafts:
             draft.own = self.digests.own(draft)
             outcome = cache.outcomes.get(draft.file)
-            if outcome is not None and outcome.own == draft.own and _are_as_told(outcome.asked):
+            if outcome is not None and outcome.own == draft.own and _environment_unchanged(outcome.asked):
                 self._known[draft.file] = outcome
         self._finished = 0
 
-    def understand(self, draft: Draft) -> None:
+    def run(self, draft: Draft) -> None:
         """The draft, and before it whatever it reads. In a circle someone must begin."""
         waiting = [draft]
         while waiting:
             at = waiting[-1]
             match at.progress:
-                case Progress.UNDERSTOOD:
+                case DraftStage.UNDERSTOOD:
                     waiting.pop()
-                case Progress.UNREAD:
+                case DraftStage.UNREAD:
                     waiting += self._begin(at)
-                case Progress.KNOWN if not self._restored(at):
+                case DraftStage.KNOWN if not self._restored(at):
                     waiting += self._read(at)
-                case Progress.READ:
+                case DraftStage.READ:
                     self._finish(at)
 
     def _begin(self, draft: Draft) -> list[Draft]:
         outcome = self._known.get(draft.file)
         if outcome is None:
             return self._read(draft)
-        draft.progress = Progress.KNOWN
+        draft.progress = DraftStage.KNOWN
         return self._unread(outcome.tables)
 
     def _unread(self, tables: Iterable[TableName]) -> list[Draft]:
         unread = []
         for table in tables:
             draft = self.work.models.get(table)
-            if draft is None or draft.progress is Progress.UNDERSTOOD:
+            if draft is None or draft.progress is DraftStage.UNDERSTOOD:
                 continue
-            if draft.progress is Progress.UNREAD:
+            if draft.progress is DraftStage.UNREAD:
                 unread.append(draft)
             else:
                 self.circular = True
@@ -190,11 +190,11 @@ class _Understanding:
         """Gives those that it reads and that are to be understood before it."""
         for each in FILE_PASSES:
             draft.diagnostics += tuple(each(self.work, draft))
-        draft.progress = Progress.READ
+        draft.progress = DraftStage.READ
         return self._unread(draft.tables)
 
     def _finish(self, draft: Draft) -> None:
-        draft.progress = Progress.UNDERSTOOD
+        draft.progress = DraftStage.UNDERSTOOD
         for each in MODEL_PASSES:
             draft.diagnostics += tuple(each(self.work, draft))
         draft.forget_trees()
@@ -217,19 +217,19 @@ class _Understanding:
         """What the cache knows nothing of, on all cores, level by level; a guess at who reads whom will do for that."""
         processes = cores()
         fresh = [draft for draft in self.work.drafts if draft.file not in self._known] if processes > 1 else []
-        if len(fresh) < _WORTH_FORKING:
+        if len(fresh) < _FORK_FROM:
             return
         # What another process met on its way is not known here.
         self.circular = True
         for level in _levels(self.work, fresh):
-            if len(level) < _WORTH_FORKING:
+            if len(level) < _FORK_FROM:
                 continue
-            for place, outcome in in_forks(self._outcome, level, processes):
+            for place, outcome in run_in_forks(self._outcome, level, processes):
                 level[place].restore(outcome)
                 self._keep(level[place], outcome)
 
     def _outcome(self, draft: Draft) -> Outcome:
-        self.understand(draft)
+        self.run(draft)
         return draft.outcome()
 
 
@@ -237,12 +237,12 @@ def _holds_secret(outcome: Outcome) -> bool:
     return holds_secret(outcome.content) or holds_secret(repr((outcome.asked, outcome.diagnostics)))
 
 
-def _are_as_told(asked: Iterable[tuple[str, str | None]]) -> bool:
+def _environment_unchanged(asked: Iterable[tuple[str, str | None]]) -> bool:
     """Whether the environment still gives the same answers."""
     return all(os.environ.get(name) == told for name, told in asked)
 
 
-def _levels(work: Workspace, drafts: list[Draft]) -> list[list[Draft]]:
+def _levels(work: CompilationState, drafts: list[Draft]) -> list[list[Draft]]:
     """Models in waves, going by the names in their texts, then the tests. Who is in a circle is in none."""
     namespace = work.settings.project.namespace
     known = {str(table).lower(): table for table in work.models}

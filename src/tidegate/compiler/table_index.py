@@ -15,7 +15,7 @@ _Folded = tuple[str, str, str]
 class TableIndex:
     """The project's models and the lake's tables by name; case does not count, a model goes before a table.
 
-    `silent`: namespaces of which nobody can say what is in them; any table may be.
+    `unlisted`: namespaces whose tables could not be listed; any table may be in them.
     """
 
     def __init__(
@@ -23,11 +23,11 @@ class TableIndex:
         models: Iterable[TableName],
         lake: Collection[TableName],
         namespace: str,
-        silent: Collection[str] = (),
+        unlisted: Collection[str] = (),
     ) -> None:
         self.namespace = namespace
         self.models: dict[tuple[str, ...], TableName] = {table: table for table in models}
-        self._silent = frozenset(silent)
+        self._unlisted = frozenset(unlisted)
         self._lake = frozenset(lake)
 
     def find(self, parts: Sequence[str]) -> TableName | None:
@@ -41,7 +41,7 @@ class TableIndex:
         folded = _folded(table)
         if (model := self._folded_models.get(folded)) is not None:
             return model
-        if table in self._lake or table.namespace in self._silent:
+        if table in self._lake or table.namespace in self._unlisted:
             return table
         return self._folded_lake.get(folded)
 

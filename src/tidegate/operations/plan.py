@@ -17,9 +17,9 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
 from tidegate.planner.decide import RunType, keeps_history
-from tidegate.planner.estimate import Timing, probable_time
+from tidegate.planner.estimate import TimeEstimate, probable_time
 from tidegate.planner.inputs import Inputs
-from tidegate.planner.make_plan import Plan, Step, Wish, make_plan
+from tidegate.planner.make_plan import Plan, PlanRequest, PlanStep, make_plan
 from tidegate.project import Project
 
 __all__ = ["InputView", "PlanView", "StepView", "plan_run"]
@@ -42,12 +42,12 @@ class InputView:
 class StepView:
     """A step of the plan with what people and programs are shown of it besides."""
 
-    planned: Step
+    planned: PlanStep
     model: str
     strategy: str
     waits_for: tuple[str, ...]
     inputs: tuple[InputView, ...]
-    timing: Timing | None
+    timing: TimeEstimate | None
     error: TidegateError | None
     """What is in the way of the step itself; None where that is only a step before it, or nothing."""
 
@@ -134,12 +134,12 @@ def plan_run(
     if compiled.project_errors:
         raise ProjectError("The project has errors; nothing can be planned", diagnostics=compiled.diagnostics)
     settings, lake = workspace.settings, _PinnedMain(workspace.catalog(), MAIN, workspace.heads())
-    wish = Wish(datetime.now(UTC), full_refresh, from_, to)
-    values = RunValues(wish.now.isoformat(), incremental=True, vars=variables)
+    request = PlanRequest(datetime.now(UTC), full_refresh, from_, to)
+    values = RunValues(request.now.isoformat(), incremental=True, vars=variables)
     query = partial(_query, compiled, settings, project, values)
     selected = workspace.select(compiled, select, exclude)
     failed = _FailedSources(settings, {failure.source: failure for failure in discovery.failures})
-    planned = make_plan(compiled, selected, lake, settings, wish, query, failed.obstacle)
+    planned = make_plan(compiled, selected, lake, settings, request, query, failed.obstacle)
     viewer = _Viewer(planned, compiled, failed, _past(planned, compiled, workspace), explain)
     kept = [step.table for step in planned.steps if step.table in lake.pinned] if full_refresh else []
     return PlanView(
@@ -223,7 +223,7 @@ class _Viewer:
     past: Mapping[TableName, Sequence[int]]
     explain: bool
 
-    def view(self, step: Step) -> StepView:
+    def view(self, step: PlanStep) -> StepView:
         model, namespace = self.compiled.models[step.table], self.compiled.namespace
         past = self.past.get(step.table, ())
         return StepView(
@@ -237,7 +237,7 @@ class _Viewer:
             sql=_delta_sql(step) if self.explain else None,
         )
 
-    def _inputs(self, step: Step, model: CompiledModel) -> Iterator[InputView]:
+    def _inputs(self, step: PlanStep, model: CompiledModel) -> Iterator[InputView]:
         moving = {str(other.table) for other in self.planned.steps if other.decision.run_type is not RunType.SKIP}
         inputs, seen = step.inputs, step.progress.tables if step.progress else {}
         for name in sorted({*inputs.tables, *map(str, model.depends_on)}):
@@ -250,7 +250,7 @@ class _Viewer:
             )
 
 
-def _delta_sql(step: Step) -> str | None:
+def _delta_sql(step: PlanStep) -> str | None:
     delta = step.decision.delta
     if delta is None:
         return None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.hidden_columns import hidden_of
+from tidegate.compiler.hidden_columns import hidden_in_table
 from tidegate.config import Settings
 from tidegate.datatypes import Column, parse_type
 from tidegate.errors import FailureKind, QueryError, SelectionError
@@ -56,7 +56,7 @@ def profile_model(workspace: Workspace, name: str, now: bool, say: Callable[[str
     metadata = workspace.metadata(table)
     if metadata is None:
         raise SelectionError(f"'{name}' has not been published yet", remedy=f"`tidegate run +{name}` builds it.")
-    hidden = partial(hidden_of, compiled, table)
+    hidden = partial(hidden_in_table, compiled, table)
     if not isinstance(metadata, TableMetadata):
         if not now:
             raise SelectionError(

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from tidegate.compiler import bind_adhoc
 from tidegate.compiler.adhoc import AsOf, refused
-from tidegate.compiler.hidden_columns import hidden_of
+from tidegate.compiler.hidden_columns import hidden_in_table
 from tidegate.compiler.sql.queries import SqlFault
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -131,7 +131,7 @@ def preview(workspace: Workspace, name: str, limit: int, say: Callable[[str], No
         compiled = workspace.compile()
     except TidegateError:
         compiled = None
-    hidden = hidden_of(compiled, table, [name for name, _type in result.columns])
+    hidden = hidden_in_table(compiled, table, [name for name, _type in result.columns])
     return replace(result, rows=tuple(without_hidden(row, hidden) for row in result.rows))
 
 

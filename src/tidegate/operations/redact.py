@@ -11,7 +11,12 @@ from tidegate.checks.forms import form_of
 from tidegate.checks.values import Check, Measure
 from tidegate.compiler import bind_test
 from tidegate.compiler.compiled import Compiled, RunValues
-from tidegate.compiler.hidden_columns import hidden_in_query, hidden_of, rests_on_errors, sees_hidden
+from tidegate.compiler.hidden_columns import (
+    has_errors_upstream,
+    hidden_in_query,
+    hidden_in_table,
+    touches_hidden_columns,
+)
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
@@ -104,7 +109,7 @@ class HiddenColumnRedactor:
     def _sees_hidden(self, table: TableName) -> bool:
         compiled = self._compiled
         model = compiled.models.get(table) if compiled is not None else None
-        return compiled is None or model is None or sees_hidden(compiled, model)
+        return compiled is None or model is None or touches_hidden_columns(compiled, model)
 
     def _is_of_hidden(
         self, table: TableName, check: Check | None, told: Mapping[str, Any], hidden: Collection[str]
@@ -133,7 +138,7 @@ class HiddenColumnRedactor:
 
     def _is_unknown(self, table: TableName) -> bool:
         """Nobody can tell what its columns hold."""
-        return self._compiled is None or rests_on_errors(self._compiled, table)
+        return self._compiled is None or has_errors_upstream(self._compiled, table)
 
     def _declared(self, table: TableName, told: Mapping[str, Any]) -> Check | None:
         model = self._compiled.models.get(table) if self._compiled is not None else None
@@ -141,7 +146,7 @@ class HiddenColumnRedactor:
         return next((check for check in model.checks if (str(check.stage), check.name) == key), None) if model else None
 
     def _hidden(self, table: TableName, columns: Collection[str]) -> frozenset[str]:
-        return hidden_of(self._compiled, table, columns)
+        return hidden_in_table(self._compiled, table, columns)
 
     def _table(self, model: str | None) -> TableName | None:
         """None where nothing of it can be hidden."""

@@ -13,7 +13,7 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress, TableInput
 from tidegate.names import TableName
 from tidegate.planner.delta_rule import delta_query, obstacle
-from tidegate.planner.deltas.delta_query import DeltaQuery, Refusal
+from tidegate.planner.deltas.delta_query import DeltaQuery, DeltaRefusal
 from tidegate.planner.estimate import Estimate, estimate_all, estimate_delta, estimate_new, in_seconds
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.intervals import Interval
@@ -22,7 +22,7 @@ from tidegate.planner.row_keys import append_cautions
 from tidegate.project.model import Materialized
 from tidegate.project.strategies import Deltas
 
-__all__ = ["Asked", "Decision", "RunType", "decide", "keeps_history", "result_is_complete"]
+__all__ = ["Decision", "ModelRequest", "RunType", "decide", "keeps_history", "result_is_complete"]
 
 
 class RunType(StrEnum):
@@ -67,7 +67,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """What the caller wants. `always_deltas`: also where a build from all rows would be cheaper."""
 
     full_refresh: bool = False
@@ -81,7 +81,7 @@ def decide(
     own: TableMetadata | ViewMetadata | None,
     progress: Progress | None,
     inputs: Inputs,
-    asked: Asked = Asked(),  # noqa: B008 - frozen
+    asked: ModelRequest = ModelRequest(),  # noqa: B008 - frozen
     bound: Callable[[], BoundQuery] | None = None,
 ) -> Decision:
     """The first rule that matches.
@@ -91,7 +91,7 @@ def decide(
     """
     table = own if isinstance(own, TableMetadata) else None
     decision = _decide(model, own is not None, progress, inputs, asked, bound)
-    if (decision is None or decision.run_type is RunType.SKIP) and _is_spoilt(model, table, progress):
+    if (decision is None or decision.run_type is RunType.SKIP) and _is_modified_externally(model, table, progress):
         reason = "its own rows were changed by something else"
         decision = Decision(RunType.FULL, reason, True, result_is_complete(model), all_files=True)
     if decision is None:
@@ -109,7 +109,7 @@ def _decide(
     exists: bool,
     progress: Progress | None,
     inputs: Inputs,
-    asked: Asked,
+    asked: ModelRequest,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision | None:
     """None: the inputs changed."""
@@ -153,7 +153,7 @@ def _decide_changed_inputs(
     own: TableMetadata | None,
     progress: Progress | None,
     inputs: Inputs,
-    asked: Asked,
+    asked: ModelRequest,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
     settings = model.model.settings
@@ -172,7 +172,7 @@ def _decide_changed_inputs(
     if bound is None:
         return whole
     delta = delta_query(model, inputs, bound)
-    if isinstance(delta, Refusal):
+    if isinstance(delta, DeltaRefusal):
         why = delta.construct if delta.construct.startswith("no key") else f"no delta: {delta.construct}"
         return _from_all_rows(model, f"{reason}; {why}")
     changes = inputs.traced
@@ -193,7 +193,7 @@ def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estim
     return Decision(kind, reason, complete=result_is_complete(model), estimate=estimate)
 
 
-def _is_spoilt(model: CompiledModel, own: TableMetadata | None, progress: Progress | None) -> bool:
+def _is_modified_externally(model: CompiledModel, own: TableMetadata | None, progress: Progress | None) -> bool:
     """The table does not hold what the model made of the inputs that it remembers, and can be made anew from them."""
     if own is None or progress is None or progress.snapshot_id is None or keeps_history(model):
         return False

@@ -9,7 +9,7 @@ from tidegate.compiler.compiled import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange, Untraceable
 from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
-from tidegate.planner.deltas.delta_query import LINEAGE, DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.delta_query import LINEAGE, DeltaQuery, DeltaRefusal, InputTable
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.model_traits import result_is_complete
 from tidegate.project.strategies import Deltas
@@ -41,7 +41,7 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
     return "" if inputs.silent or not inputs.traceable else None
 
 
-def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | Refusal:
+def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | DeltaRefusal:
     """The model's query rewritten for what changed. Call only where there is no obstacle."""
     # Only here: a run in which nothing changed ends without a parser.
     from tidegate.planner.arrival_order import Arrival, by_arrival
@@ -53,14 +53,14 @@ def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQ
     if isinstance(arrival, Arrival):
         query, tables = arrival.query, {name: _with_lineage(facts) for name, facts in tables.items()}
     delta = rewrite(query.sql, tables, settings.key, settings.traits.key_required)
-    if isinstance(delta, Refusal) and delta.construct.startswith(NO_KEY):
+    if isinstance(delta, DeltaRefusal) and delta.construct.startswith(NO_KEY):
         foreign = next((name for name, metadata in inputs.metadata.items() if _is_distrusted(metadata)), None)
-        return Refusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta
+        return DeltaRefusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta
     masked = {mask.column.lower() for mask in model.model.masks}
     if masked and isinstance(delta, DeltaQuery):
         # The table holds other values than the keys that a change touches.
         hidden = next((column for column in delta.region if column.lower() in masked), None)
-        return delta if hidden is None else Refusal(f"{hidden} is masked, so rows cannot be found by it")
+        return delta if hidden is None else DeltaRefusal(f"{hidden} is masked, so rows cannot be found by it")
     return delta
 
 

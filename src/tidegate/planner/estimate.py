@@ -16,7 +16,7 @@ from tidegate.planner.inputs import Inputs
 
 __all__ = [
     "Estimate",
-    "Timing",
+    "TimeEstimate",
     "estimate_all",
     "estimate_delta",
     "estimate_new",
@@ -59,7 +59,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class TimeEstimate:
     """The probable time with its spread, in seconds; `runs`: how many of the past it is taken from."""
 
     seconds: float
@@ -166,14 +166,14 @@ def _work(sizes: Mapping[str, _Size], own: TableMetadata | None, progress: Progr
     return min(max(measured, plain * _LEAST_WORK), plain * _MOST_WORK)
 
 
-def probable_time(past_ms: Sequence[int], estimate: Estimate) -> Timing | None:
+def probable_time(past_ms: Sequence[int], estimate: Estimate) -> TimeEstimate | None:
     """From runs of the same kind where there are some, else the estimate, which may be half or double."""
     if past_ms:
         ordered = sorted(ms / 1000 for ms in past_ms)
-        return Timing(median(ordered), ordered[0], ordered[-1], len(ordered))
+        return TimeEstimate(median(ordered), ordered[0], ordered[-1], len(ordered))
     if estimate.seconds is None:
         return None
-    return Timing(estimate.seconds, estimate.seconds / 2, estimate.seconds * 2, 0)
+    return TimeEstimate(estimate.seconds, estimate.seconds / 2, estimate.seconds * 2, 0)
 
 
 def in_seconds(seconds: float) -> str:

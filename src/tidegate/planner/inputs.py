@@ -207,15 +207,15 @@ def _compared(
         return None if same else Untraceable("is another view than before")
     change = metadata.last_change
     if seen.uuid == metadata.uuid and seen.snapshot_id == (change.id if change else None):
-        reason = other_columns(metadata, seen) or _read_anew(metadata, seen, name, model, compiled)
+        reason = other_columns(metadata, seen) or _newly_named_columns(metadata, seen, name, model, compiled)
         return Untraceable(reason) if reason else None
     found = change_since(metadata, seen)
-    if isinstance(found, TableChange) and (reason := _read_anew(metadata, seen, name, model, compiled)):
+    if isinstance(found, TableChange) and (reason := _newly_named_columns(metadata, seen, name, model, compiled)):
         return Untraceable(reason)
     return found
 
 
-def _read_anew(
+def _newly_named_columns(
     metadata: TableMetadata, seen: TableInput, name: str, model: CompiledModel, compiled: Compiled
 ) -> str | None:
     """A column that a table gained can be what a name in the query now means: it was another table's, or an alias."""

@@ -15,17 +15,17 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.decide import Asked, Decision, RunType, decide
+from tidegate.planner.decide import Decision, ModelRequest, RunType, decide
 from tidegate.planner.estimate import Estimate, touched_share, worth_a_difference
 from tidegate.planner.inputs import Inputs, read_inputs
 from tidegate.planner.intervals import Interval, decode, due_intervals, parse_time
 from tidegate.project.model import Materialized
 
-__all__ = ["Facts", "Plan", "Step", "Wish", "as_difference", "make_plan", "plan_model", "readers_of"]
+__all__ = ["ModelPlan", "Plan", "PlanRequest", "PlanStep", "as_difference", "make_plan", "plan_model", "readers_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanRequest:
     """What the caller of a run asked for that changes decisions. `deltas`: `always`, whatever they would cost."""
 
     now: datetime
@@ -36,7 +36,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ModelPlan:
     """A decision and what it was made from; `progress`: what the table remembers of its last run."""
 
     decision: Decision
@@ -45,7 +45,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """`waits_for`: what it reads and runs before it in the same plan; the run decides again when it gets there.
 
     `unplannable`: what it reads cannot be looked at, for the reason of its decision, so that a run would fail it.
@@ -78,7 +78,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
     @property
     def idle(self) -> bool:
@@ -92,9 +92,9 @@ def plan_model(
     compiled: Compiled,
     lake: BranchView,
     settings: Settings,
-    wish: Wish,
+    request: PlanRequest,
     bound: Callable[[], BoundQuery] | None = None,
-) -> Facts:
+) -> ModelPlan:
     """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`."""
     wanted = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
     metadata = lake.metadata(model.model.table)
@@ -102,23 +102,23 @@ def plan_model(
         metadata = None
     progress = metadata.progress if metadata else None
     inputs = read_inputs(model, compiled, lake, settings, progress)
-    asked = Asked(
-        full_refresh=wish.full_refresh,
-        intervals=_intervals(model, progress, wish),
-        intervals_asked=wish.from_ is not None or wish.to is not None,
-        always_deltas=wish.deltas == "always",
+    asked = ModelRequest(
+        full_refresh=request.full_refresh,
+        intervals=_intervals(model, progress, request),
+        intervals_asked=request.from_ is not None or request.to is not None,
+        always_deltas=request.deltas == "always",
     )
-    return Facts(decide(model, metadata, progress, inputs, asked, bound), inputs, progress)
+    return ModelPlan(decide(model, metadata, progress, inputs, asked, bound), inputs, progress)
 
 
-def _intervals(model: CompiledModel, progress: Progress | None, wish: Wish) -> tuple[Interval, ...]:
+def _intervals(model: CompiledModel, progress: Progress | None, request: PlanRequest) -> tuple[Interval, ...]:
     settings = model.model.settings
     if not settings.traits.by_intervals:
         return ()
-    keep = progress is not None and progress.fingerprint == model.fingerprint and not wish.full_refresh
+    keep = progress is not None and progress.fingerprint == model.fingerprint and not request.full_refresh
     done = decode(progress.intervals) if progress and keep else ()
     first = parse_time(settings.first_partition or "1970-01-01")
-    return due_intervals(first, wish.now, settings.granularity, done, settings.lookback, (wish.from_, wish.to))
+    return due_intervals(first, request.now, settings.granularity, done, settings.lookback, (request.from_, request.to))
 
 
 def make_plan(
@@ -126,7 +126,7 @@ def make_plan(
     selected: Collection[TableName],
     lake: BranchView,
     settings: Settings,
-    wish: Wish,
+    request: PlanRequest,
     bind: Callable[[TableName], BoundQuery] | None = None,
     obstacle: Callable[[CompiledModel, bool], str | None] = lambda model, builds: None,
 ) -> Plan:
@@ -136,7 +136,7 @@ def make_plan(
     `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either, nor
     can one that reads or writes a table whose metadata file is missing.
     """
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     running: set[TableName] = set()
     lost: set[TableName] = set()
     for number, wave in enumerate(compiled.waves):
@@ -145,13 +145,13 @@ def make_plan(
                 continue
             model = compiled.models[table]
             try:
-                facts = plan_model(model, compiled, lake, settings, wish, partial(bind, table) if bind else None)
+                facts = plan_model(model, compiled, lake, settings, request, partial(bind, table) if bind else None)
             except LakeError as error:
                 if error.kind is not FailureKind.NOT_FOUND:
                     raise
                 lost.add(table)
                 decision = Decision(RunType.INCREMENTAL, str(error))
-                steps.append(Step(table, number, decision, unplannable=True, unreadable=error))
+                steps.append(PlanStep(table, number, decision, unplannable=True, unreadable=error))
                 continue
             decision, upstream = facts.decision, sorted(running & set(model.depends_on))
             why = _why_lost(compiled, sorted(lost & set(model.depends_on)))
@@ -169,7 +169,7 @@ def make_plan(
             if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
                 decision = replace(decision, estimate=Estimate())
             seen = facts.progress, facts.inputs
-            steps.append(Step(table, number, decision, tentative, *seen, tuple(upstream), why is not None))
+            steps.append(PlanStep(table, number, decision, tentative, *seen, tuple(upstream), why is not None))
     return Plan(tuple(steps))
 
 
@@ -191,7 +191,7 @@ def readers_of(compiled: Compiled) -> Mapping[TableName, tuple[CompiledModel, ..
     return {table: tuple(models) for table, models in found.items()}
 
 
-def as_difference(model: CompiledModel, facts: Facts, readers: tuple[CompiledModel, ...], lake: BranchView) -> bool:
+def as_difference(model: CompiledModel, facts: ModelPlan, readers: tuple[CompiledModel, ...], lake: BranchView) -> bool:
     """Whether a keyed model that is computed from all rows had better be written as the rows that differ."""
     settings, own = model.model.settings, lake.table(model.model.table)
     if facts.decision.run_type is not RunType.FULL or not settings.traits.replaces_table:

@@ -15,7 +15,7 @@ from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import Progress
 from tidegate.planner.decide import Decision
-from tidegate.planner.make_plan import Facts
+from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.landing_files import ZoneFile
 from tidegate.results import CheckResult
 from tidegate.runs.control.limits import Deadline
@@ -59,7 +59,7 @@ class ModelAttempt:
 class TableWork(Protocol):
     """The work on one model's table on the branch."""
 
-    def build(self, facts: Facts) -> WriteOutcome:
+    def build(self, facts: ModelPlan) -> WriteOutcome:
         """Rows and progress, or the view. Whatever is raised, the caller restores the table."""
 
     def answer(self, checks: Sequence[Check], before: TableMetadata | None) -> tuple[CheckResult, ...]:

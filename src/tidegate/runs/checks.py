@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tidegate.checks.values import Check, Stage
 from tidegate.compiler.compiled import CompiledModel
-from tidegate.compiler.hidden_columns import sees_hidden
+from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.errors import QualityError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
@@ -70,7 +70,7 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
             run.cancellation.check()
         except Exception as error:
             why = read_failure(error).message
-            why = without_values(why) if sees_hidden(run.compiled, model) else why
+            why = without_values(why) if touches_hidden_columns(run.compiled, model) else why
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {why}"})
             results = tuple(unchecked(name, check, why) for check in checks)
         _tell(run, name, results)

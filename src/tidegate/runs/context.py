@@ -16,7 +16,7 @@ from tidegate.hooks.events import Emit
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.make_plan import Wish
+from tidegate.planner.make_plan import PlanRequest
 from tidegate.project import Project
 from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock
@@ -148,8 +148,8 @@ class RunContext:
         return BranchView(self.catalog, self.branch)
 
     @property
-    def wish(self) -> Wish:
-        return Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+    def request(self) -> PlanRequest:
+        return PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
 
     @property
     def values(self) -> RunValues:

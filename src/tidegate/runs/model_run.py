@@ -25,7 +25,7 @@ from tidegate.lake.progress import TableInput
 from tidegate.lake.unfinished_writes import pointer_before_unfinished_write
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
-from tidegate.planner.make_plan import Facts, plan_model
+from tidegate.planner.make_plan import ModelPlan, plan_model
 from tidegate.project.model import Materialized
 from tidegate.quality.profile import Profile
 from tidegate.results import CheckResult, ModelResult
@@ -174,7 +174,7 @@ class _ModelBuild:
             self._require_own_table()
             self._take_back_unfinished()
             bound = partial(bound_query, run, self.model)
-            facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.wish, bound)
+            facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.request, bound)
             self.attempt.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
             self.read = self._looked_at(facts)
@@ -197,7 +197,7 @@ class _ModelBuild:
             checked = checked_tables(run, self.model, self.attempt.values)
             run.ledger.put(self.model, run.compiled, run.lake, self.profile, checked)
 
-    def _looked_at(self, facts: Facts) -> dict[str, TableInput]:
+    def _looked_at(self, facts: ModelPlan) -> dict[str, TableInput]:
         own = self.run.lake.metadata(self.table)
         return {**facts.inputs.tables, **({} if own is None else {str(self.table): own.table_input()})}
 
@@ -310,7 +310,7 @@ class _ModelBuild:
         self._put_down()
         return self._result("skipped")
 
-    def _record_digests(self, facts: Facts) -> None:
+    def _record_digests(self, facts: ModelPlan) -> None:
         """Of landing files that were consumed without digests: a property of the table and no snapshot, so no reader
         has anything to do."""
         run, metadata = self.run, self.run.lake.table(self.table)

@@ -30,7 +30,7 @@ from tidegate.lake.view import BranchView
 from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
-from tidegate.planner.make_plan import Plan, Wish, make_plan, readers_of
+from tidegate.planner.make_plan import Plan, PlanRequest, make_plan, readers_of
 from tidegate.planner.selection import select
 from tidegate.project import Project
 from tidegate.results import CheckResult, ModelResult
@@ -155,8 +155,8 @@ class _Run:
             project, compiled, catalog = self._compile()
             selected = self._select(compiled, catalog)
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
-            wish = Wish(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
-            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, wish)
+            request = PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
+            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, request)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()

@@ -87,7 +87,7 @@ class StateStore:
         self._change(run_id, {"heartbeat_at": at}, resumes)
 
     def request_cancel(self, run_id: str, at: datetime) -> bool:
-        """Whether there was such a run that had not ended. It sees the wish itself, when it looks next."""
+        """Whether there was such a run that had not ended. It sees the request itself, when it looks next."""
         with self._writing() as connection:
             return request_cancel(connection, run_id, at)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import Analysis, QuerySource
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -41,9 +41,9 @@ def read_cases(path: Path) -> list[Case]:
     return cases
 
 
-def parsed(sql: str) -> Query:
+def parsed(sql: str) -> ParsedQuery:
     query = parse_query(sql)
-    assert isinstance(query, Query), query
+    assert isinstance(query, ParsedQuery), query
     return query
 
 

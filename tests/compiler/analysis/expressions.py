@@ -14,7 +14,7 @@ from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
 from tidegate.compiler.analysis.query_tokens import WORDS, WrittenCall, written_calls
 from tidegate.compiler.analysis.scoping import CALLED_WITHOUT_PARENTHESES
 from tidegate.compiler.compiled import DiagnosticSeverity
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.datatypes import DataType, parse_type
 
 CASES = Path(__file__).parents[2] / "cases" / "types"
@@ -72,13 +72,13 @@ class TableScope:
 
 def parsed(expression: str) -> Any:
     query = parse_query(f"SELECT {expression} FROM t")
-    assert isinstance(query, Query), (expression, query)
+    assert isinstance(query, ParsedQuery), (expression, query)
     return query.tree.expressions[0]
 
 
 def table_columns() -> dict[str, Typed]:
     query = parse_query(TABLE)
-    assert isinstance(query, Query)
+    assert isinstance(query, ParsedQuery)
     return {item.alias: type_of(item.this, TableScope({})) for item in query.tree.expressions}
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.compiler.analysis.cases import parsed
 from tidegate.compiler.analysis.analyze import RAISE_FAULTS, analyze
 from tidegate.compiler.analysis.functions.lookup import NAMES
-from tidegate.compiler.sql.queries import Query, SqlFault, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, parse_query
 from tidegate.datatypes import NOTHING_KNOWN
 
 ARGUMENTS = (
@@ -33,7 +33,7 @@ ARGUMENTS = (
 def test_no_call_of_any_function_is_too_much(arguments: str) -> None:
     for name in sorted(NAMES):
         query = parse_query(f"select {name}({arguments}) as x from t")
-        if isinstance(query, Query):
+        if isinstance(query, ParsedQuery):
             analyze(query.tree, {})
         else:
             assert query.code in ("SqlSyntax", "WrongArguments"), (name, query)

@@ -10,7 +10,7 @@ import pytest
 from tests.compiler.analysis.cases import CASES, Case, analyzed, read_cases, read_tables
 from tests.compiler.projects import build
 from tidegate.compiler.compiled import Edge, EdgeKind, Origin
-from tidegate.compiler.lineage_graph import Branch, LineageGraph, Step
+from tidegate.compiler.lineage_graph import Branch, LineageGraph, LineageStep
 
 FOLDER = CASES / "analysis"
 TABLES = read_tables(FOLDER / "tables.txt")
@@ -59,7 +59,7 @@ f ? d.key
 """
 
 
-def steps(found: tuple[Step, ...]) -> list[str]:
+def steps(found: tuple[LineageStep, ...]) -> list[str]:
     return [f"{step.table}.{step.column or '*'} {step.kind} {step.depth}" for step in found]
 
 

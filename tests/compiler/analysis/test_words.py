@@ -10,7 +10,7 @@ from sqlglot import exp
 from tests.compiler.analysis.cases import parsed
 from tidegate.compiler.analysis.query_tokens import WrittenCall, written_calls
 from tidegate.compiler.query_facts import facts_of
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 
 
 def spaced(sql: str) -> str:
@@ -54,7 +54,7 @@ def test_a_word_that_is_put_otherwise_counts_as_it_is_written() -> None:
 def test_calls_are_told_with_their_arguments() -> None:
     sql = "with c (a, b) as (select f(g(1, 2), 3), h() from t) select k(*) as x, s.m(1) from c"
     query = parse_query(sql)
-    assert isinstance(query, Query)
+    assert isinstance(query, ParsedQuery)
     calls = written_calls(query.tokens)
     found = {call.name: call for call in calls.values()}
     assert {name: call.arguments for name, call in found.items()} == {

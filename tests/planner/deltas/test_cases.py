@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from tidegate.names import TableName
-from tidegate.planner.deltas.delta_query import DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.delta_query import DeltaQuery, DeltaRefusal, InputTable
 from tidegate.planner.deltas.rewrite import rewrite
 
 CASES = Path(__file__).parents[2] / "cases" / "deltas"
@@ -63,8 +63,8 @@ def outcome(case: Case) -> str:
     return re.sub(r"`shop`\.`silver`\.`(\w+)`", r"{\1}", text)
 
 
-def told(delta: DeltaQuery | Refusal) -> str:
-    if isinstance(delta, Refusal):
+def told(delta: DeltaQuery | DeltaRefusal) -> str:
+    if isinstance(delta, DeltaRefusal):
         return f"refused: {delta.construct}\n"
     unique = ", unique" if delta.unique else ""
     reads = ", ".join(read.name for read in delta.reads)

@@ -14,8 +14,8 @@ from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
 from tidegate.compiler.digests import tables_of_checks
-from tidegate.compiler.drafts import Draft, Workspace
-from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, sound_query
+from tidegate.compiler.drafts import CompilationState, Draft
+from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, parse_permitted
 from tidegate.compiler.table_columns import visible_columns
 from tidegate.datatypes import NOTHING_KNOWN, Column, DataType, Relation
 from tidegate.names import TableName, nearest
@@ -30,7 +30,7 @@ At = Callable[[int], Place]
 """From where in an argument to where in a file."""
 
 
-def check_checks(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_checks(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """What can be said of a model's checks when its own columns are known."""
     if draft.test is not None or not draft.model.checks:
         return
@@ -41,21 +41,21 @@ def check_checks(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             yield from _check(work, draft, check, check.call, table)
 
 
-def check_other_tables(work: Workspace) -> Iterator[Diagnostic]:
+def check_other_tables(work: CompilationState) -> Iterator[Diagnostic]:
     """Other tables that arguments name, and their columns."""
     for draft in work.drafts:
         if draft.test is None and draft.model.checks:
             yield from _others(work, draft)
 
 
-def _of_ephemeral(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _of_ephemeral(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     if draft.model.settings.materialized is Materialized.EPHEMERAL and not draft.model.sql_tests:
         check = draft.model.checks[0]
         message = f"an ephemeral model has no table, so check '{check.name}' cannot run"
         yield work.error(draft, "TestOfEphemeral", message, check.place, "move it to a model that reads this one")
 
 
-def _check(work: Workspace, draft: Draft, check: Check, call: Call, table: Relation) -> Iterator[Diagnostic]:
+def _check(work: CompilationState, draft: Draft, check: Check, call: Call, table: Relation) -> Iterator[Diagnostic]:
     kind = kind_of(check)
     if kind is None:
         near = did_you_mean(nearest(call.name, (*BUILT_IN, *work.project.own_checks)))
@@ -76,7 +76,7 @@ def _check(work: Workspace, draft: Draft, check: Check, call: Call, table: Relat
         yield from _conditions(work, draft, check, call, kind, table)
 
 
-def _misplaced(work: Workspace, draft: Draft, check: Check, kind: CheckKind) -> Diagnostic:
+def _misplaced(work: CompilationState, draft: Draft, check: Check, kind: CheckKind) -> Diagnostic:
     words = {stage: word for word, stage in DIRECTIVES.items()}
     allowed = " or ".join(f"@{word}" for word, stage in DIRECTIVES.items() if stage in kind.stages)
     message = f"{kind.name} cannot be used as {_article(words[check.stage])}"
@@ -87,7 +87,7 @@ def _article(word: str) -> str:
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
-def _is_without_file(work: Workspace, check: Check) -> bool:
+def _is_without_file(work: CompilationState, check: Check) -> bool:
     """Its own message says so."""
     return any(p.code == "MissingCheckFile" and p.place == check.place for p in work.project.problems)
 
@@ -100,17 +100,17 @@ def _place(check: Check, call: Call, argument: int | None, offset: int = 0) -> P
     return Place(check.place.file, check.place.line, call.columns[argument] + offset)
 
 
-def _columns(work: Workspace, table: TableName) -> Relation:
+def _columns(work: CompilationState, table: TableName) -> Relation:
     draft = work.models.get(table)
     if draft is None:
-        return work.outside.relation(table)
+        return work.external.relation(table)
     if draft.relation is None:
         return NOTHING_KNOWN
-    return visible_columns(draft.model, draft.relation, work.outside.relation(table))
+    return visible_columns(draft.model, draft.relation, work.external.relation(table))
 
 
 def _conditions(
-    work: Workspace, draft: Draft, check: Check, call: Call, kind: CheckKind, table: Relation
+    work: CompilationState, draft: Draft, check: Check, call: Call, kind: CheckKind, table: Relation
 ) -> Iterator[Diagnostic]:
     if kind.name in BUILT_IN or call.keyed:
         for position, parameter in kind.of_kind(ParameterKind.CONDITION, ParameterKind.EXPRESSION):
@@ -126,7 +126,7 @@ def _conditions(
 
 
 def _own_sql(
-    work: Workspace, draft: Draft, check: Check, call: Call, kind: CheckKind, table: Relation
+    work: CompilationState, draft: Draft, check: Check, call: Call, kind: CheckKind, table: Relation
 ) -> Iterator[Diagnostic]:
     form = kind.build(bind(kind, call, table, work.settings.project.namespace))
     if isinstance(form, RowRule):
@@ -136,7 +136,9 @@ def _own_sql(
         yield from _analyzed(work, draft, text, table, form.other, lambda _: check.place)
 
 
-def _sql_of_row(work: Workspace, draft: Draft, table: Relation, text: str, asks: str, at: At) -> Iterator[Diagnostic]:
+def _sql_of_row(
+    work: CompilationState, draft: Draft, table: Relation, text: str, asks: str, at: At
+) -> Iterator[Diagnostic]:
     if fault := _fault_of_text(text):
         yield work.error(draft, "WrongCheckArgument", fault, at(0))
         return
@@ -162,12 +164,19 @@ def _fault_of_text(text: str) -> str | None:
 
 
 def _analyzed(
-    work: Workspace, draft: Draft, text: str, table: Relation, others: tuple[str, ...], at: At, *, alone: bool = False
+    work: CompilationState,
+    draft: Draft,
+    text: str,
+    table: Relation,
+    others: tuple[str, ...],
+    at: At,
+    *,
+    alone: bool = False,
 ) -> Iterator[Diagnostic]:
     """`alone`: it is about rows of one table, so no query may be within."""
     own = draft.model.table
     known = {name.lower() for name in (str(own), *others)}
-    query = sound_query(text, work.permissions())
+    query = parse_permitted(text, work.permissions())
     if isinstance(query, SqlFault):
         is_sql = query.code in NOT_PERMITTED
         code, message = (
@@ -190,7 +199,7 @@ def _analyzed(
             yield work.error(draft, finding.code, finding.message, at(finding.offset), finding.suggestion)
 
 
-def _others(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _others(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     for check, other, found in tables_of_checks(work, draft):
         assert check.call is not None
         place = _place(check, check.call, other.position)
@@ -205,7 +214,7 @@ def _others(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             yield from _key(work, draft, check, other, _columns(work, found), table)
 
 
-def _cannot_be_read(work: Workspace, table: TableName) -> str | None:
+def _cannot_be_read(work: CompilationState, table: TableName) -> str | None:
     from tidegate.sources.source_catalogs import has_source_catalog
 
     if table in work.ephemeral:
@@ -216,7 +225,7 @@ def _cannot_be_read(work: Workspace, table: TableName) -> str | None:
 
 
 def _key(
-    work: Workspace, draft: Draft, check: Check, other: OtherTable, theirs: Relation, table: Relation
+    work: CompilationState, draft: Draft, check: Check, other: OtherTable, theirs: Relation, table: Relation
 ) -> Iterator[Diagnostic]:
     assert check.call is not None
     assert other.key is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.table_columns import table_columns
 from tidegate.contracts import ColumnRule, ModelContract
 from tidegate.datatypes import Column, Relation
@@ -16,7 +16,7 @@ from tidegate.project import ModelSettings
 __all__ = ["check_contracts"]
 
 
-def check_contracts(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_contracts(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """Where nothing is known of the columns, or not of all, nothing is said about those that seem to be missing."""
     contract = draft.model.contract
     if contract is None or draft.test is not None or draft.relation is None:
@@ -30,14 +30,14 @@ def check_contracts(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             yield from _column(work, draft, rule, column)
 
 
-def _missing(work: Workspace, draft: Draft, contract: ModelContract, table: Relation) -> Iterator[Diagnostic]:
+def _missing(work: CompilationState, draft: Draft, contract: ModelContract, table: Relation) -> Iterator[Diagnostic]:
     if not table.complete:
         return
     told = set()
     for fact in contract.protected:
         if table.find(fact.value) is None:
             told.add(fact.value.lower())
-            published = work.outside.relation(draft.model.table).find(fact.value)
+            published = work.external.relation(draft.model.table).find(fact.value)
             loss = "would take it off the published table" if published else "does not give it"
             message = f"column '{fact.value}' is protected and may not be removed, but the model {loss}"
             fix = _instead(fact.value, table) or "put it back, or agree with its readers and take it off the contract"
@@ -55,7 +55,7 @@ def _missing(work: Workspace, draft: Draft, contract: ModelContract, table: Rela
             yield work.warning(draft, "ContractColumnUnknown", message, rule.place, fix)
 
 
-def _column(work: Workspace, draft: Draft, rule: ColumnRule, column: Column) -> Iterator[Diagnostic]:
+def _column(work: CompilationState, draft: Draft, rule: ColumnRule, column: Column) -> Iterator[Diagnostic]:
     if rule.type is not None and not rule.type.value.accepts(column.type):
         message = f"column '{column.name}' is {column.type}, but the contract says {rule.type.value.text}"
         place = work.place_of_column(draft, column.name) or rule.type.place

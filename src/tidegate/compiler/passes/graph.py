@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from tidegate.compiler.compiled import Diagnostic
 from tidegate.compiler.digests import tables_of_checks
-from tidegate.compiler.drafts import Workspace
+from tidegate.compiler.drafts import CompilationState
 from tidegate.compiler.inlining import tables_through
 from tidegate.names import TableName
 from tidegate.project import Materialized
@@ -16,7 +16,7 @@ __all__ = ["find_cycles", "order_tests", "waves_of"]
 Graph = Mapping[TableName, Set[TableName]]
 
 
-def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
+def find_cycles(work: CompilationState) -> Iterator[Diagnostic]:
     if not work.circular:
         return
     models = work.models
@@ -35,12 +35,12 @@ def find_cycles(work: Workspace) -> Iterator[Diagnostic]:
             models[table].failed = True
 
 
-def order_tests(work: Workspace, edges: dict[TableName, set[TableName]]) -> None:
+def order_tests(work: CompilationState, edges: dict[TableName, set[TableName]]) -> None:
     """A model whose test or check looks at other tables is built after them, so that it sees what will be published.
 
     Where such a table is itself built from the model, the test sees its last published state.
     """
-    for draft in work.sound:
+    for draft in work.without_errors:
         table = draft.model.table
         if table not in edges or (draft.test is None and not draft.model.checks):
             continue

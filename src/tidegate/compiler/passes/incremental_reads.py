@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.inlining import zones_through
 from tidegate.compiler.query_facts import JoinFact, QueryFacts
 from tidegate.names import TableName
@@ -38,7 +38,7 @@ class _Reads:
         return ((draft, rendering, join) for draft, rendering, facts in self.drivers for join in facts.joins)
 
 
-def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_reading(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     if not draft.is_table:
         return
     reads, traits = _collected(work, draft), draft.model.settings.traits
@@ -55,13 +55,13 @@ def check_reading(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         yield from _groups(work, draft, reads)
 
 
-def looked_up_zones(work: Workspace, draft: Draft) -> frozenset[str]:
+def looked_up_zones(work: CompilationState, draft: Draft) -> frozenset[str]:
     """The zones of which every run reads all files."""
     reads = _collected(work, draft)
     return frozenset(name for name in reads.looked_up if isinstance(name, str))
 
 
-def _intervals(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _intervals(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     zones = {name for name in reads.driving | reads.looked_up if isinstance(name, str)}
     if zones and draft.model.settings.traits.by_intervals:
         why = "a late file may belong to any interval"
@@ -71,7 +71,7 @@ def _intervals(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
         yield work.error(draft, "IntervalOverLandingZone", message, place, fix)
 
 
-def _outer_joins(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _outer_joins(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     for part, rendering, join in reads.joins:
         if join.side in ("RIGHT", "FULL"):
             message = f"only what is new in the first table of FROM is read, which a {join.side} JOIN does not keep to"
@@ -80,7 +80,7 @@ def _outer_joins(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagn
             return
 
 
-def _both_ways(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _both_ways(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     """A CTE whose rows become the result's and that is looked up as well: its new rows are not all its rows."""
     for part, rendering, facts in reads.drivers:
         if facts.both_ways:
@@ -92,7 +92,7 @@ def _both_ways(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
             return
 
 
-def _groups(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _groups(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     """What is counted over new rows alone is not what it is over all of them.
 
     A key makes one row of many whichever came first, so only choosing among rows is harmless there.
@@ -110,7 +110,7 @@ def _groups(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic
             return
 
 
-def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
+def _appending(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
     place = work.project.origin(draft.model, "strategy")
     if not reads.driving and reads.looked_up:
         message = "append_only takes the rows that the first table in FROM gains, and the query has no table there"
@@ -132,16 +132,16 @@ def _appending(work: Workspace, draft: Draft, reads: _Reads) -> Iterator[Diagnos
         yield work.warning(draft, "AppendLookup", message, place, fix)
 
 
-def _cannot_tell_new_rows(work: Workspace, table: TableName) -> bool:
+def _cannot_tell_new_rows(work: CompilationState, table: TableName) -> bool:
     """A source outside the lake cannot, whatever the lake has under the same name."""
     if table.namespace not in work.settings.sources:
         return False
     from tidegate.sources.source_catalogs import has_source_catalog
 
-    return has_source_catalog(work.settings, table) or table not in work.outside.heads
+    return has_source_catalog(work.settings, table) or table not in work.external.heads
 
 
-def _collected(work: Workspace, draft: Draft) -> _Reads:
+def _collected(work: CompilationState, draft: Draft) -> _Reads:
     reads = _Reads()
     waiting = [(draft, True)]
     seen = {(draft.model.table, True)}
@@ -168,15 +168,17 @@ def _collected(work: Workspace, draft: Draft) -> _Reads:
     return reads
 
 
-def _name(work: Workspace, name: TableName | str) -> str:
+def _name(work: CompilationState, name: TableName | str) -> str:
     return f"landing zone '{name}'" if isinstance(name, str) else work.short(name)
 
 
-def check_archives(work: Workspace) -> Iterator[Diagnostic]:
-    archiving = [d for d in work.sound if d.is_table and d.model.settings.archive_landing_zones]
+def check_archives(work: CompilationState) -> Iterator[Diagnostic]:
+    archiving = [d for d in work.without_errors if d.is_table and d.model.settings.archive_landing_zones]
     if not archiving:
         return
-    readers = [(draft, zones) for draft in work.sound if draft.is_table and (zones := zones_through(work, draft))]
+    readers = [
+        (draft, zones) for draft in work.without_errors if draft.is_table and (zones := zones_through(work, draft))
+    ]
     looked_up = {zone for draft, _ in readers for zone in looked_up_zones(work, draft)}
     for draft in archiving:
         zones = zones_through(work, draft)
@@ -188,7 +190,7 @@ def check_archives(work: Workspace) -> Iterator[Diagnostic]:
             yield work.error(draft, "ArchivedLookup", message, place, fix)
 
 
-def _shared(work: Workspace, draft: Draft, readers: list[tuple[Draft, frozenset[str]]]) -> Iterator[Diagnostic]:
+def _shared(work: CompilationState, draft: Draft, readers: list[tuple[Draft, frozenset[str]]]) -> Iterator[Diagnostic]:
     for zone in sorted(zones_through(work, draft)):
         others = [other for other, zones in readers if other is not draft and zone in zones]
         if others:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
-from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.sql.function_calls import first_change
-from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, sound_query
+from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, parse_permitted
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation
 from tidegate.names import nearest, quote
@@ -26,7 +26,7 @@ _TERMS = ("partitioned_by", "sorted_by")
 _NAME = re.compile(r"`([^`]+)`|([^\W\d]\w*)")
 
 
-def mask_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def mask_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """From here on the draft's columns are those that its table will have."""
     tags = draft.model.settings.column_tags
     if draft.test is not None or not tags:
@@ -47,11 +47,11 @@ def mask_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     yield from _apply(work, draft, masks)
 
 
-def _place(work: Workspace, draft: Draft, column: str) -> Place:
+def _place(work: CompilationState, draft: Draft, column: str) -> Place:
     return work.project.origin(draft.model, f"column_tags.{column.lower()}", "column_tags")
 
 
-def _missing(work: Workspace, draft: Draft, column: str) -> Iterator[Diagnostic]:
+def _missing(work: CompilationState, draft: Draft, column: str) -> Iterator[Diagnostic]:
     """A folder may tag columns that only some of its models have."""
     relation, low = draft.relation, column.lower()
     masked = any(mask.column.lower() == low for mask in draft.model.masks)
@@ -65,14 +65,14 @@ def _missing(work: Workspace, draft: Draft, column: str) -> Iterator[Diagnostic]
     yield work.error(draft, "TaggedColumnMissing", message, _place(work, draft, column), fix)
 
 
-def _without_table(work: Workspace, draft: Draft, mask: ColumnMask) -> Diagnostic:
+def _without_table(work: CompilationState, draft: Draft, mask: ColumnMask) -> Diagnostic:
     kind = "a view" if draft.model.settings.materialized is Materialized.VIEW else "an ephemeral model"
     message = f"{kind} has no table, so {mask.name} cannot be applied to column '{mask.column}'"
     fix = "make it a table, or mask the column where it is first written"
     return work.error(draft, "MaskWithoutTable", message, _place(work, draft, mask.column), fix)
 
 
-def _keys(work: Workspace, draft: Draft, mask: ColumnMask) -> Iterator[Diagnostic]:
+def _keys(work: CompilationState, draft: Draft, mask: ColumnMask) -> Iterator[Diagnostic]:
     for setting, names in _found_by(draft):
         if mask.column.lower() in names:
             message = f"column '{mask.column}' is masked with {mask.name} and is part of {setting}"
@@ -99,7 +99,7 @@ def _without_transform(term: str) -> str:
     return term.partition("(")[2] if "(" in term and "`" not in term.partition("(")[0] else term
 
 
-def _apply(work: Workspace, draft: Draft, masks: dict[str, ColumnMask]) -> Iterator[Diagnostic]:
+def _apply(work: CompilationState, draft: Draft, masks: dict[str, ColumnMask]) -> Iterator[Diagnostic]:
     relation = draft.relation or NOTHING_KNOWN
     columns: dict[str, Column] = {}
     for low, mask in masks.items():
@@ -119,7 +119,9 @@ def _apply(work: Workspace, draft: Draft, masks: dict[str, ColumnMask]) -> Itera
         draft.content.relation = replace(relation, columns=changed)
 
 
-def _own(work: Workspace, draft: Draft, mask: ColumnMask, column: Column, relation: Relation) -> Column | Diagnostic:
+def _own(
+    work: CompilationState, draft: Draft, mask: ColumnMask, column: Column, relation: Relation
+) -> Column | Diagnostic:
     """What a mask of the project's own makes of the column, or why it cannot."""
 
     def wrong(why: str, suggestion: str | None = None) -> Diagnostic:
@@ -128,7 +130,7 @@ def _own(work: Workspace, draft: Draft, mask: ColumnMask, column: Column, relati
 
     is_text = column.type.is_text
     text = f"SELECT {mask.expression(column.name, is_text=is_text)} AS {quote(column.name)} FROM t"
-    query = sound_query(text, work.permissions())
+    query = parse_permitted(text, work.permissions())
     if isinstance(query, SqlFault):
         fix = query.suggestion if query.code in NOT_PERMITTED else None
         return wrong(query.message, fix or f"correct masks/{mask.name}.sql: it holds one expression")
@@ -142,7 +144,7 @@ def _own(work: Workspace, draft: Draft, mask: ColumnMask, column: Column, relati
     for finding in analysis.findings:
         if finding.severity is DiagnosticSeverity.ERROR and not (work.is_lenient and finding.code == "TypeMismatch"):
             return wrong(finding.message, finding.suggestion)
-    alone = sound_query(f"SELECT {mask.sql}\nFROM t", work.permissions())
+    alone = parse_permitted(f"SELECT {mask.sql}\nFROM t", work.permissions())
     if isinstance(alone, SqlFault) or len(alone.tree.expressions) != 1:
         return wrong("it is not one expression", f"correct masks/{mask.name}.sql")
     return analysis.relation.columns[0]

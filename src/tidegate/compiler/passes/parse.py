@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read, zone_names
 from tidegate.compiler.query_facts import facts_of
-from tidegate.compiler.sql.queries import Reference, SqlFault, examined, parse_query
+from tidegate.compiler.sql.queries import SqlFault, TableReference, check_permissions, parse_query
 from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -18,7 +18,7 @@ from tidegate.project.template_names import LandingCall, TemplateProblem
 __all__ = ["parse_text", "render_template", "resolve_names"]
 
 
-def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def render_template(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     draft.content.names = work.templates.names_used(draft.source)
     for later in (False, True) if draft.test is None else (False,):
         result = work.templates.render(draft.source, draft.file, work.context(draft, later))
@@ -31,7 +31,7 @@ def render_template(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             draft.content.renderings.append(Rendering(later, result.landings, result.text))
 
 
-def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def parse_text(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     for rendering in draft.content.renderings:
         parsed = parse_query(rendering.text or "")
         if isinstance(parsed, SqlFault):
@@ -39,7 +39,7 @@ def parse_text(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             yield work.error(draft, parsed.code, parsed.message, place, parsed.suggestion)
             return
         is_model = draft.test is None
-        refused, rendering.unlisted = examined(parsed, work.permissions(draft), model=is_model)
+        refused, rendering.unlisted = check_permissions(parsed, work.permissions(draft), model=is_model)
         for fault in (*parsed.faults, *refused):
             place = work.place(draft, rendering.later, fault.offset)
             yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
@@ -62,7 +62,7 @@ def _is_asked_for_rows(draft: Draft) -> bool:
 _FILE_FORMATS = {"csv", "json", "parquet", "orc", "text", "avro", "delta", "iceberg", "binaryfile", "xml"}
 
 
-def resolve_names(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def resolve_names(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     yield from _resolve_declared(work, draft)
     for rendering, facts in draft.facts:
         calls = {call.placeholder: call for call in facts.landings}
@@ -74,7 +74,7 @@ def resolve_names(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _resolve_zone(
-    work: Workspace, draft: Draft, rendering: Rendering, reference: Reference, call: LandingCall
+    work: CompilationState, draft: Draft, rendering: Rendering, reference: TableReference, call: LandingCall
 ) -> Iterator[Diagnostic]:
     draft.add_input(("", call.zone))
     draft.content.landing_reads.append(landing_read(call, work.settings))
@@ -91,7 +91,9 @@ def _resolve_zone(
         yield work.error(draft, "UnknownLandingZone", message, place, suggestion or fix)
 
 
-def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Iterator[Diagnostic]:
+def _resolve(
+    work: CompilationState, draft: Draft, rendering: Rendering, reference: TableReference
+) -> Iterator[Diagnostic]:
     draft.add_input(reference.parts)
     table = work.tables.find(reference.parts)
     if table is None:
@@ -104,7 +106,7 @@ def _resolve(work: Workspace, draft: Draft, rendering: Rendering, reference: Ref
             draft.add_table(work.quarantines[table], (rendering.later, reference.start))
 
 
-def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _resolve_declared(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """`depends_on` orders what no query shows."""
     for name in draft.model.settings.depends_on if draft.test is None else ():
         draft.add_input(tuple(name.split(".")))
@@ -119,7 +121,7 @@ def _resolve_declared(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             draft.add_table(table, place)
 
 
-def _unknown(work: Workspace, draft: Draft, rendering: Rendering, reference: Reference) -> Diagnostic:
+def _unknown(work: CompilationState, draft: Draft, rendering: Rendering, reference: TableReference) -> Diagnostic:
     name, parts = ".".join(reference.parts), reference.parts
     message = f"unknown table '{name}'"
     own = work.short(draft.model.table)

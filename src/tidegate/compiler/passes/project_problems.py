@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.compiled import SOURCE_UNAVAILABLE, Diagnostic, DiagnosticSeverity, Span
-from tidegate.compiler.drafts import Workspace
+from tidegate.compiler.drafts import CompilationState
 from tidegate.config.toml_lines import line_of
 from tidegate.project import Place, Problem, Severity
 
@@ -14,7 +14,7 @@ __all__ = ["report_problems", "report_sources"]
 _SEVERITIES = {Severity.ERROR: DiagnosticSeverity.ERROR, Severity.WARN: DiagnosticSeverity.WARNING}
 
 
-def report_problems(work: Workspace) -> Iterator[Diagnostic]:
+def report_problems(work: CompilationState) -> Iterator[Diagnostic]:
     for problem in (*work.project.problems, *work.templates.problems):
         yield _diagnostic(problem)
     first: dict[str, str] = {}
@@ -32,12 +32,12 @@ def _diagnostic(problem: Problem) -> Diagnostic:
     return Diagnostic(severity, problem.code, problem.message, problem.model, span, problem.suggestion)
 
 
-def report_sources(work: Workspace) -> Iterator[Diagnostic]:
+def report_sources(work: CompilationState) -> Iterator[Diagnostic]:
     yield from _taken_names(work)
     yield from _not_asked(work)
 
 
-def _taken_names(work: Workspace) -> Iterator[Diagnostic]:
+def _taken_names(work: CompilationState) -> Iterator[Diagnostic]:
     """Spark would look for such a model's table in the source."""
     names = {name.lower(): name for name in work.settings.sources}
     for draft in work.drafts if names else ():
@@ -48,23 +48,23 @@ def _taken_names(work: Workspace) -> Iterator[Diagnostic]:
             yield work.error(draft, "SourceNameTaken", message, Place(draft.file), fix)
 
 
-def _not_asked(work: Workspace) -> Iterator[Diagnostic]:
+def _not_asked(work: CompilationState) -> Iterator[Diagnostic]:
     """Only those that something reads: a source that nobody uses may be down."""
-    if not (work.outside.failures or work.outside.warnings):
+    if not (work.external.failures or work.external.warnings):
         return
     used = {table.namespace for draft in work.drafts for table in draft.content.sources}
-    for failure in work.outside.failures:
+    for failure in work.external.failures:
         if failure.source in used:
             span = _span(work, failure.source)
             error, fix = DiagnosticSeverity.ERROR, failure.remedy
             yield Diagnostic(error, SOURCE_UNAVAILABLE, failure.message, None, span, fix)
-    for stale in work.outside.warnings:
+    for stale in work.external.warnings:
         if stale.source in used:
             span = _span(work, stale.source)
             yield Diagnostic(DiagnosticSeverity.WARNING, "StaleSource", stale.message, None, span, stale.failure.remedy)
 
 
-def _span(work: Workspace, source: str) -> Span:
+def _span(work: CompilationState, source: str) -> Span:
     try:
         text = work.settings.file.read_text("utf-8-sig")
     except OSError:
@@ -72,7 +72,7 @@ def _span(work: Workspace, source: str) -> Span:
     return Span(_file(work), line_of(text, ("sources", source)))
 
 
-def _file(work: Workspace) -> str:
+def _file(work: CompilationState) -> str:
     file = work.settings.file
     name = file.relative_to(work.settings.root) if file.is_relative_to(work.settings.root) else file
     return name.as_posix()

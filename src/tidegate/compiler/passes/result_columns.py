@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.datatypes import Column, DataType, Relation
 from tidegate.names import nearest
@@ -16,7 +16,7 @@ __all__ = ["check_capabilities", "check_output"]
 _KEYS = ("unique_key", "group_key", "partition_column", "sorted_by")
 
 
-def check_output(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_output(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     if not draft.is_table:
         return
     if draft.relation is not None:
@@ -26,7 +26,7 @@ def check_output(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     yield from _chance(work, draft)
 
 
-def _keys(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
+def _keys(work: CompilationState, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
     settings = draft.model.settings
     for setting in _KEYS:
         named = getattr(settings, setting)
@@ -38,7 +38,7 @@ def _keys(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnos
         yield _missing(work, draft, relation, "WatermarkNotInOutput", "watermark_column", settings.watermark_column)
 
 
-def _times(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
+def _times(work: CompilationState, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
     settings = draft.model.settings
     if settings.time_column and settings.traits.by_intervals:
         if _is_missing(settings.time_column, relation):
@@ -49,7 +49,7 @@ def _times(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagno
         yield from _must_be_time(work, draft, "watermark_column", relation.find(settings.watermark_column))
 
 
-def _own_columns(work: Workspace, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
+def _own_columns(work: CompilationState, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
     settings = draft.model.settings
     if not settings.traits.keeps_versions:
         return
@@ -61,7 +61,7 @@ def _own_columns(work: Workspace, draft: Draft, relation: Relation) -> Iterator[
             yield work.error(draft, "OwnedColumn", message, place, fix)
 
 
-def _chance(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _chance(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """A strategy that looks for what changed finds everything changed where the query never gives the same twice."""
     does = draft.model.settings.traits.unstable_rows
     for rendering, facts in draft.facts if does else ():
@@ -78,7 +78,9 @@ def _is_missing(name: str, relation: Relation) -> bool:
     return relation.complete and relation.find(name) is None
 
 
-def _missing(work: Workspace, draft: Draft, relation: Relation, code: str, setting: str, name: str) -> Diagnostic:
+def _missing(
+    work: CompilationState, draft: Draft, relation: Relation, code: str, setting: str, name: str
+) -> Diagnostic:
     place = work.project.origin(draft.model, setting)
     close = nearest(name, [column.name for column in relation.columns])
     columns = ", ".join(column.name for column in relation.columns if column.name)
@@ -86,7 +88,7 @@ def _missing(work: Workspace, draft: Draft, relation: Relation, code: str, setti
     return work.error(draft, code, f"{setting} '{name}' is not a column of the result", place, fix)
 
 
-def _must_be_time(work: Workspace, draft: Draft, setting: str, column: Column | None) -> Iterator[Diagnostic]:
+def _must_be_time(work: CompilationState, draft: Draft, setting: str, column: Column | None) -> Iterator[Diagnostic]:
     if column is None or not column.type.known or column.type.is_temporal:
         return
     message = f"{setting} '{column.name}' is {column.type}, not a date or a timestamp"
@@ -94,7 +96,7 @@ def _must_be_time(work: Workspace, draft: Draft, setting: str, column: Column | 
     yield work.error(draft, "TimeColumnType", message, place, f"cast it in the query: CAST({column.name} AS TIMESTAMP)")
 
 
-def check_capabilities(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_capabilities(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     for column in draft.relation.columns if draft.is_table and draft.relation else ():
         if column.type.known and (kind := _not_stored(column.type)):
             message = f"column '{column.name}' is {column.type}, and a table cannot hold {kind}"

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from tidegate.checks.row_constraints import row_constraints
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.drafts import Draft, Workspace, refuses_rows
+from tidegate.compiler.drafts import CompilationState, Draft, refuses_rows
 from tidegate.compiler.inlining import (
     ephemeral_through,
     is_deterministic,
@@ -28,7 +28,7 @@ from tidegate.project.template_names import WATERMARK_NAMES
 __all__ = ["check_quarantine", "check_quarantine_names", "check_query", "check_settings"]
 
 
-def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_query(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     yield from _dates(work, draft)
     if draft.test is None:
         yield from _latest(work, draft)
@@ -38,9 +38,9 @@ def check_query(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         yield from _test(work, draft)
 
 
-def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_settings(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """What can be said of a model's settings whatever its query is."""
-    if draft.test is not None or work.short(draft.model.table) in work.unread:
+    if draft.test is not None or work.short(draft.model.table) in work.unread_settings:
         return
     settings, place = draft.model.settings, work.project.origin(draft.model, "strategy")
     for name in settings.traits.required_settings:
@@ -64,7 +64,7 @@ def check_settings(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         yield work.error(draft, "TestOfEphemeral", message, at, "move the tests to a model that reads it")
 
 
-def _latest(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _latest(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """Without a watermark the latest row is the one that arrived last, which must be known."""
     settings = draft.model.settings
     if settings.on_duplicate != "latest" or settings.watermark_column is not None:
@@ -78,7 +78,7 @@ def _latest(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
     yield work.error(draft, "LatestWithoutWatermark", message, at, "; or ".join(remedies))
 
 
-def _reading(work: Workspace, draft: Draft) -> Reading:
+def _reading(work: CompilationState, draft: Draft) -> Reading:
     own = draft.model.table
     read = tables_through(work, draft)
     tables = (read - {own}) | sources_through(work, draft)
@@ -93,12 +93,12 @@ def _reading(work: Workspace, draft: Draft) -> Reading:
     )
 
 
-def _shape(work: Workspace, draft: Draft) -> Obstacle | None:
+def _shape(work: CompilationState, draft: Draft) -> Obstacle | None:
     queries = (draft, *ephemeral_through(work, draft))
     return next((one.obstacle for query in queries for one in query.content.renderings if one.obstacle), None)
 
 
-def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _landing(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     settings, zones = draft.model.settings, zones_through(work, draft)
     if not zones:
         return
@@ -106,14 +106,14 @@ def _landing(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         message = f"a view cannot read landing zone '{min(zones)}': its files are gone when the view is read"
         at = work.project.origin(draft.model, "materialized")
         yield work.error(draft, "ViewOverLandingZone", message, at, "make it a table")
-    is_table = settings.materialized is Materialized.TABLE and work.short(draft.model.table) not in work.unread
+    is_table = settings.materialized is Materialized.TABLE and work.short(draft.model.table) not in work.unread_settings
     if is_table and settings.archive_landing_zones and settings.traits.reads_all_files:
         message = f"archive_landing_zones with {settings.strategy} would leave the next run nothing to read"
         at = work.project.origin(draft.model, "archive_landing_zones")
         yield work.error(draft, "ArchiveWithFullRefresh", message, at, "use append_only or another keeping strategy")
 
 
-def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _outside(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """Whoever reads a view has the lake at hand and nothing else."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
@@ -128,7 +128,7 @@ def _outside(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
                 return
 
 
-def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _dates(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """@start_date and @end_date have a value in a time_interval model only."""
     if draft.test is None and draft.model.settings.traits.by_intervals:
         return
@@ -143,17 +143,17 @@ def _dates(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
                 return
 
 
-def _test(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def _test(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     if zones := zones_through(work, draft):
         message = f"a quality test looks at tables, not at landing zone '{min(zones)}'"
         place = work.place(draft, False, 0)
         yield work.error(draft, "TestReadsLandingZone", message, place, "test the table that the zone is read into")
 
 
-def check_quarantine(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def check_quarantine(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     model = draft.model
     for table in sorted(draft.content.sources):
-        if table in work.quarantines and not _is_written(work, table) and table not in work.outside.tables:
+        if table in work.quarantines and not _is_written(work, table) and table not in work.external.tables:
             message = (
                 f"there is no table '{work.short(table)}': {work.short(work.quarantines[table])} quarantines nothing"
             )
@@ -186,7 +186,7 @@ def check_quarantine(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         yield work.error(draft, "QuarantineOfItself", message, work.place_of_table(draft, model.table), fix)
 
 
-def check_quarantine_names(work: Workspace) -> Iterator[Diagnostic]:
+def check_quarantine_names(work: CompilationState) -> Iterator[Diagnostic]:
     """A model's table and another's refused rows cannot stand in one place."""
     if not work.quarantines:
         return
@@ -198,7 +198,7 @@ def check_quarantine_names(work: Workspace) -> Iterator[Diagnostic]:
             yield work.error(draft, "QuarantineName", message, Place(draft.file), "rename one of them")
 
 
-def _is_written(work: Workspace, quarantine: TableName) -> bool:
+def _is_written(work: CompilationState, quarantine: TableName) -> bool:
     draft = work.models[work.quarantines[quarantine]]
     return refuses_rows(draft) or reads_bad_records(work, draft)
 

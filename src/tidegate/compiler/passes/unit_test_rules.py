@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span
-from tidegate.compiler.drafts import Draft, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.inlining import ephemeral_through
-from tidegate.compiler.sql.queries import SqlFault, sound_query
+from tidegate.compiler.sql.queries import SqlFault, parse_permitted
 from tidegate.compiler.table_columns import visible_columns
 from tidegate.compiler.unit_test_inputs import UnitInputs, misfit
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
@@ -19,7 +19,7 @@ from tidegate.project.unit_test_files import DeclaredRows, UnitTest
 __all__ = ["check_unit_tests"]
 
 
-def check_unit_tests(work: Workspace) -> Iterator[Diagnostic]:
+def check_unit_tests(work: CompilationState) -> Iterator[Diagnostic]:
     """Of a model that has errors itself, only that the test belongs to it."""
     first: dict[tuple[TableName, str], Place] = {}
     for test in work.project.unit_tests:
@@ -36,7 +36,7 @@ def check_unit_tests(work: Workspace) -> Iterator[Diagnostic]:
             yield from _Check(work, draft, test).all()
 
 
-def _unknown_model(work: Workspace, test: UnitTest) -> Iterator[Diagnostic]:
+def _unknown_model(work: CompilationState, test: UnitTest) -> Iterator[Diagnostic]:
     if test.table in work.project.unread:
         return
     name = work.short(test.table)
@@ -46,7 +46,7 @@ def _unknown_model(work: Workspace, test: UnitTest) -> Iterator[Diagnostic]:
 
 
 def _error(
-    work: Workspace, test: UnitTest, code: str, message: str, place: Place, suggestion: str | None = None
+    work: CompilationState, test: UnitTest, code: str, message: str, place: Place, suggestion: str | None = None
 ) -> Diagnostic:
     span = Span(place.file, place.line, place.col)
     return Diagnostic(DiagnosticSeverity.ERROR, code, message, work.short(test.table), span, suggestion)
@@ -55,7 +55,7 @@ def _error(
 class _Check:
     """One test of a model that was understood."""
 
-    def __init__(self, work: Workspace, draft: Draft, test: UnitTest) -> None:
+    def __init__(self, work: CompilationState, draft: Draft, test: UnitTest) -> None:
         self.work = work
         self.draft = draft
         self.test = test
@@ -104,7 +104,7 @@ class _Check:
         if isinstance(found, str):
             return self._zone(found)
         upstream = self.work.models.get(found)
-        published = self.work.outside.relation(found)
+        published = self.work.external.relation(found)
         return published if upstream is None else visible_columns(upstream.model, upstream.relation, published)
 
     def _zone(self, zone: str) -> Relation:
@@ -131,7 +131,7 @@ class _Check:
                 yield self.error("InvalidUnitTest", message, rows.places[name])
 
     def _sql(self, rows: DeclaredRows, sql: str) -> Iterator[Diagnostic]:
-        query = sound_query(sql, self.work.permissions())
+        query = parse_permitted(sql, self.work.permissions())
         if isinstance(query, SqlFault):
             yield self.error("InvalidUnitTest", f"sql: {query.message}", rows.place, query.suggestion)
         elif query.references:

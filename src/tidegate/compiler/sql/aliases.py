@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.sql.queries import Query
+from tidegate.compiler.sql.queries import ParsedQuery
 from tidegate.compiler.sql.scopes import cte_of, sources_of, visible_name
 
 __all__ = ["Anonymous", "without_aliases"]
@@ -28,7 +28,7 @@ class _Doubt(Exception):
     """It is not certain what a name means."""
 
 
-def without_aliases(query: Query, words: Sequence[str], kinds: Sequence[TokenType]) -> Anonymous | None:
+def without_aliases(query: ParsedQuery, words: Sequence[str], kinds: Sequence[TokenType]) -> Anonymous | None:
     """Relations get numbers in the order in which they come, and what was called by a name is by its number.
 
     Two queries have the same words then only if each name means the same in both. None where that is in doubt; then all
@@ -46,7 +46,7 @@ def without_aliases(query: Query, words: Sequence[str], kinds: Sequence[TokenTyp
 class _Names:
     """The relations of a query: `numbers` by the `id()` of their nodes, and what they are called."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: ParsedQuery) -> None:
         self.query = query
         defined = sorted(_defined(query), key=lambda found: found[0])
         self.numbers = {id(node): f"\1{number}" for number, (_, node) in enumerate(defined)}
@@ -140,7 +140,7 @@ class _Names:
                     raise _Doubt
 
 
-def _defined(query: Query) -> Iterator[tuple[int, Any]]:
+def _defined(query: ParsedQuery) -> Iterator[tuple[int, Any]]:
     """Every relation that has a name, and where it gets it."""
     for alias in query.nodes[exp.TableAlias]:
         if alias.this is not None:

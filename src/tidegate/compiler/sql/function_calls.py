@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.analysis.functions.lookup import function_of, is_aggregate, is_generator
-from tidegate.compiler.sql.queries import Query
+from tidegate.compiler.sql.queries import ParsedQuery
 from tidegate.compiler.sql.scopes import offset_of
 
 __all__ = [
@@ -42,7 +42,7 @@ SUSPECTS = frozenset(word.upper() for word in (*NEVER_THE_SAME, *TIME_WORDS, "un
 """Words without which no function of a query changes its mind."""
 
 
-def first_change(query: Query, words: Collection[str]) -> tuple[str, int] | None:
+def first_change(query: ParsedQuery, words: Collection[str]) -> tuple[str, int] | None:
     """What makes the query give other rows another time, and where: a function, a literal, a choice of any rows.
 
     `words`: those of the query, in upper case.
@@ -61,7 +61,7 @@ def first_change(query: Query, words: Collection[str]) -> tuple[str, int] | None
     return None
 
 
-def calls_unknown_function(query: Query) -> bool:
+def calls_unknown_function(query: ParsedQuery) -> bool:
     """Functions that are not Spark's own: nobody can say what they give. Nor what a word means that may be a time."""
     if query.nodes[exp.QueryTransform]:
         return True
@@ -70,7 +70,7 @@ def calls_unknown_function(query: Query) -> bool:
     return any(function_of(call) is None for call in query.nodes[exp.Anonymous])
 
 
-def _changing_function(query: Query) -> tuple[str, int] | None:
+def _changing_function(query: ParsedQuery) -> tuple[str, int] | None:
     kinds = [token.token_type for token in query.tokens] + [None, None]
     for i, token in enumerate(query.tokens):
         if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) or (i and kinds[i - 1] is TokenType.DOT):

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.problems import Place
 from tidegate.project.directives import without_templates
 from tidegate.project.rendering import Templates
@@ -90,7 +90,7 @@ _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 def offset_of_output(sql: str, column: str) -> int | None:
     """None where the text does not name the column, as with `*`, or is no query."""
     query = parse_query(sql)
-    tree = query.tree if isinstance(query, Query) else None
+    tree = query.tree if isinstance(query, ParsedQuery) else None
     while isinstance(tree, exp.SetOperation | exp.Subquery):
         tree = tree.this
     for item in tree.expressions if isinstance(tree, exp.Select) else ():
@@ -108,7 +108,7 @@ def offset_in_source(source: str, column: str) -> int | None:
 def offset_of_star(source: str) -> int | None:
     """The first `*` of a file that means columns; None where there is none, or the text is no query."""
     query = parse_query(_without_templates(source))
-    for before, token in pairwise(query.tokens) if isinstance(query, Query) else ():
+    for before, token in pairwise(query.tokens) if isinstance(query, ParsedQuery) else ():
         if token.token_type is TokenType.STAR and before.token_type in _BEFORE_STAR:
             return int(token.start)
     return None

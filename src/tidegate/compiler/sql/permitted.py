@@ -19,7 +19,7 @@ from tidegate.compiler.analysis.lexemes import Lexeme, LexemeKind, difference, l
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["Examination", "Permissions", "Refusal", "UnlistedCall"]
+__all__ = ["NotPermitted", "PermissionCheck", "Permissions", "UnlistedCall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Permissions:
     code: bool = False
 
 
-class Refusal(NamedTuple):
+class NotPermitted(NamedTuple):
     code: str
     message: str
     offset: int
@@ -70,7 +70,7 @@ _IN_MODELS = "compute it in SQL, or set allow_code = true in [spark], which lets
 _ELSEWHERE = "compute it in SQL; only a SQL model may run code, where [spark] allow_code is set"
 
 
-class Examination:
+class PermissionCheck:
     """One query held against the lists. `text`: all of it; `model`: it is a model's, for what may be suggested."""
 
     def __init__(
@@ -80,13 +80,15 @@ class Examination:
         self.permissions = permissions
         pieces = lexemes(text)
         self.unsure = pieces if isinstance(pieces, int) else difference(pieces, tokens, text)
-        self.words = _Words([] if isinstance(pieces, int) else pieces, permissions, _IN_MODELS if model else _ELSEWHERE)
+        self.words = _LexemeRules(
+            [] if isinstance(pieces, int) else pieces, permissions, _IN_MODELS if model else _ELSEWHERE
+        )
 
-    def refusals(self) -> Iterator[Refusal]:
+    def refusals(self) -> Iterator[NotPermitted]:
         if self.unsure is not None:
             message = "it is not certain how Spark splits the text here into words, quotes and comments"
             fix = "write it plainly: close each quote and comment, and quote names and texts that hold other signs"
-            yield Refusal("UnsupportedSyntax", message, self.unsure, fix)
+            yield NotPermitted("UnsupportedSyntax", message, self.unsure, fix)
         yield from self.words.refusals()
 
     def unlisted_calls(self) -> Iterator[UnlistedCall]:
@@ -109,7 +111,7 @@ class Examination:
                 yield UnlistedCall(f"unknown function '{shown}'", piece.start, near)
 
 
-class _Words:
+class _LexemeRules:
     """The words of one query, each with those around it."""
 
     def __init__(self, pieces: Sequence[Lexeme], permissions: Permissions, remedy: str) -> None:
@@ -135,7 +137,7 @@ class _Words:
             found.insert(0, self.pieces[place].name)
         return tuple(found)
 
-    def refusals(self) -> Iterator[Refusal]:
+    def refusals(self) -> Iterator[NotPermitted]:
         yield from self._first()
         for place, piece in enumerate(self.pieces):
             if piece.kind is LexemeKind.WORD:
@@ -143,45 +145,47 @@ class _Words:
             if self.sign(place + 1) == "(":
                 yield from self._of_call(place, piece)
 
-    def _first(self) -> Iterator[Refusal]:
+    def _first(self) -> Iterator[NotPermitted]:
         place = 0
         while self.sign(place) in ("(", ";") and self.sign(place):
             place += 1
         if place < len(self.pieces) and self.word(place) not in _FIRST_WORDS:
             piece = self.pieces[place]
             message = f"a query begins with SELECT, WITH, VALUES, FROM or TABLE, not with '{piece.text}'"
-            yield Refusal("UnsupportedSyntax", message, piece.start, "write one SELECT")
+            yield NotPermitted("UnsupportedSyntax", message, piece.start, "write one SELECT")
 
-    def _of_word(self, place: int, piece: Lexeme) -> Iterator[Refusal]:
+    def _of_word(self, place: int, piece: Lexeme) -> Iterator[NotPermitted]:
         if not piece.text.isascii() and (piece.text.upper().isascii() or piece.text.lower().isascii()):
             message = f"'{piece.text}' is written with letters that Spark takes for others"
-            yield Refusal("UnsupportedSyntax", message, piece.start, "write it in plain letters, or in backquotes")
+            yield NotPermitted("UnsupportedSyntax", message, piece.start, "write it in plain letters, or in backquotes")
         following = self.kind(place + 1)
         if piece.name == "using" and (following is LexemeKind.STRING or self.sign(place + 1) in (":", "?")):
             if not self.permissions.code:
-                yield Refusal("CodeInQuery", "TRANSFORM … USING runs a command", piece.start, self.remedy)
+                yield NotPermitted("CodeInQuery", "TRANSFORM … USING runs a command", piece.start, self.remedy)
         elif piece.name == "insert" and self.word(place + 1) in ("into", "overwrite"):
-            yield Refusal("UnsupportedSyntax", "a query writes nothing", piece.start, "remove INSERT: write one SELECT")
+            yield NotPermitted(
+                "UnsupportedSyntax", "a query writes nothing", piece.start, "remove INSERT: write one SELECT"
+            )
 
-    def _of_call(self, place: int, piece: Lexeme) -> Iterator[Refusal]:
+    def _of_call(self, place: int, piece: Lexeme) -> Iterator[NotPermitted]:
         if piece.kind is LexemeKind.STRING and piece.text[-1] == '"':
             message = f"{piece.text} is a text, and is called like a function"
-            yield Refusal("UnsupportedSyntax", message, piece.start, "write the function's name without quotes")
+            yield NotPermitted("UnsupportedSyntax", message, piece.start, "write the function's name without quotes")
         name = piece.name
         if piece.kind is LexemeKind.WORD and name == "identifier":
             message = "IDENTIFIER(…) hides what is named, so it cannot be checked"
-            yield Refusal("HiddenDependency", message, piece.start, "write the name itself")
+            yield NotPermitted("HiddenDependency", message, piece.start, "write the name itself")
         elif name in RUNS_CODE and not self.permissions.code:
-            yield Refusal("CodeInQuery", f"{name} runs code: {RUNS_CODE[name]}", piece.start, self.remedy)
+            yield NotPermitted("CodeInQuery", f"{name} runs code: {RUNS_CODE[name]}", piece.start, self.remedy)
         elif name in self.permissions.functions:
             return
         elif name in READS_FILES:
             fix = f'if the project needs it, declare it: functions = ["{name}"] in [spark]'
-            yield Refusal("OutsideTheLake", f"{name} reaches outside: {READS_FILES[name]}", piece.start, fix)
+            yield NotPermitted("OutsideTheLake", f"{name} reaches outside: {READS_FILES[name]}", piece.start, fix)
         elif name in WITH_OPTIONS and not self._has_plain_options(place + 1, WITH_OPTIONS[name]):
             message = f"the options of {name} must be written as map('name', 'value'), and may name no file"
             fix = f'write them out, or declare the function: functions = ["{name}"] in [spark]'
-            yield Refusal("OutsideTheLake", message, piece.start, fix)
+            yield NotPermitted("OutsideTheLake", message, piece.start, fix)
 
     def _has_plain_options(self, opening: int, forbidden: str) -> bool:
         """Whether every map(…) among the arguments holds texts alone, and nothing else could be the options."""

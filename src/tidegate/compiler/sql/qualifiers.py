@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.sql.queries import Query, Reference
+from tidegate.compiler.sql.queries import ParsedQuery, TableReference
 from tidegate.compiler.sql.scopes import enclosing_selects, sources_of, visible_name
 from tidegate.names import TableName
 
@@ -33,11 +33,11 @@ class _Match:
 
     parts: tuple[Any, ...]
     keep: int
-    reference: Reference
+    reference: TableReference
     scopes: tuple[Any, ...]
 
 
-def shorten_columns(query: Query, tables: Mapping[int, TableName]) -> Shortening:
+def shorten_columns(query: ParsedQuery, tables: Mapping[int, TableName]) -> Shortening:
     """`tables`: what each reference means, by its start."""
     by_node = {id(reference.node): reference for reference in query.references if reference.start in tables}
     matches = [match for column in query.tree.find_all(exp.Column) if (match := _match(column, by_node, tables))]
@@ -54,7 +54,7 @@ def shorten_columns(query: Query, tables: Mapping[int, TableName]) -> Shortening
     return Shortening(aliases, tuple(edits))
 
 
-def _match(column: Any, by_node: Mapping[int, Reference], tables: Mapping[int, TableName]) -> _Match | None:
+def _match(column: Any, by_node: Mapping[int, TableReference], tables: Mapping[int, TableName]) -> _Match | None:
     parts = tuple(column.parts)
     if len(parts) < 3:
         return None
@@ -83,7 +83,7 @@ def _qualifier_end(words: tuple[str, ...], table: TableName) -> int | None:
     return None
 
 
-def _to_alias(match: _Match, by_node: Mapping[int, Reference]) -> Iterator[Reference]:
+def _to_alias(match: _Match, by_node: Mapping[int, TableReference]) -> Iterator[TableReference]:
     """The references that share the last part of their name where the column can see them."""
     name = match.reference.parts[-1].lower()
     others = [
@@ -101,7 +101,7 @@ def _to_alias(match: _Match, by_node: Mapping[int, Reference]) -> Iterator[Refer
             yield reference
 
 
-def _free_name(query: Query, table: TableName, taken: Mapping[int, str]) -> str:
+def _free_name(query: ParsedQuery, table: TableName, taken: Mapping[int, str]) -> str:
     used = {str(name.name).lower() for name in query.tree.find_all(exp.Identifier)} | set(taken.values())
     name = f"{table.layer}_{table.name}".lower().replace("`", "_")
     while name in used:

@@ -22,11 +22,19 @@ from tidegate.compiler.analysis.unsupported import (
     unsupported_syntax,
     wrong_plain_names,
 )
-from tidegate.compiler.sql.permitted import Examination, Permissions
+from tidegate.compiler.sql.permitted import PermissionCheck, Permissions
 from tidegate.compiler.sql.scopes import DrivingPath, cte_of, driving_path
 from tidegate.names import nearest
 
-__all__ = ["NOT_PERMITTED", "Query", "Reference", "SqlFault", "examined", "parse_query", "sound_query"]
+__all__ = [
+    "NOT_PERMITTED",
+    "ParsedQuery",
+    "SqlFault",
+    "TableReference",
+    "check_permissions",
+    "parse_permitted",
+    "parse_query",
+]
 
 # Statements that it only knows as a whole are answered with a diagnostic here; its own warning would say it twice.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -47,7 +55,7 @@ class SqlFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class TableReference:
     """A table named in a query: `text[start:end]`. `alias` None where the query gives it no other name."""
 
     parts: tuple[str, ...]
@@ -59,7 +67,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ParsedQuery:
     """`text[start:end]` is the query without the comments around it and without the semicolon.
 
     `faults`: what a query may not do, though it can be understood.
@@ -70,14 +78,14 @@ class Query:
     end: int
     tree: Any
     tokens: tuple[Any, ...]
-    references: tuple[Reference, ...]
+    references: tuple[TableReference, ...]
     path: DrivingPath
     faults: tuple[SqlFault, ...]
     nodes: Mapping[type, list[Any]]
     """The nodes of the tree that anyone looks for, by class and in the order of the tree."""
 
 
-def parse_query(text: str) -> Query | SqlFault:
+def parse_query(text: str) -> ParsedQuery | SqlFault:
     try:
         tokens: list[Token] = _SPARK.tokenize(text)
     except TokenError:
@@ -105,7 +113,9 @@ def parse_query(text: str) -> Query | SqlFault:
     found, faults = _references(nodes[exp.Table], statement, path)
     faults += tuple(map(_hidden_by_lateral, filter(_names_a_table, nodes[exp.Lateral])))
     faults += (*wrong_names, *map(_unsupported, unsupported_syntax(statement, nodes)))
-    return Query(text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, faults, nodes)
+    return ParsedQuery(
+        text, statement[0].start, statement[-1].end + 1, tree, tuple(statement), found, path, faults, nodes
+    )
 
 
 def _unsupported(found: Unsupported) -> SqlFault:
@@ -205,9 +215,9 @@ def _collect(tree: Any) -> dict[type, list[Any]]:
 
 def _references(
     tables: list[Any], tokens: list[Token], path: DrivingPath
-) -> tuple[tuple[Reference, ...], tuple[SqlFault, ...]]:
+) -> tuple[tuple[TableReference, ...], tuple[SqlFault, ...]]:
     """Tables by name; what a WITH defines is none, and neither is a table function."""
-    references: list[Reference] = []
+    references: list[TableReference] = []
     faults: list[SqlFault] = []
     for table in tables:
         if table.find_ancestor(exp.Hint):
@@ -230,7 +240,7 @@ def _references(
             message = f"time travel is not supported in a model: {name} is read as the run's branch has it"
             faults.append(SqlFault("TimeTravel", message, start, "remove VERSION AS OF or TIMESTAMP AS OF"))
         names = tuple(part.name for part in parts)
-        references.append(Reference(names, start, end, table.alias or None, id(table) in path.tables, table))
+        references.append(TableReference(names, start, end, table.alias or None, id(table) in path.tables, table))
     return tuple(sorted(references, key=lambda reference: reference.start)), tuple(faults)
 
 
@@ -308,11 +318,11 @@ NOT_PERMITTED = frozenset({"CodeInQuery", "OutsideTheLake", "UnknownFunction"})
 """What is SQL, and may not be run."""
 
 
-def examined(
-    query: Query, permissions: Permissions, *, model: bool = False
+def check_permissions(
+    query: ParsedQuery, permissions: Permissions, *, model: bool = False
 ) -> tuple[tuple[SqlFault, ...], tuple[SqlFault, ...]]:
     """What a query may not do, and the functions that it calls though no list has them."""
-    examination = Examination(query.text, query.tokens, query.tree, permissions, model=model)
+    examination = PermissionCheck(query.text, query.tokens, query.tree, permissions, model=model)
     known = {(fault.code, fault.offset) for fault in query.faults}
     refused = tuple(SqlFault(*found) for found in examination.refusals() if (found.code, found.offset) not in known)
     if unread := [node for kind in _NO_QUERIES for node in query.nodes[kind]]:
@@ -321,10 +331,10 @@ def examined(
     return refused, tuple(SqlFault("UnknownFunction", *call) for call in examination.unlisted_calls())
 
 
-def sound_query(text: str, permissions: Permissions) -> Query | SqlFault:
+def parse_permitted(text: str, permissions: Permissions) -> ParsedQuery | SqlFault:
     """A query that may be run, or the first thing that is wrong with it."""
     query = parse_query(text)
     if isinstance(query, SqlFault):
         return query
-    refused, unlisted = examined(query, permissions)
+    refused, unlisted = check_permissions(query, permissions)
     return next(iter((*query.faults, *refused, *unlisted)), query)

@@ -9,9 +9,9 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.sql.function_calls import aggregates, generates
-from tidegate.compiler.sql.queries import Query
+from tidegate.compiler.sql.queries import ParsedQuery
 from tidegate.compiler.sql.script import Script, read_script
-from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, Refused
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, CannotRewriteError
 
 __all__ = ["Obstacle", "RowQuery", "is_row_by_row", "is_star", "read_row_query"]
 
@@ -75,11 +75,11 @@ def is_row_by_row(sql: str) -> bool:
     """Whatever its columns are called."""
     try:
         return isinstance(_selects(read_script(sql).tree), tuple)
-    except (Refused, RecursionError):
+    except (CannotRewriteError, RecursionError):
         return False
 
 
-def read_row_query(sql: str | Query) -> RowQuery | Obstacle:
+def read_row_query(sql: str | ParsedQuery) -> RowQuery | Obstacle:
     """A query that may be given further columns of its table and stand inside another."""
     try:
         script = read_script(sql)
@@ -99,7 +99,7 @@ def read_row_query(sql: str | Query) -> RowQuery | Obstacle:
             if _ALL.match(script.text, begin.end()):
                 return Obstacle("a SELECT of the query begins with ALL", "remove ALL: it changes nothing")
             begins.append(begin.end())
-    except Refused as refused:
+    except CannotRewriteError as refused:
         return _has(refused.construct)
     except RecursionError:
         return Obstacle("the query is nested too deeply", "write it with fewer subqueries")

@@ -8,16 +8,16 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.compiler.sql.scopes import cte_of
 from tidegate.compiler.sql.sql_text import (
     CANNOT_REWRITE,
     READ_TOO_OFTEN,
     STEPS,
+    CannotRewriteError,
     Edit,
-    Refused,
-    closed,
     name_text,
+    parenthesized,
     same_meaning,
 )
 
@@ -30,7 +30,7 @@ _BEGINS_QUERY = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.VALUES, T
 class Script:
     """One query without WITH: its text, its tree, and the span of each subquery (the parentheses included)."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: ParsedQuery) -> None:
         self.text = query.text
         self.tree: Any = query.tree
         self.start, self.end = query.start, query.end
@@ -41,9 +41,9 @@ class Script:
         found = self._spans.get(id(subquery))
         if found is not None:
             again = parse_query(self.text[found[0] : found[1]])
-            if isinstance(again, Query) and same_meaning(_bare(again.tree), _bare(subquery)):
+            if isinstance(again, ParsedQuery) and same_meaning(_bare(again.tree), _bare(subquery)):
                 return found
-        raise Refused(CANNOT_REWRITE)
+        raise CannotRewriteError(CANNOT_REWRITE)
 
     def render(self, edits: Mapping[int, Edit], start: int | None = None, end: int | None = None) -> str:
         """A part of the text, with the edits inside it."""
@@ -68,13 +68,13 @@ def span_of_table(table: Any) -> tuple[int, int]:
     return int(parts[0].meta["start"]), int(parts[-1].meta["end"]) + 1
 
 
-def read_script(sql: str | Query) -> Script:
+def read_script(sql: str | ParsedQuery) -> Script:
     """`sql`: also a query that was parsed before, which stays as it is."""
     query = parse_query(sql) if isinstance(sql, str) else sql
-    if not isinstance(query, Query):
-        raise Refused(f"{CANNOT_REWRITE}: {query.message}")
+    if not isinstance(query, ParsedQuery):
+        raise CannotRewriteError(f"{CANNOT_REWRITE}: {query.message}")
     if any(token.token_type is TokenType.PIPE_GT for token in query.tokens):
-        raise Refused(STEPS)
+        raise CannotRewriteError(STEPS)
     if query.nodes[exp.CTE]:
         query = _without_with(query)
     if query is not sql:
@@ -82,7 +82,7 @@ def read_script(sql: str | Query) -> Script:
     return Script(query)
 
 
-def _without_with(query: Query) -> Query:
+def _without_with(query: ParsedQuery) -> ParsedQuery:
     text = query.text
     places = {token.start: place for place, token in enumerate(query.tokens)}
     closing = _closing(query.tokens)
@@ -90,7 +90,7 @@ def _without_with(query: Query) -> Query:
     cuts: list[tuple[int, int]] = []
     for clause in query.tree.find_all(exp.With):
         if clause.args.get("recursive"):
-            raise Refused("a recursive WITH")
+            raise CannotRewriteError("a recursive WITH")
         last = 0
         for cte in clause.expressions:
             opening = _body_of(query.tokens, closing, places[cte.args["alias"].this.meta["start"]])
@@ -116,7 +116,7 @@ def _without_with(query: Query) -> Query:
             inside = rendered(start, end).strip()
             names = [name_text(column.name) for column in cte.args["alias"].args.get("columns") or ()]
             if names:
-                inside = f"SELECT * FROM {closed(inside)} AS {name_text(cte.alias)}({', '.join(names)})"
+                inside = f"SELECT * FROM {parenthesized(inside)} AS {name_text(cte.alias)}({', '.join(names)})"
             known[id(cte)] = inside
         return known[id(cte)]
 
@@ -130,17 +130,17 @@ def _without_with(query: Query) -> Query:
             if found is not None:
                 table, cte = found
                 named = table.alias or table.args.get("sample") or table.args.get("pivots")
-                parts.append(closed(body(cte)) + ("" if named else f" AS {name_text(table.name)}"))
+                parts.append(parenthesized(body(cte)) + ("" if named else f" AS {name_text(table.name)}"))
             at = b
         result = "".join([*parts, text[at:end]])
         if len(result) > _LONGEST:
-            raise Refused(READ_TOO_OFTEN)
+            raise CannotRewriteError(READ_TOO_OFTEN)
         return result
 
     written_out = rendered(query.start, query.end).strip()
     again = parse_query(written_out)
-    if not isinstance(again, Query) or again.nodes[exp.CTE]:
-        raise Refused(CANNOT_REWRITE)
+    if not isinstance(again, ParsedQuery) or again.nodes[exp.CTE]:
+        raise CannotRewriteError(CANNOT_REWRITE)
     return again
 
 
@@ -165,7 +165,7 @@ def _closing(tokens: Any) -> dict[int, int]:
     return found
 
 
-def _query_spans(query: Query) -> dict[int, tuple[int, int]]:
+def _query_spans(query: ParsedQuery) -> dict[int, tuple[int, int]]:
     """By `id()` of the node. The parser keeps no places of subqueries, only of the names in them.
 
     From the inside out, each takes the narrowest parentheses around its names that begin a query.
@@ -173,8 +173,8 @@ def _query_spans(query: Query) -> dict[int, tuple[int, int]]:
     tokens = query.tokens
     parentheses = sorted(
         (
-            (tokens[closed].end + 1 - tokens[opened].start, tokens[opened].start, tokens[closed].end + 1)
-            for opened, closed in _closing(tokens).items()
+            (tokens[parenthesized].end + 1 - tokens[opened].start, tokens[opened].start, tokens[parenthesized].end + 1)
+            for opened, parenthesized in _closing(tokens).items()
             if _begins_query(tokens, opened)
         ),
     )

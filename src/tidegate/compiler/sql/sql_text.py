@@ -13,26 +13,26 @@ from sqlglot.tokens import TokenType
 
 from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.compiled import TableRead
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.names import quote
 
 __all__ = [
     "CANNOT_REWRITE",
     "READ_TOO_OFTEN",
     "STEPS",
+    "CannotRewriteError",
     "Edit",
-    "Refused",
     "apply_edits",
-    "closed",
     "condition",
+    "expression_sql",
     "indented",
     "key_of",
     "name_text",
     "operand",
+    "parenthesized",
     "same_meaning",
     "union",
-    "written",
-    "written_rows",
+    "values_sql",
 ]
 
 CANNOT_REWRITE = "SQL that cannot be rewritten"
@@ -40,7 +40,7 @@ STEPS = "a query in steps (|>)"
 READ_TOO_OFTEN = "a WITH that is read too often to be written out"
 
 
-class Refused(Exception):
+class CannotRewriteError(Exception):
     """`construct`: in the user's words."""
 
     def __init__(self, construct: str) -> None:
@@ -87,37 +87,37 @@ def name_text(name: str) -> str:
     return name if plain and not name[:1].isdigit() else quote(name)
 
 
-def written(tree: Any) -> str:
+def expression_sql(tree: Any) -> str:
     """An expression as text. Refused where the text would be read as something else."""
     if isinstance(tree, exp.Column | exp.Dot) and (names := column_parts(tree)):
         return ".".join(name_text(part.name) for part in names)
     text = str(tree.sql("spark"))
     again = parse_query(f"SELECT {text}")
-    if not isinstance(again, Query) or not same_meaning(again.tree.expressions[0], tree):
-        raise Refused(f"{CANNOT_REWRITE}: {text}")
+    if not isinstance(again, ParsedQuery) or not same_meaning(again.tree.expressions[0], tree):
+        raise CannotRewriteError(f"{CANNOT_REWRITE}: {text}")
     return text
 
 
-def written_rows(node: Any) -> str:
+def values_sql(node: Any) -> str:
     """Rows that stand in a FROM, with their name. Refused where the text would be read as something else."""
     text = str(node.sql("spark"))
     again = parse_query(f"SELECT * FROM {text}")
-    if not isinstance(again, Query) or not same_meaning(again.tree.args["from_"].this, node):
-        raise Refused(f"{CANNOT_REWRITE}: {text}")
+    if not isinstance(again, ParsedQuery) or not same_meaning(again.tree.args["from_"].this, node):
+        raise CannotRewriteError(f"{CANNOT_REWRITE}: {text}")
     return text
 
 
 def operand(tree: Any) -> str:
     """As a side of a comparison."""
-    closed = isinstance(tree, exp.Column | exp.Dot | exp.Literal | exp.Bracket) or (
+    is_closed = isinstance(tree, exp.Column | exp.Dot | exp.Literal | exp.Bracket) or (
         isinstance(tree, exp.Func) and not isinstance(tree, exp.Binary)
     )
-    return written(tree) if closed else f"({written(tree)})"
+    return expression_sql(tree) if is_closed else f"({expression_sql(tree)})"
 
 
 def condition(tree: Any) -> str:
     """As one of several that must all hold."""
-    return f"({written(tree)})" if isinstance(tree, exp.Or) else written(tree)
+    return f"({expression_sql(tree)})" if isinstance(tree, exp.Or) else expression_sql(tree)
 
 
 def same_meaning(one: Any, other: Any) -> bool:
@@ -168,7 +168,7 @@ def key_of(tree: Any) -> str:
     return str(tree.transform(low).sql("spark"))
 
 
-def closed(text: str) -> str:
+def parenthesized(text: str) -> str:
     """In parentheses, which a comment at its end must not hide."""
     return f"({text}\n)" if "--" in text[text.rfind("\n") + 1 :] else f"({text})"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.hidden_columns import hidden_of
+from tidegate.compiler.hidden_columns import hidden_in_table
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMissingError, TidegateError
 from tidegate.lake import is_initialized, open_catalog
@@ -126,7 +126,7 @@ def _without_clear(found: TableDiff, compiled: Compiled | None, table: TableName
     if not found.samples:
         return found
     names = {name for change in found.samples for row in (change.before, change.after) for name in row or ()}
-    hidden = {*hidden_of(compiled, table, names)}
+    hidden = {*hidden_in_table(compiled, table, names)}
     hidden |= {before.lower() for before, now in found.columns_renamed.items() if now.lower() in hidden}
     if compiled is None or compiled.tagged:
         # What the tags of a column were that is gone, nobody knows.

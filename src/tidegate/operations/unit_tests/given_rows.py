@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, TableRead
-from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.table_columns import visible_columns
 from tidegate.datatypes import (
     ANY,
@@ -146,7 +146,7 @@ class InputViews:
 
     session: SparkSession
     compiled: Compiled
-    outside: Outside
+    outside: ExternalTables
     model: CompiledModel
 
     def make(self, query: BoundQuery, given: Mapping[Input, DeclaredRows]) -> dict[Input, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import bind, compile_from_disk
 from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
-from tidegate.compiler.external_tables import Outside
+from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.unit_test_inputs import UnitInputs
 from tidegate.config import Settings
 from tidegate.datatypes import STRING, VOID, Column, DataType, from_json
@@ -65,7 +65,7 @@ def run_unit_tests(
     states = partial(read_states, compiled, heads)
     everything = replace(compiled, waves=(tuple(compiled.models),))
     tests = _selected(project, select_models(everything, select, exclude, states))
-    outside = Outside.of(heads, discovery)
+    outside = ExternalTables.of(heads, discovery)
     untyped = untyped_models(compiled, outside)
     if any(test.table not in untyped for test in tests):
         root = root or _started(settings, say)
@@ -114,7 +114,7 @@ class _Bench:
     settings: Settings
     project: Project
     compiled: Compiled
-    outside: Outside
+    outside: ExternalTables
     variables: Mapping[str, str]
     clock: Clock
 
@@ -256,7 +256,7 @@ def _castable(kind: DataType) -> bool:
     return kind.known and kind != VOID
 
 
-def untyped_models(compiled: Compiled, outside: Outside) -> Mapping[TableName, SourceError]:
+def untyped_models(compiled: Compiled, outside: ExternalTables) -> Mapping[TableName, SourceError]:
     """Each of them, and why: a test would have to guess the types of the rows that it gives.
 
     They read a source that does not answer, or a table that was never built from one.

@@ -10,25 +10,25 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.functions.lookup import is_generator
 from tidegate.compiler.sql.function_calls import aggregates, generates, own_nodes
-from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, Refused
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,
     Block,
-    Item,
+    FromItem,
     Join,
-    Link,
-    Output,
+    JoinLink,
+    LiteralRows,
+    OutputColumn,
     Relation,
-    Rows,
     SetOperation,
     Value,
     Window,
 )
 from tidegate.planner.deltas.delta_query import InputTable
 from tidegate.planner.deltas.name_scopes import (
-    Names,
-    Scope,
+    NameResolver,
+    SelectScope,
     column_of,
     correlations,
     flawed,
@@ -49,22 +49,22 @@ from tidegate.planner.deltas.syntax import (
     name_of,
     parts_of,
     subqueries_of,
-    told_name,
+    subquery_description,
     unknown_clause,
 )
 
-__all__ = ["Reader"]
+__all__ = ["BlockReader"]
 
 
-class Reader:
+class BlockReader:
     """Reads one query. `tables`: its reads of tables, one by one."""
 
     def __init__(self, inputs: Mapping[TableName, InputTable]) -> None:
         self.inputs = inputs
-        self.names = Names()
+        self.names = NameResolver()
         self.tables: list[Base] = []
 
-    def relation(self, node: Any, outer: Scope | None = None) -> Relation:
+    def relation(self, node: Any, outer: SelectScope | None = None) -> Relation:
         while isinstance(node, exp.Subquery) and not modifiers(node):
             node = node.this
         match node:
@@ -73,27 +73,27 @@ class Reader:
             case exp.SetOperation():
                 return self._set_operation(node, outer)
             case exp.Values():
-                return Rows(columns_of_values(node))
+                return LiteralRows(columns_of_values(node))
             case exp.Subquery():
                 return self._limited(node, outer)
-        raise Refused(CANNOT_REWRITE)
+        raise CannotRewriteError(CANNOT_REWRITE)
 
-    def _limited(self, node: Any, outer: Scope | None) -> Relation:
+    def _limited(self, node: Any, outer: SelectScope | None) -> Relation:
         inner = self.relation(node.this, outer)
         name = CLAUSE_NAMES.get(modifiers(node)[0], modifiers(node)[0].upper())
-        outputs = tuple(Output(column, flawed(name)) for column in inner.columns)
+        outputs = tuple(OutputColumn(column, flawed(name)) for column in inner.columns)
         return Block((), (), (), outputs, obstacle=name, changed=inner.changed)
 
-    def _set_operation(self, node: Any, outer: Scope | None) -> SetOperation:
+    def _set_operation(self, node: Any, outer: SelectScope | None) -> SetOperation:
         left, right = self.relation(node.this, outer), self.relation(node.expression, outer)
         obstacle = None
         if node.args.get("by_name"):
-            raise Refused(f"{node.key.upper()} BY NAME")
+            raise CannotRewriteError(f"{node.key.upper()} BY NAME")
         for clause in ("limit", "offset"):
             if node.args.get(clause):
                 obstacle = CLAUSE_NAMES[clause]
         if len(left.columns) != len(right.columns):
-            raise Refused(CANNOT_REWRITE)
+            raise CannotRewriteError(CANNOT_REWRITE)
         return SetOperation(
             left,
             right,
@@ -106,10 +106,10 @@ class Reader:
 
     # A SELECT, clause by clause.
 
-    def _select(self, node: Any, outer: Scope | None) -> tuple[Block, Scope]:
-        scope = Scope(outer=outer)
+    def _select(self, node: Any, outer: SelectScope | None) -> tuple[Block, SelectScope]:
+        scope = SelectScope(outer=outer)
         obstacle = unknown_clause(node)
-        links: list[Link] = []
+        links: list[JoinLink] = []
         self._items(node, scope, links)
         for lateral in node.args.get("laterals") or ():
             self._lateral_view(lateral, scope)
@@ -162,7 +162,7 @@ class Reader:
         )
         return block, scope
 
-    def _items(self, node: Any, scope: Scope, links: list[Link]) -> None:
+    def _items(self, node: Any, scope: SelectScope, links: list[JoinLink]) -> None:
         clause = node.args.get("from_")
         if clause is None:
             return
@@ -186,64 +186,64 @@ class Reader:
                 links += links_of(self.names, scope, condition, place)
             scope.joining = None
 
-    def _item(self, node: Any, join: Join, scope: Scope) -> None:
+    def _item(self, node: Any, join: Join, scope: SelectScope) -> None:
         relation: Relation
         if isinstance(node, exp.Lateral):
-            raise Refused("LATERAL")
+            raise CannotRewriteError("LATERAL")
         if node.args.get("pivots"):
-            raise Refused("PIVOT")
+            raise CannotRewriteError("PIVOT")
         name = node.alias
         names = tuple(column.name for column in alias_columns(node))
         if isinstance(node, exp.Table):
             if node.args.get("joins"):
-                raise Refused("a join in parentheses")
+                raise CannotRewriteError("a join in parentheses")
             relation = self._table(node)
             name = name or node.name
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-            raise Refused("a join in parentheses")
+            raise CannotRewriteError("a join in parentheses")
         elif isinstance(node, exp.Subquery):
             relation = self.relation(node, None)
         elif isinstance(node, exp.Values):
-            relation = Rows(columns_of_values(node))
+            relation = LiteralRows(columns_of_values(node))
         else:
-            raise Refused(CANNOT_REWRITE)
-        if names and not isinstance(relation, Rows):
+            raise CannotRewriteError(CANNOT_REWRITE)
+        if names and not isinstance(relation, LiteralRows):
             relation = _renamed(relation, names)
         if node.args.get("sample"):
             obstacle = "TABLESAMPLE"
-            outputs = tuple(Output(column, flawed(obstacle)) for column in relation.columns)
+            outputs = tuple(OutputColumn(column, flawed(obstacle)) for column in relation.columns)
             relation = Block((), (), (), outputs, obstacle=obstacle, changed=relation.changed)
         nullable = join in (Join.LEFT, Join.FULL)
         name = name or f"__{len(scope.items)}"
         if any(item.name.lower() == name.lower() for item in scope.items):
-            raise Refused(f"two relations called {name}")
-        scope.items.append(Item(name, relation, join, nullable, node=node))
+            raise CannotRewriteError(f"two relations called {name}")
+        scope.items.append(FromItem(name, relation, join, nullable, node=node))
 
     def _table(self, node: Any) -> Relation:
         if not all(isinstance(part, exp.Identifier) for part in node.parts):
             if isinstance(node.this, exp.Anonymous) and node.this.name.lower() == "range":
-                return Rows(("id",))
-            raise Refused(f"the table function {node.this.name or node.this.key}")
+                return LiteralRows(("id",))
+            raise CannotRewriteError(f"the table function {node.this.name or node.this.key}")
         names = tuple(part.name for part in node.parts)
         if node.args.get("version") or node.args.get("when"):
-            raise Refused("time travel")
+            raise CannotRewriteError("time travel")
         table = TableName(*names) if len(names) == 3 else None
         facts = None if table is None else self.inputs.get(table)
         if table is None or facts is None:
-            raise Refused(f"{'.'.join(names)}, of which changes are not known")
+            raise CannotRewriteError(f"{'.'.join(names)}, of which changes are not known")
         self.names.used.setdefault(table, set())
         base = Base(table, facts, node)
         self.tables.append(base)
         return base
 
-    def _merged(self, name: str, kind: Join, scope: Scope) -> Any:
+    def _merged(self, name: str, kind: Join, scope: SelectScope) -> Any:
         """USING (name), as the condition that it is."""
         low, last = name.lower(), len(scope.items) - 1
         left = scope.merged.get(low)
         if left is None:
             having = [i for i, item in enumerate(scope.items[:last]) if column_of(item, low) and item.is_joined]
             if len(having) != 1:
-                raise Refused(f"USING ({name})")
+                raise CannotRewriteError(f"USING ({name})")
             left = having[0]
         scope.merged[low] = last if kind is Join.RIGHT else left
         sides = (
@@ -252,17 +252,17 @@ class Reader:
         )
         return exp.EQ(this=next(sides), expression=next(sides))
 
-    def _lateral_view(self, lateral: Any, scope: Scope) -> None:
+    def _lateral_view(self, lateral: Any, scope: SelectScope) -> None:
         if not lateral.args.get("view"):
-            raise Refused("LATERAL")
+            raise CannotRewriteError("LATERAL")
         columns = [column.name.lower() for column in alias_columns(lateral)]
         if not columns:
-            raise Refused("LATERAL VIEW without names for its columns")
+            raise CannotRewriteError("LATERAL VIEW without names for its columns")
         self.names.note(lateral.this, scope)
         scope.generated[lateral.alias.lower() or f"__{len(scope.generated)}"] = columns
 
-    def _outputs(self, node: Any, scope: Scope, core: int) -> tuple[Output, ...]:
-        outputs: list[Output] = []
+    def _outputs(self, node: Any, scope: SelectScope, core: int) -> tuple[OutputColumn, ...]:
+        outputs: list[OutputColumn] = []
         for place, projection in enumerate(node.expressions):
             star = projection.this if isinstance(projection, exp.Column) else projection
             if isinstance(star, exp.Star):
@@ -270,25 +270,25 @@ class Reader:
                 continue
             made = projection.unalias()
             if isinstance(projection, exp.Aliases) or (is_generator(made) and not projection.alias):
-                raise Refused("a generator with several columns in SELECT")
+                raise CannotRewriteError("a generator with several columns in SELECT")
             name = projection.alias or name_of(projection) or f"__{place}"
-            outputs.append(Output(name, self.names.value(made, scope)))
+            outputs.append(OutputColumn(name, self.names.value(made, scope)))
         return tuple(outputs)
 
-    def _star(self, star: Any, projection: Any, scope: Scope, core: int) -> Iterator[Output]:
+    def _star(self, star: Any, projection: Any, scope: SelectScope, core: int) -> Iterator[OutputColumn]:
         if star.args.get("replace") or star.args.get("rename"):
-            raise Refused("a star with REPLACE")
+            raise CannotRewriteError("a star with REPLACE")
         left_out = {column.name.lower() for column in star.args.get("except_") or ()}
         wanted = projection.table.lower() if isinstance(projection, exp.Column) else None
         if isinstance(projection, exp.Column) and len(projection.parts) > 2:
-            raise Refused(CANNOT_REWRITE)
+            raise CannotRewriteError(CANNOT_REWRITE)
         items = [i for i in range(core) if scope.items[i].is_joined]
         if wanted is not None:
             items = [i for i in items if scope.items[i].name.lower() == wanted]
             if not items:
-                raise Refused(f"{wanted}.*")
+                raise CannotRewriteError(f"{wanted}.*")
         if scope.scattered:
-            raise Refused("a star over joins of which not all have the same USING")
+            raise CannotRewriteError("a star over joins of which not all have the same USING")
         for i in items:
             if isinstance(table := scope.items[i].relation, Base):
                 self.names.used[table.table] = None
@@ -297,13 +297,15 @@ class Reader:
                 yield self._starred(i, low, scope)
         if wanted is None:
             for columns in scope.generated.values():
-                yield from (Output(column, flawed("a column of LATERAL VIEW")) for column in columns)
+                yield from (OutputColumn(column, flawed("a column of LATERAL VIEW")) for column in columns)
 
-    def _starred(self, i: int, low: str, scope: Scope) -> Output:
+    def _starred(self, i: int, low: str, scope: SelectScope) -> OutputColumn:
         column = column_of(scope.items[i], low) or low
-        return Output(column, value_of_column(scope.items[i], i, column))
+        return OutputColumn(column, value_of_column(scope.items[i], i, column))
 
-    def _group(self, node: Any, scope: Scope, outputs: tuple[Output, ...]) -> tuple[frozenset[str] | None, str | None]:
+    def _group(
+        self, node: Any, scope: SelectScope, outputs: tuple[OutputColumn, ...]
+    ) -> tuple[frozenset[str] | None, str | None]:
         group = node.args.get("group")
         if group is None:
             return None, None
@@ -331,7 +333,7 @@ class Reader:
                 keys.add(self.names.value(expression, scope).key)
         return frozenset(keys), None
 
-    def _windows(self, node: Any, scope: Scope) -> Iterator[Window]:
+    def _windows(self, node: Any, scope: SelectScope) -> Iterator[Window]:
         named = {window.name.lower(): window for window in node.args.get("windows") or ()}
         for part in parts_of(node, "expressions", "qualify", "order"):
             for window in own_nodes(part, exp.Window):
@@ -344,10 +346,10 @@ class Reader:
                 }
                 yield Window(str(window.this.sql("spark")).lower(), frozenset(keys))
 
-    def _subquery(self, query: Any, condition: Any, scope: Scope, links: list[Link]) -> None:
+    def _subquery(self, query: Any, condition: Any, scope: SelectScope, links: list[JoinLink]) -> None:
         """A subquery of an expression: what it is for a row depends on the rows that its equations find."""
         place = len(scope.items)
-        around = Scope(scope.items[:place], scope.merged, scope.generated, {}, scope.outer)
+        around = SelectScope(scope.items[:place], scope.merged, scope.generated, {}, scope.outer)
         inner = query
         while isinstance(inner, exp.Subquery) and not modifiers(inner):
             inner = inner.this
@@ -363,15 +365,15 @@ class Reader:
         by_links = bool(pairs)
         apart = all(self.names.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
         if not pairs and apart and condition is not None:
-            pairs = membership(self.names, query, condition, Item(name, relation, Join.SUBQUERY, False), around)
-        told = told_name(query, condition, apart)
-        scope.items.append(Item(name, relation, Join.SUBQUERY, False, links_only=by_links, told=told))
+            pairs = membership(self.names, query, condition, FromItem(name, relation, Join.SUBQUERY, False), around)
+        told = subquery_description(query, condition, apart)
+        scope.items.append(FromItem(name, relation, Join.SUBQUERY, False, links_only=by_links, told=told))
         for child, parent, null_safe in pairs:
             if len(parent.items) == 1 and parent.flaw is None:
                 (p,) = parent.items
                 if scope.items[p].nullable and (parent.plain is None or null_safe):
                     continue
-                links.append(Link(place, p, child, parent, null_safe))
+                links.append(JoinLink(place, p, child, parent, null_safe))
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
@@ -379,5 +381,5 @@ def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
         if isinstance(relation, SetOperation):
             return replace(relation, columns=names)
         outputs = zip(names, relation.outputs, strict=True)
-        return replace(relation, outputs=tuple(Output(name, output.value) for name, output in outputs))
-    raise Refused("new names for the columns of a table")
+        return replace(relation, outputs=tuple(OutputColumn(name, output.value) for name, output in outputs))
+    raise CannotRewriteError("new names for the columns of a table")

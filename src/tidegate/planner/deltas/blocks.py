@@ -10,7 +10,19 @@ from tidegate.compiler.sql.sql_text import key_of
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import InputTable
 
-__all__ = ["Base", "Block", "Item", "Join", "Link", "Output", "Relation", "Rows", "SetOperation", "Value", "Window"]
+__all__ = [
+    "Base",
+    "Block",
+    "FromItem",
+    "Join",
+    "JoinLink",
+    "LiteralRows",
+    "OutputColumn",
+    "Relation",
+    "SetOperation",
+    "Value",
+    "Window",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +49,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputColumn:
     name: str
     value: Value
 
@@ -81,7 +93,7 @@ class Base:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class LiteralRows:
     """Rows that are written in the query itself."""
 
     columns: tuple[str, ...]
@@ -89,7 +101,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class FromItem:
     """What a block reads. `nullable`: its columns may be NULL where no row of it matched.
 
     `on`: the conditions of its join. `node`: its place in the tree; None for a subquery of an expression. `links_only`:
@@ -117,7 +129,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class JoinLink:
     """A row of `child` counts for a row of `parent` only if `child_value` equals `parent_value`."""
 
     child: int
@@ -135,10 +147,10 @@ class Block:
     cannot be found by values of its columns; `core_obstacle`: why not even its joined rows can.
     """
 
-    items: tuple[Item, ...]
-    links: tuple[Link, ...]
+    items: tuple[FromItem, ...]
+    links: tuple[JoinLink, ...]
     where: tuple[Value, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputColumn, ...]
     group: frozenset[str] | None = None
     windows: tuple[Window, ...] = ()
     distinct: bool = False
@@ -166,4 +178,4 @@ class SetOperation:
     changed: bool
 
 
-Relation: TypeAlias = Base | Rows | Block | SetOperation
+Relation: TypeAlias = Base | LiteralRows | Block | SetOperation

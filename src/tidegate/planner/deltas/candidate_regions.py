@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.sql.sql_text import key_of
-from tidegate.planner.deltas.blocks import Base, Block, Item, Link, Relation, Rows, SetOperation, Value
+from tidegate.planner.deltas.blocks import Base, Block, FromItem, JoinLink, LiteralRows, Relation, SetOperation, Value
 
 __all__ = [
     "candidates",
@@ -80,7 +80,7 @@ def what_forbids(block: Block, name: str, value: Value) -> str:
 
 def touchable(relation: Relation, column: str) -> bool:
     """Whether the values of this column that a change touches can be told."""
-    if not relation.changed or isinstance(relation, Base | Rows):
+    if not relation.changed or isinstance(relation, Base | LiteralRows):
         return True
     if relation.obstacle is not None:
         return False
@@ -159,7 +159,7 @@ def _of_block(block: Block) -> list[tuple[int, ...]]:
     return [region for region in found if set(region) <= set(fits)]
 
 
-def _carried(block: Block, i: int, item: Item) -> Iterator[tuple[int, ...]]:
+def _carried(block: Block, i: int, item: FromItem) -> Iterator[tuple[int, ...]]:
     """Regions of an item that the block gives on as they are."""
     given = {output.value.plain: place for place, output in reversed(list(enumerate(block.outputs)))}
     for region in candidates(item.relation):
@@ -185,7 +185,7 @@ def is_unique(relation: Relation, places: frozenset[int]) -> bool:
     if isinstance(relation, SetOperation):
         whole = relation.distinct and len(places) == len(relation.columns)
         return whole or (relation.keeps_left and _as_on_the_left(relation, places) and is_unique(relation.left, places))
-    if isinstance(relation, Rows) or relation.generates or (relation.obstacle and relation.group is None):
+    if isinstance(relation, LiteralRows) or relation.generates or (relation.obstacle and relation.group is None):
         return False
     values = [relation.outputs[p].value for p in places]
     if relation.group is not None:
@@ -200,7 +200,7 @@ def _as_on_the_left(relation: SetOperation, places: frozenset[int]) -> bool:
     return all(_column_type(relation, relation.columns[place].lower()) is not None for place in places)
 
 
-def _as_it_is(block: Block, link: Link) -> bool:
+def _as_it_is(block: Block, link: JoinLink) -> bool:
     """Whether two values of the child are never equal to one of the parent: a cast may make two of them one."""
     child, parent = _type_of(block, link.child_value), _type_of(block, link.parent_value)
     return child is not None and child == parent

@@ -9,7 +9,7 @@ from enum import StrEnum
 from tidegate.lake.changes import TableChange
 from tidegate.names import TableName, quote
 
-__all__ = ["LINEAGE", "TOUCHED", "DeltaQuery", "Image", "ImageRead", "InputTable", "Refusal", "image_sql"]
+__all__ = ["LINEAGE", "TOUCHED", "DeltaQuery", "DeltaRefusal", "Image", "ImageRead", "InputTable", "image_sql"]
 
 TOUCHED = "__touched"
 """The relation of touched keys, with the region's columns by name, without duplicates."""
@@ -74,7 +74,7 @@ class DeltaQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class DeltaRefusal:
     """Why a query cannot be answered from changes: `construct` is what stands in the way, in the user's words."""
 
     construct: str

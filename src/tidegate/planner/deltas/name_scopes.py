@@ -13,14 +13,14 @@ from sqlglot import exp
 from tidegate.compiler.analysis.functions.lookup import is_aggregate, is_generator
 from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.sql.function_calls import own_nodes
-from tidegate.compiler.sql.sql_text import Edit, Refused
+from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit
 from tidegate.names import TableName
-from tidegate.planner.deltas.blocks import Base, Item, Join, Link, Value
+from tidegate.planner.deltas.blocks import Base, FromItem, Join, JoinLink, Value
 from tidegate.planner.deltas.syntax import conjuncts, is_member
 
 __all__ = [
-    "Names",
-    "Scope",
+    "NameResolver",
+    "SelectScope",
     "column_of",
     "correlations",
     "flawed",
@@ -37,29 +37,29 @@ _AROUND = "a column of the query around it"
 
 
 @dataclass(slots=True)
-class Scope:
+class SelectScope:
     """The names in sight in one SELECT. `merged`: columns of USING, and the item whose value they have.
 
     `scattered`: not all its joins have the same ones, so that it is not simple in which order a star gives columns.
     `joining`: the item whose join condition is being read; it sees a table that nothing behind a semi join does.
     """
 
-    items: list[Item] = field(default_factory=list)
+    items: list[FromItem] = field(default_factory=list)
     merged: dict[str, int] = field(default_factory=dict)
     generated: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[str, Any] = field(default_factory=dict)
-    outer: Scope | None = None
+    outer: SelectScope | None = None
     scattered: bool = False
-    joining: Item | None = None
+    joining: FromItem | None = None
 
 
-def outwards(scope: Scope | None) -> Iterator[Scope]:
+def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:
     while scope is not None:
         yield scope
         scope = scope.outer
 
 
-class Names:
+class NameResolver:
     """What the columns of one query mean. `used`: the columns of each table that it names, None for all of them.
 
     `fixes`: names of tables before columns that only hold while the table stands there itself. `reached`: how often a
@@ -71,7 +71,7 @@ class Names:
         self.fixes: dict[int, Edit] = {}
         self.reached: Counter[int] = Counter()
 
-    def value(self, tree: Any, scope: Scope) -> Value:
+    def value(self, tree: Any, scope: SelectScope) -> Value:
         columns: set[tuple[int, str]] = set()
         flaws: list[str] = []
         plain: tuple[int, str] | None = None
@@ -98,7 +98,7 @@ class Names:
                     plain = (i, column.lower())
                 return made
             if isinstance(node, exp.Collate):
-                raise Refused("COLLATE")
+                raise CannotRewriteError("COLLATE")
             if isinstance(node, exp.Window):
                 flaws.append("a window")
             elif is_aggregate(node):
@@ -119,12 +119,12 @@ class Names:
         made = resolved(tree)
         return Value(made, frozenset(columns), plain, flaws[0] if flaws else None)
 
-    def note(self, tree: Any, scope: Scope) -> None:
+    def note(self, tree: Any, scope: SelectScope) -> None:
         """Only which columns it reads."""
         if tree is not None:
             self.value(tree, scope)
 
-    def _column(self, parts: list[Any], scope: Scope) -> Any:
+    def _column(self, parts: list[Any], scope: SelectScope) -> Any:
         """(item, column, fields); the expression that it stands for; or, as text, what it is instead."""
         found = self.in_scope(parts, scope)
         if found is not None:
@@ -138,9 +138,9 @@ class Names:
                 return _AROUND
         if len(parts) == 1 and names[0] in _WITHOUT_PARENTHESES:
             return "a function"
-        raise Refused(f"the column {'.'.join(part.name for part in parts)}, which is not known")
+        raise CannotRewriteError(f"the column {'.'.join(part.name for part in parts)}, which is not known")
 
-    def in_scope(self, parts: list[Any], scope: Scope) -> Any:
+    def in_scope(self, parts: list[Any], scope: SelectScope) -> Any:
         names = [part.name.lower() for part in parts]
         for used, i in self._qualified(names, scope):
             item = scope.items[i]
@@ -160,14 +160,14 @@ class Names:
         if not having and scope.joining is not None and column_of(scope.joining, names[0]):
             having = [len(scope.items) - 1]
         if len(having) + sum(generated) > 1:
-            raise Refused(f"the column {parts[0].name}, of which there are several")
+            raise CannotRewriteError(f"the column {parts[0].name}, of which there are several")
         if any(generated):
             return "a column of LATERAL VIEW"
         if having:
             return self._used(scope, having[0], column_of(scope.items[having[0]], names[0]) or "", parts[1:])
         return None
 
-    def _qualified(self, names: list[str], scope: Scope) -> Iterable[tuple[int, int]]:
+    def _qualified(self, names: list[str], scope: SelectScope) -> Iterable[tuple[int, int]]:
         for i, item in enumerate(scope.items):
             if item.node is None:
                 continue
@@ -180,7 +180,7 @@ class Names:
                     if names[:length] == whole[-length:]:
                         yield length, i
 
-    def _used(self, scope: Scope, i: int, column: str, fields: list[Any]) -> tuple[int, str, list[Any]]:
+    def _used(self, scope: SelectScope, i: int, column: str, fields: list[Any]) -> tuple[int, str, list[Any]]:
         relation = scope.items[i].relation
         if isinstance(relation, Base):
             known = self.used[relation.table]
@@ -189,7 +189,7 @@ class Names:
         return i, column, fields
 
 
-def star_order(scope: Scope, items: list[int], every: bool) -> Iterator[tuple[int, str]]:
+def star_order(scope: SelectScope, items: list[int], every: bool) -> Iterator[tuple[int, str]]:
     """Columns of USING come first. `every`: they are shown once, else for each item as its own."""
     for low, owner in scope.merged.items():
         yield from ((i, low) for i in items if (i == owner if every else column_of(scope.items[i], low)))
@@ -198,7 +198,7 @@ def star_order(scope: Scope, items: list[int], every: bool) -> Iterator[tuple[in
         yield from ((i, low) for low in names if low not in scope.merged)
 
 
-def column_of(item: Item, low: str) -> str | None:
+def column_of(item: FromItem, low: str) -> str | None:
     return next((column for column in item.relation.columns if column.lower() == low), None)
 
 
@@ -206,7 +206,7 @@ def _column_tree(item: str, column: str) -> Any:
     return exp.column(exp.to_identifier(column), table=exp.to_identifier(item))
 
 
-def value_of_column(item: Item, i: int, column: str) -> Value:
+def value_of_column(item: FromItem, i: int, column: str) -> Value:
     tree = _column_tree(item.name, column)
     return Value(tree, frozenset({(i, column.lower())}), (i, column.lower()))
 
@@ -215,7 +215,7 @@ def flawed(why: str) -> Value:
     return Value(exp.Null(), frozenset(), None, why)
 
 
-def links_of(names: Names, scope: Scope, condition: Any, place: int | None = None) -> Iterator[Link]:
+def links_of(names: NameResolver, scope: SelectScope, condition: Any, place: int | None = None) -> Iterator[JoinLink]:
     """`place`: of the join whose condition it is; None for WHERE."""
     condition = condition.unnest()
     if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
@@ -240,10 +240,12 @@ def links_of(names: Names, scope: Scope, condition: Any, place: int | None = Non
                 if scope.items[i].nullable and i != place:
                     allowed = allowed and value.plain is not None and not null_safe
         if allowed:
-            yield Link(c, p, child, parent, null_safe)
+            yield JoinLink(c, p, child, parent, null_safe)
 
 
-def correlations(names: Names, select: Any, own: Scope, around: Scope) -> list[tuple[Value, Value, bool]]:
+def correlations(
+    names: NameResolver, select: Any, own: SelectScope, around: SelectScope
+) -> list[tuple[Value, Value, bool]]:
     """The equations in WHERE of a subquery, whose scope is `own`, between its rows and a row of the query around it."""
     pairs = []
     clause = select.args.get("where")
@@ -261,23 +263,25 @@ def correlations(names: Names, select: Any, own: Scope, around: Scope) -> list[t
     return pairs
 
 
-def _own_value(names: Names, tree: Any, own: Scope) -> Value | None:
+def _own_value(names: NameResolver, tree: Any, own: SelectScope) -> Value | None:
     value = names.value(tree, own)
     return value if value.columns and value.flaw is None else None
 
 
-def _outer_value(names: Names, tree: Any, own: Scope, around: Scope) -> Value | None:
+def _outer_value(names: NameResolver, tree: Any, own: SelectScope, around: SelectScope) -> Value | None:
     """Where every column is one of the query around it."""
     for column in own_nodes(tree, exp.Column):
         if names.in_scope(column_parts(column), own) is not None:
             return None
     try:
         return names.value(tree, around)
-    except Refused:
+    except CannotRewriteError:
         return None
 
 
-def membership(names: Names, query: Any, condition: Any, item: Item, around: Scope) -> list[tuple[Value, Value, bool]]:
+def membership(
+    names: NameResolver, query: Any, condition: Any, item: FromItem, around: SelectScope
+) -> list[tuple[Value, Value, bool]]:
     """`x IN (SELECT y …)` as a condition of its own; inside others NULL counts."""
     if not is_member(query, condition):
         return []

@@ -14,17 +14,17 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.sql.script import span_of_table
-from tidegate.compiler.sql.sql_text import Edit, Refused, indented, name_text, operand
-from tidegate.planner.deltas.blocks import Base, Block, Item, Relation, Rows, SetOperation, Value
+from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit, indented, name_text, operand
+from tidegate.planner.deltas.blocks import Base, Block, FromItem, LiteralRows, Relation, SetOperation, Value
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of
 from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, Image
-from tidegate.planner.deltas.touched_keys import Toucher, alias_columns, comparison, tree_from
+from tidegate.planner.deltas.touched_keys import TouchedKeysQuery, alias_columns, comparison, tree_from
 
 __all__ = ["Restrictor"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _MatchColumn:
     """One column of what a relation is reduced by: an expression over the item `name`, or a column of TOUCHED."""
 
     value: Value | None
@@ -39,7 +39,7 @@ class _Side:
 
 
 @dataclass(frozen=True, slots=True)
-class _By:
+class _Reduction:
     """What a relation is reduced by: `text` under `name`."""
 
     text: str
@@ -50,15 +50,15 @@ class _By:
 class Restrictor:
     """Collects the edits of one query's text. `only`: the one table read that has changes, if there is just one."""
 
-    def __init__(self, toucher: Toucher, only: Base | None) -> None:
+    def __init__(self, toucher: TouchedKeysQuery, only: Base | None) -> None:
         self.toucher = toucher
         self.script = toucher.script
         self.edits: dict[int, Edit] = dict(toucher.fixes)
         self.only = only
 
     def result(self, relation: Relation, places: Sequence[int], region: Sequence[str]) -> str:
-        by = _By(TOUCHED, TOUCHED, touched=True)
-        pairs = [(place, _Side(None, name), True) for place, name in zip(places, region, strict=True)]
+        by = _Reduction(TOUCHED, TOUCHED, touched=True)
+        pairs = [(place, _MatchColumn(None, name), True) for place, name in zip(places, region, strict=True)]
         exact = self._relation(relation, pairs, by)[1]
         text = self.script.render(self.edits).strip()
         if exact:
@@ -68,7 +68,9 @@ class Restrictor:
         )
         return f"SELECT *\nFROM (\n{indented(text)}\n) AS __result\nLEFT SEMI JOIN {TOUCHED}\n  ON {conditions}"
 
-    def _relation(self, relation: Relation, pairs: list[tuple[int, _Side, bool]], by: _By) -> tuple[bool, bool]:
+    def _relation(
+        self, relation: Relation, pairs: list[tuple[int, _MatchColumn, bool]], by: _Reduction
+    ) -> tuple[bool, bool]:
         """Whether anything was reduced, and whether exactly to the rows that match."""
         match relation:
             case SetOperation() if relation.obstacle is None:
@@ -85,7 +87,7 @@ class Restrictor:
                 return reduced, exact and len(fit) == len(values)
         return False, False
 
-    def _core(self, block: Block, pairs: list[tuple[Value, _Side, bool]], by: _By) -> tuple[bool, bool]:
+    def _core(self, block: Block, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction) -> tuple[bool, bool]:
         if block.core_obstacle is not None or not pairs:
             return False, False
         values = [value for value, _, _ in pairs]
@@ -112,23 +114,25 @@ class Restrictor:
             if i in done or links[0].parent not in done:
                 continue
             item, parent = block.items[i], block.items[links[0].parent]
-            by = _By(self._reduced_text(parent), parent.name)
-            pairs = [(link.child_value, _Side(link.parent_value), link.null_safe) for link in links]
+            by = _Reduction(self._reduced_text(parent), parent.name)
+            pairs = [(link.child_value, _MatchColumn(link.parent_value), link.null_safe) for link in links]
             try:
                 if item.links_only and isinstance(item.relation, Block):
                     changed = self._core(item.relation, pairs, by)[0]
                 else:
                     changed = self._item(item, i, pairs, by)[0]
-            except Refused:
+            except CannotRewriteError:
                 continue
             if changed and item.is_joined:
                 done.add(i)
 
-    def _item(self, item: Item, i: int, pairs: list[tuple[Value, _Side, bool]], by: _By) -> tuple[bool, bool]:
+    def _item(
+        self, item: FromItem, i: int, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction
+    ) -> tuple[bool, bool]:
         if isinstance(item.relation, Base):
             self._table(item, item.relation, pairs, by)
             return True, True
-        if isinstance(item.relation, Rows):
+        if isinstance(item.relation, LiteralRows):
             return False, False
         low = [name.lower() for name in item.relation.columns]
         plain = [
@@ -137,7 +141,7 @@ class Restrictor:
         reduced, exact = self._relation(item.relation, plain, by)
         return reduced, exact and len(plain) == len(pairs)
 
-    def _table(self, item: Item, base: Base, pairs: list[tuple[Value, _Side, bool]], by: _By) -> None:
+    def _table(self, item: FromItem, base: Base, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction) -> None:
         start, end = span_of_table(base.node)
         named = "" if base.node.alias else f" AS {name_text(item.name)}"
         if by.touched and self.only is base and _has_key(base, pairs) and not base.facts.lineage:
@@ -161,7 +165,7 @@ class Restrictor:
         line = self.script.text[self.script.text.rfind("\n", 0, start) + 1 : start]
         return line[: len(line) - len(line.lstrip())]
 
-    def _reduced_text(self, item: Item) -> str:
+    def _reduced_text(self, item: FromItem) -> str:
         """A reduced item as it now stands in the text, without its name."""
         if isinstance(item.relation, Base):
             start, _ = span_of_table(item.relation.node)
@@ -172,7 +176,7 @@ class Restrictor:
         return f"(SELECT * FROM {text} AS {name_text(item.name)}{columns})" if columns else text
 
 
-def _has_key(base: Base, pairs: Sequence[tuple[Value, _Side, bool]]) -> bool:
+def _has_key(base: Base, pairs: Sequence[tuple[Value, _MatchColumn, bool]]) -> bool:
     columns = {value.plain[1] for value, _, null_safe in pairs if value.plain is not None and null_safe}
     return any({name.lower() for name in key} <= columns for key in base.facts.unique)
 

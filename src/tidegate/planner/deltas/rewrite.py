@@ -8,13 +8,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
-from tidegate.compiler.sql.queries import Query, parse_query
+from tidegate.compiler.sql.queries import ParsedQuery, parse_query
 from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery, is_star
 from tidegate.compiler.sql.script import Script, read_script
-from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, Edit, Refused, indented, name_text, union
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError, Edit, indented, name_text, union
 from tidegate.lake.progress import WHOLE, Order
 from tidegate.names import TableName, quote
-from tidegate.planner.deltas.block_reader import Reader
+from tidegate.planner.deltas.block_reader import BlockReader
 from tidegate.planner.deltas.blocks import Block, Relation
 from tidegate.planner.deltas.candidate_regions import (
     candidates,
@@ -24,9 +24,9 @@ from tidegate.planner.deltas.candidate_regions import (
     touchable,
     why_untouchable,
 )
-from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaQuery, InputTable, Refusal
+from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaQuery, DeltaRefusal, InputTable
 from tidegate.planner.deltas.restricted_query import Restrictor
-from tidegate.planner.deltas.touched_keys import Images, Toucher
+from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery
 
 __all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "output_columns", "rewrite", "unique_columns"]
 
@@ -35,7 +35,7 @@ NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by 
 
 def rewrite(
     sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...] = (), within_key: bool = False
-) -> DeltaQuery | Refusal:
+) -> DeltaQuery | DeltaRefusal:
     """`sql` names its tables in full. With D the touched keys, the table as it should be is: its rows whose region is
     not in D, and the result. That holds for any D that contains every region in which rows differ.
 
@@ -43,25 +43,25 @@ def rewrite(
     """
     try:
         return _rewrite(sql, inputs, key, within_key)
-    except Refused as refused:
-        return Refusal(refused.construct)
+    except CannotRewriteError as refused:
+        return DeltaRefusal(refused.construct)
     except RecursionError:
-        return Refusal(f"{CANNOT_REWRITE}: it is nested too deeply")
+        return DeltaRefusal(f"{CANNOT_REWRITE}: it is nested too deeply")
 
 
 def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool) -> DeltaQuery:
     _check_determinism(sql)
-    script, reader = read_script(sql), Reader(inputs)
+    script, reader = read_script(sql), BlockReader(inputs)
     relation = _read(script, reader)
     images = Images(sorted({base.table for base in reader.tables}))
     changed = [base for base in reader.tables if base.changed]
-    refused: Refused | None = None
+    refused: CannotRewriteError | None = None
     for places in _regions(relation, key, within_key):
         names = [relation.columns[place] for place in places]
-        toucher = Toucher(script, images, reader.names.fixes)
+        toucher = TouchedKeysQuery(script, images, reader.names.fixes)
         try:
             selects = toucher.relation(relation, places, names)
-        except Refused as other:
+        except CannotRewriteError as other:
             refused = refused or other
             continue
         once = len(selects) == 1 and selects[0] in toucher.once
@@ -70,28 +70,28 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
         result = Restrictor(toucher, only).result(relation, places, names)
         unique = is_unique(relation, frozenset(places))
         return DeltaQuery(tuple(names), unique, touched, result, images.reads(touched, result), once)
-    raise refused or Refused(_why_none(relation, key, within_key))
+    raise refused or CannotRewriteError(_why_none(relation, key, within_key))
 
 
-def _read(script: Script, reader: Reader) -> Relation:
+def _read(script: Script, reader: BlockReader) -> Relation:
     """Refused where a table stands that the reader did not come to: what changes there would go unnoticed."""
     relation = reader.relation(script.tree)
     read = {id(base.node) for base in reader.tables}
     for table in script.tree.find_all(exp.Table):
         named = isinstance(table.this, exp.Identifier) and table.find_ancestor(exp.Hint) is None
         if named and id(table) not in read:
-            raise Refused(f"{CANNOT_REWRITE}: the place where {table.name} is read")
+            raise CannotRewriteError(f"{CANNOT_REWRITE}: the place where {table.name} is read")
     return relation
 
 
 def _check_determinism(sql: str) -> None:
     query = parse_query(sql)
-    if isinstance(query, Query):
+    if isinstance(query, ParsedQuery):
         found = first_change(query, {token.text.upper() for token in query.tokens})
         if found is not None:
-            raise Refused(found[0])
+            raise CannotRewriteError(found[0])
         if calls_unknown_function(query):
-            raise Refused("a function of which nothing is known")
+            raise CannotRewriteError("a function of which nothing is known")
 
 
 def _nothing(script: Script, names: list[str]) -> str:
@@ -147,11 +147,11 @@ def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str
 
 def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[TableName, frozenset[str] | None]:
     """The columns that the query reads of each table. None: all, or it is not known."""
-    reader = Reader(inputs)
+    reader = BlockReader(inputs)
     try:
         script: Script = read_script(sql)
         _read(script, reader)
-    except (Refused, RecursionError):
+    except (CannotRewriteError, RecursionError):
         return dict.fromkeys(inputs)
     if any(map(_takes_all, script.tree.find_all(exp.Star))):
         return dict.fromkeys(inputs)
@@ -167,7 +167,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
 
 def output_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> tuple[str, ...]:
     """The columns of the result, stars written out. Refused where they are not known."""
-    return _read(read_script(sql), Reader(inputs)).columns
+    return _read(read_script(sql), BlockReader(inputs)).columns
 
 
 def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tuple[str, ...]]:
@@ -175,8 +175,8 @@ def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tup
     settled = {table: replace(facts, changed=False) for table, facts in inputs.items()}
     try:
         _check_determinism(sql)
-        relation = _read(read_script(sql), Reader(settled))
-    except (Refused, RecursionError):
+        relation = _read(read_script(sql), BlockReader(settled))
+    except (CannotRewriteError, RecursionError):
         return []
     low = [name.lower() for name in relation.columns]
     found = [region for region in candidates(relation) if is_unique(relation, frozenset(region))]
@@ -213,7 +213,7 @@ def newest_rows(
     wanted, sql = {name.lower() for name in key}, query.script.text[query.script.start : query.script.end]
     try:
         columns = output_columns(sql, inputs)
-    except (Refused, RecursionError) as refused:
+    except (CannotRewriteError, RecursionError) as refused:
         return Obstacle(f"its columns are not known: {refused}", "name each column in the SELECT list")
     if not wanted <= {name.lower() for name in columns}:
         return Obstacle("the query does not give all columns of unique_key", "select them")

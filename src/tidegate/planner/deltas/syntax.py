@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.sql.function_calls import own_nodes
-from tidegate.compiler.sql.sql_text import Refused
+from tidegate.compiler.sql.sql_text import CannotRewriteError
 from tidegate.planner.deltas.blocks import Join
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "name_of",
     "parts_of",
     "subqueries_of",
-    "told_name",
+    "subquery_description",
     "unknown_clause",
 ]
 
@@ -53,14 +53,14 @@ def modifiers(subquery: Any) -> list[str]:
 def join_kind(join: Any) -> Join:
     method, side, kind = (str(join.args.get(key) or "").upper() for key in ("method", "side", "kind"))
     if method:
-        raise Refused(f"{method} JOIN")
+        raise CannotRewriteError(f"{method} JOIN")
     if kind in ("SEMI", "ANTI"):
         return Join.SEMI if kind == "SEMI" else Join.ANTI
     if side:
         return {"LEFT": Join.LEFT, "RIGHT": Join.RIGHT, "FULL": Join.FULL}[side]
     if kind in ("", "INNER", "CROSS"):
         return Join.INNER
-    raise Refused(f"{kind} JOIN")
+    raise CannotRewriteError(f"{kind} JOIN")
 
 
 def alias_columns(node: Any) -> list[Any]:
@@ -109,7 +109,7 @@ def is_member(query: Any, condition: Any) -> bool:
     return isinstance(condition, exp.In) and condition.args.get("query") is query
 
 
-def told_name(query: Any, condition: Any, apart: bool) -> str:
+def subquery_description(query: Any, condition: Any, apart: bool) -> str:
     """A subquery of an expression, as a person calls it. `apart`: it has no column of the query around it."""
     around = query.parent
     if isinstance(around, exp.In) and not (is_member(query, condition) and not apart):

@@ -15,22 +15,32 @@ from typing import Any
 
 from tidegate.compiler.sql.script import Script, span_of_table
 from tidegate.compiler.sql.sql_text import (
+    CannotRewriteError,
     Edit,
-    Refused,
     condition,
+    expression_sql,
     indented,
     name_text,
     operand,
     union,
-    written,
-    written_rows,
+    values_sql,
 )
 from tidegate.names import TableName
-from tidegate.planner.deltas.blocks import Base, Block, Item, Join, Link, Relation, Rows, SetOperation, Value
+from tidegate.planner.deltas.blocks import (
+    Base,
+    Block,
+    FromItem,
+    Join,
+    JoinLink,
+    LiteralRows,
+    Relation,
+    SetOperation,
+    Value,
+)
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of, touchable, what_forbids, why_untouchable
 from tidegate.planner.deltas.delta_query import Image, ImageRead
 
-__all__ = ["Images", "Toucher", "alias_columns", "comparison", "tree_from"]
+__all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "tree_from"]
 
 
 class Images:
@@ -64,9 +74,9 @@ def comparison(one: str, other: str, null_safe: bool = True) -> str:
     return f"{one} {'<=>' if null_safe else '='} {other}"
 
 
-def tree_from(block: Block, roots: Sequence[int], usable: Any = None) -> dict[int, list[Link]]:
+def tree_from(block: Block, roots: Sequence[int], usable: Any = None) -> dict[int, list[JoinLink]]:
     """For each item that can be reached, its links to the item nearer to a root, nearest items first."""
-    found: dict[int, list[Link]] = {root: [] for root in roots}
+    found: dict[int, list[JoinLink]] = {root: [] for root in roots}
     waiting = list(roots)
     while waiting:
         parent = waiting.pop(0)
@@ -84,7 +94,7 @@ def tree_from(block: Block, roots: Sequence[int], usable: Any = None) -> dict[in
     return found
 
 
-class Toucher:
+class TouchedKeysQuery:
     """`widened`: some values belong to rows beside the changed ones of their table."""
 
     def __init__(self, script: Script, images: Images, fixes: Mapping[int, Edit]) -> None:
@@ -101,16 +111,16 @@ class Toucher:
             return []
         if isinstance(relation, SetOperation):
             if relation.obstacle:
-                raise Refused(relation.obstacle)
+                raise CannotRewriteError(relation.obstacle)
             return [*self.relation(relation.left, places, names), *self.relation(relation.right, places, names)]
         if not isinstance(relation, Block):
             raise TypeError(relation)
         if relation.obstacle is not None:
-            raise Refused(relation.obstacle)
+            raise CannotRewriteError(relation.obstacle)
         outputs = [relation.outputs[place] for place in places]
         for output in outputs:
             if not commutes(relation, output.value):
-                raise Refused(what_forbids(relation, output.name, output.value))
+                raise CannotRewriteError(what_forbids(relation, output.name, output.value))
         return self.core(relation, [output.value for output in outputs], names)
 
     def core(self, block: Block, values: list[Value], names: Sequence[str]) -> list[str]:
@@ -118,7 +128,7 @@ class Toucher:
         if not any(item.changed for item in block.items):
             return []
         if block.core_obstacle is not None:
-            raise Refused(block.core_obstacle)
+            raise CannotRewriteError(block.core_obstacle)
         chosen = _select_list(values, names)
         if not any(value.columns for value in values):
             return [f"SELECT {chosen}"]
@@ -127,7 +137,7 @@ class Toucher:
             return self._by_pivot(block, values, chosen)
         try:
             return self._by_owner(block, owner, values, names)
-        except Refused as refused:
+        except CannotRewriteError as refused:
             return self._by_pivot(block, values, chosen, refused)
 
     def _by_owner(self, block: Block, owner: int, values: list[Value], names: Sequence[str]) -> list[str]:
@@ -148,14 +158,16 @@ class Toucher:
                 )
         return selects
 
-    def _by_pivot(self, block: Block, values: list[Value], chosen: str, refused: Refused | None = None) -> list[str]:
+    def _by_pivot(
+        self, block: Block, values: list[Value], chosen: str, refused: CannotRewriteError | None = None
+    ) -> list[str]:
         for pivot, item in enumerate(block.items):
             if item.is_joined and not item.nullable:
                 try:
                     return self._by_this_pivot(block, pivot, values, chosen)
-                except Refused as other:
+                except CannotRewriteError as other:
                     refused = refused or other
-        raise refused or Refused("an outer join")
+        raise refused or CannotRewriteError("an outer join")
 
     def _by_this_pivot(self, block: Block, pivot: int, values: list[Value], chosen: str) -> list[str]:
         item = block.items[pivot]
@@ -164,7 +176,7 @@ class Toucher:
         owners = frozenset().union(*(value.items for value in values))
         if pivot not in owners and not owners <= tree.keys():
             # Each of its rows would touch all of theirs.
-            raise Refused(_no_way(item))
+            raise CannotRewriteError(_no_way(item))
         if item.changed and isinstance(item.relation, Base):
             for image, then in ((Image.BEFORE, True), (Image.AFTER, False)):
                 name = self.images.name(item.relation.table, image)
@@ -201,7 +213,7 @@ class Toucher:
             used |= {column for i, column in link.parent_value.columns if link.parent == pivot}
         columns = sorted(column for column in used if touchable(item.relation, column))
         if not columns:
-            raise Refused(f"{item.name} has no column by which its changes can be told")
+            raise CannotRewriteError(f"{item.name} has no column by which its changes can be told")
         selects = self._columns(item, columns)
         alias = f"__{item.name}"
         conditions = (
@@ -231,10 +243,10 @@ class Toucher:
         conditions += [condition(value.tree) for value in block.where if value.flaw is None and value.items <= needed]
         return _lines(f"SELECT {chosen}", *clauses, *_where(conditions))
 
-    def _way(self, block: Block, tree: Mapping[int, list[Link]], i: int, root: int) -> tuple[str, str]:
+    def _way(self, block: Block, tree: Mapping[int, list[JoinLink]], i: int, root: int) -> tuple[str, str]:
         """From what is touched in item `i` to the root: a relation, and the conditions between it and the root."""
         if i not in tree:
-            raise Refused(self._why_no_way(block, tree, i))
+            raise CannotRewriteError(self._why_no_way(block, tree, i))
         links = tree[i]
         names = [_column_name(link.child_value, n) for n, link in enumerate(links)]
         if len(set(names)) < len(names):
@@ -261,7 +273,7 @@ class Toucher:
             )
         return source, conditions
 
-    def _why_no_way(self, block: Block, tree: Mapping[int, list[Link]], i: int) -> str:
+    def _why_no_way(self, block: Block, tree: Mapping[int, list[JoinLink]], i: int) -> str:
         item = block.items[i]
         for link in block.links:
             if link.child == i and link.parent in tree:
@@ -272,7 +284,7 @@ class Toucher:
                         return f"{linked}{by}: {why_untouchable(relation, column)}"
         return _no_way(item)
 
-    def _can_touch(self, block: Block, link: Link) -> bool:
+    def _can_touch(self, block: Block, link: JoinLink) -> bool:
         item = block.items[link.child]
         return not item.changed or all(touchable(relation, column) for relation, column in _read_by(item, link))
 
@@ -287,7 +299,7 @@ class Toucher:
         columns = sorted({column for value in values for _, column in value.columns})
         for column in columns:
             if not touchable(item.relation, column):
-                raise Refused(why_untouchable(item.relation, column))
+                raise CannotRewriteError(why_untouchable(item.relation, column))
         plain = [value.plain[1] for value in values if value.plain is not None]
         if len(plain) == len(values):
             return self._columns(item, plain, names)
@@ -295,12 +307,12 @@ class Toucher:
         inner = "\nUNION ALL\n".join(dict.fromkeys(self._columns(item, columns)))
         return [f"SELECT {chosen}\nFROM (\n{indented(inner)}\n) AS {name_text(item.name)}"]
 
-    def _columns(self, item: Item, columns: Sequence[str], names: Sequence[str] | None = None) -> list[str]:
+    def _columns(self, item: FromItem, columns: Sequence[str], names: Sequence[str] | None = None) -> list[str]:
         low = [name.lower() for name in item.relation.columns]
         places = [low.index(column) for column in columns]
         return self.relation(item.relation, places, names or columns)
 
-    def _images(self, item: Item, base: Base, values: list[Value], chosen: str, local: list[str]) -> list[str]:
+    def _images(self, item: FromItem, base: Base, values: list[Value], chosen: str, local: list[str]) -> list[str]:
         keyed = {name.lower() for name in base.facts.keyed_by or ()}
         used = {column for value in values for _, column in value.columns}
         if base.facts.keyed_by is not None and used <= keyed and all(value.plain for value in values):
@@ -314,14 +326,14 @@ class Toucher:
             for image in (Image.BEFORE, Image.AFTER)
         ]
 
-    def text(self, item: Item, then: bool = False) -> str:
+    def text(self, item: FromItem, then: bool = False) -> str:
         """What an item reads, now or as it was, under its name."""
         if isinstance(item.relation, Base):
             if then and item.changed:
                 return _named(self.images.name(item.relation.table, Image.THEN), item)
             return _named(item.relation.table.quoted, item)
-        if isinstance(item.relation, Rows):
-            return written_rows(item.node)
+        if isinstance(item.relation, LiteralRows):
+            return values_sql(item.node)
         start, end = self.script.span(item.node)
         edits = dict(self.fixes)
         if then:
@@ -350,14 +362,14 @@ def alias_columns(node: Any) -> str:
     return f"({', '.join(columns)})" if columns else ""
 
 
-def _named(text: str, item: Item) -> str:
+def _named(text: str, item: FromItem) -> str:
     return f"{text} AS {name_text(item.name)}"
 
 
 def _select_list(values: Sequence[Value], names: Sequence[str]) -> str:
     parts = []
     for value, name in zip(values, names, strict=True):
-        text = written(value.tree)
+        text = expression_sql(value.tree)
         same = value.plain is not None and value.tree.name == name
         parts.append(text if same else f"{text} AS {name_text(name)}")
     return ", ".join(parts)
@@ -378,7 +390,7 @@ def _local(block: Block, i: int) -> list[str]:
         if value.flaw is None and value.items == {i}:
             try:
                 conditions.append(condition(value.tree))
-            except Refused:
+            except CannotRewriteError:
                 continue
     return conditions
 
@@ -390,7 +402,7 @@ def _needed(block: Block, pivot: int, values: Sequence[Value]) -> frozenset[int]
         # What a semi join leaves out before it decides which rows are joined with NULL.
         for i, item in enumerate(block.items[: max(flips)]):
             if i not in joined:
-                raise Refused(f"RIGHT JOIN after {item.join}")
+                raise CannotRewriteError(f"RIGHT JOIN after {item.join}")
         needed = joined
     else:
         needed = frozenset({0, pivot}).union(*(value.items for value in values))
@@ -402,11 +414,11 @@ def _needed(block: Block, pivot: int, values: Sequence[Value]) -> frozenset[int]
     for i in needed:
         for value in block.items[i].on:
             if value.flaw is not None:
-                raise Refused(f"{value.flaw} in the condition of a join")
+                raise CannotRewriteError(f"{value.flaw} in the condition of a join")
     return needed
 
 
-def _read_by(item: Item, link: Link) -> Iterator[tuple[Relation, str]]:
+def _read_by(item: FromItem, link: JoinLink) -> Iterator[tuple[Relation, str]]:
     """The columns that a link reads of its child, each with what it is a column of."""
     for i, column in sorted(link.child_value.columns):
         if item.links_only and isinstance(item.relation, Block):
@@ -415,7 +427,7 @@ def _read_by(item: Item, link: Link) -> Iterator[tuple[Relation, str]]:
             yield item.relation, column
 
 
-def _no_way(item: Item) -> str:
+def _no_way(item: FromItem) -> str:
     return item.told or f"a join to {item.name} without an equation"
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.compiler import bind
 from tidegate.compiler.compiled import BoundQuery, RunValues
-from tidegate.compiler.hidden_columns import hidden_columns, sees_hidden
+from tidegate.compiler.hidden_columns import hidden_columns, touches_hidden_columns
 from tidegate.errors import FailureKind, QueryError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.branch_catalog import Pointer
@@ -23,7 +23,7 @@ from tidegate.planner.decide import Decision, keeps_history
 from tidegate.planner.delta_rule import has_foreign_rows, used_columns
 from tidegate.planner.inputs import recorded_inputs, with_discarded
 from tidegate.planner.intervals import Interval, decode, encode
-from tidegate.planner.make_plan import Facts, as_difference
+from tidegate.planner.make_plan import ModelPlan, as_difference
 from tidegate.planner.model_traits import unique_after
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.strategies import Deltas
@@ -84,7 +84,7 @@ def set_progress(
 class TableBuild:
     """One try at one table."""
 
-    def __init__(self, attempt: ModelAttempt, facts: Facts, session: SparkSession, functions: OwnFunctions) -> None:
+    def __init__(self, attempt: ModelAttempt, facts: ModelPlan, session: SparkSession, functions: OwnFunctions) -> None:
         self.attempt = attempt
         self.run = attempt.run
         self.model = attempt.model
@@ -131,7 +131,7 @@ class TableBuild:
     def constraint_results(self) -> tuple[CheckResult, ...]:
         """Of the constraints that were asked of the result, because rows that break them were put aside."""
         found = constraint_results(self.name, self.refused)
-        if not sees_hidden(self.run.compiled, self.model):
+        if not touches_hidden_columns(self.run.compiled, self.model):
             return found
         return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in found)
 
@@ -194,7 +194,11 @@ class TableBuild:
                 if self.run.lake.pointer(table) != pointer:
                     self.run.lake.restore(table, pointer)
             self.refused.clear()
-            why = without_values(failure.message) if sees_hidden(self.run.compiled, self.model) else failure.message
+            why = (
+                without_values(failure.message)
+                if touches_hidden_columns(self.run.compiled, self.model)
+                else failure.message
+            )
             self.notes.append(f"built from all rows, because its changes could not be read: {why}")
             self._turn_to_all_rows("its changes could not be read")
             return None
@@ -244,7 +248,7 @@ class TableBuild:
 
     @property
     def _always(self) -> bool:
-        return self.run.wish.deltas == "always" or self.settings.deltas == "always"
+        return self.run.request.deltas == "always" or self.settings.deltas == "always"
 
     def _verified(self, outcome: WriteOutcome, former: Pointer | None) -> WriteOutcome:
         """The full build's rows, where the table differs from them: written to the table as `former` has it."""
@@ -277,7 +281,7 @@ class TableBuild:
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)
         self.attempt.sql = built.sql
         self.attempt.files = tuple(file for files in built.zone_files.values() for file in files)
-        hides = sees_hidden(run.compiled, self.model)
+        hides = touches_hidden_columns(run.compiled, self.model)
         notes = [without_values(note) if hides else note for note in built.notes]
         self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
         return built

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidegate.checks.values import Check, Stage
-from tidegate.compiler.hidden_columns import sees_hidden
+from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.errors import ModelError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
-from tidegate.planner.make_plan import Facts
+from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
 from tidegate.quality.hiding import without_values
@@ -42,11 +42,11 @@ class SparkTableWork:
         self._session = session
         self._functions = functions
 
-    def build(self, facts: Facts) -> WriteOutcome:
+    def build(self, facts: ModelPlan) -> WriteOutcome:
         is_view = self._model.model.settings.materialized is Materialized.VIEW
         return self._build_view(facts) if is_view else self._build_table(facts)
 
-    def _build_table(self, facts: Facts) -> WriteOutcome:
+    def _build_table(self, facts: ModelPlan) -> WriteOutcome:
         build = TableBuild(self._attempt, facts, self._session, self._functions)
         try:
             outcome = build.write_table()
@@ -72,11 +72,11 @@ class SparkTableWork:
             tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._attempt.files
         )
         explained = explain(error, self._attempt.sql, model.source, str(model.path), inputs)
-        if sees_hidden(run.compiled, self._model):
+        if touches_hidden_columns(run.compiled, self._model):
             explained.message = without_values(explained.message)
         return explained
 
-    def _build_view(self, facts: Facts) -> WriteOutcome:
+    def _build_view(self, facts: ModelPlan) -> WriteOutcome:
         run, name = self._run, self._run.short(self._table)
         with self._phases.timed("build_result"):
             self._attempt.sql = bound_query(run, self._model).sql

@@ -8,10 +8,10 @@ from dataclasses import replace
 from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import Analysis, QueryFinding, QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
-from tidegate.compiler.drafts import Draft, Rendering, Workspace
+from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.inlining import reads_bad_records
-from tidegate.compiler.sql.queries import Query
+from tidegate.compiler.sql.queries import ParsedQuery
 from tidegate.compiler.table_columns import quarantine_columns, visible_columns
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
@@ -21,7 +21,7 @@ from tidegate.project.template_names import LandingCall
 __all__ = ["type_columns"]
 
 
-def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
+def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """A first and a later run give the same table, so the first one's columns are the model's."""
     analyses: list[Analysis] = []
     told: set[tuple[str, Place]] = set()
@@ -39,7 +39,7 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
             told.add((finding.code, place))
             if finding.severity is DiagnosticSeverity.ERROR:
                 draft.failed = True
-            yield work.told(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
+            yield work.diagnostic(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
         for fault in rendering.unlisted:
             place = work.place(draft, rendering.later, fault.offset)
             if (fault.code, place) not in told:
@@ -57,14 +57,14 @@ def type_columns(work: Workspace, draft: Draft) -> Iterator[Diagnostic]:
         )
 
 
-def _does_not_count(work: Workspace, draft: Draft, finding: QueryFinding) -> bool:
+def _does_not_count(work: CompilationState, draft: Draft, finding: QueryFinding) -> bool:
     """What a test gives is counted, not written."""
     if finding.code == "DuplicateColumn":
         return draft.test is not None
     return work.is_lenient and finding.code == "TypeMismatch"
 
 
-def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) -> dict[int, QuerySource]:
+def _sources(work: CompilationState, draft: Draft, rendering: Rendering, query: ParsedQuery) -> dict[int, QuerySource]:
     calls = {call.placeholder: call for call in rendering.landings}
     found = {}
     for reference in query.references:
@@ -72,25 +72,25 @@ def _sources(work: Workspace, draft: Draft, rendering: Rendering, query: Query) 
             found[id(reference.node)] = QuerySource(f"landing:{call.zone}", _zone(work, call), open=True)
         elif (table := work.tables.find(reference.parts)) is not None:
             in_project = table in work.models or table in work.project.unread
-            open_ = in_project or table.namespace in work.outside.silent
+            open_ = in_project or table.namespace in work.external.unlisted
             found[id(reference.node)] = QuerySource(str(table), _table(work, draft, table), open_)
     return found
 
 
-def _table(work: Workspace, draft: Draft, table: TableName) -> Relation:
+def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
     """What a model last published fills in what its query leaves open; its own last state is open to it."""
     upstream = work.models.get(table)
     if upstream is None and table in work.quarantines:
         beside = work.models[work.quarantines[table]]
-        return quarantine_columns(beside.relation, work.outside.relation(table), reads_bad_records(work, beside))
+        return quarantine_columns(beside.relation, work.external.relation(table), reads_bad_records(work, beside))
     if upstream is None:
-        return work.outside.relation(table)
+        return work.external.relation(table)
     if upstream is draft and draft.test is None:
         return NOTHING_KNOWN
-    return visible_columns(upstream.model, upstream.relation, work.outside.relation(table))
+    return visible_columns(upstream.model, upstream.relation, work.external.relation(table))
 
 
-def _zone(work: Workspace, call: LandingCall) -> Relation:
+def _zone(work: CompilationState, call: LandingCall) -> Relation:
     """Of a zone whose columns are declared those and no others are read; else its files will tell."""
     declared = landing_read(call, work.settings).settings.columns
     if not declared:
