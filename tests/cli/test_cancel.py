@@ -50,9 +50,9 @@ def test_a_silent_run_elsewhere_is_told_with_what_to_do(project: Path, tidegate:
     begin(project, 7, "elsewhere")
     told = tidegate("cancel", RUN, "--wait", "0")
     assert told.code == 1
-    assert f"{RUN} has been asked to end, and has not yet (process 7 on elsewhere)" in told.out
-    assert "no sign of life since 2024-06-01 12:00:00 UTC" in told.out
-    assert "`tidegate reap` fails the run 30 minutes after its last sign of life" in told.out
+    assert f"{RUN} was asked to end and has not yet (process 7 on elsewhere)" in told.out
+    assert "no heartbeat since 2024-06-01 12:00:00 UTC" in told.out
+    assert "`tidegate reap` fails the run 30 minutes after its last heartbeat" in told.out
     document = tidegate("cancel", RUN, "--wait", "0", "--json").document
     assert (document["run_id"], document["status"], document["ended"]) == (RUN, "running", False)
 

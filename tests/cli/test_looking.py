@@ -58,9 +58,9 @@ def test_a_run_whose_process_is_gone_is_shown_as_interrupted(project: Path, tide
         start(store, "run-1", pid=2**22 + 1)
     told = tidegate("history").out
     assert "interrupted" in told
-    assert "no sign of life since 2026-11-15 12:00:00" in told
+    assert "no heartbeat since 2026-11-15 12:00:00" in told
     assert tidegate("history", "--json").document["runs"][0]["alive"] is False
-    assert "no sign of life since 2026-11-15 12:00:00 UTC" in tidegate("logs", "run-1").out.splitlines()
+    assert "no heartbeat since 2026-11-15 12:00:00 UTC" in tidegate("logs", "run-1").out.splitlines()
 
 
 def test_a_run_elsewhere_is_alive_by_its_heartbeat(project: Path, tidegate: Call) -> None:

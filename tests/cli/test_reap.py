@@ -32,8 +32,8 @@ def test_what_was_done_is_told_line_by_line(project: Path, tidegate: Call) -> No
     assert (would.code, would.out.splitlines()) == (
         0,
         [
-            f"run {RUN} would be failed: no sign of life since 2024-06-01 12:01:00 UTC",
-            f"branch {RUN} would be dropped: no sign of life since 2024-06-01 12:00:00 UTC",
+            f"run {RUN} would be failed: no heartbeat since 2024-06-01 12:01:00 UTC",
+            f"branch {RUN} would be dropped: no heartbeat since 2024-06-01 12:00:00 UTC",
         ],
     )
     document = tidegate("reap", "--json").document
@@ -41,7 +41,7 @@ def test_what_was_done_is_told_line_by_line(project: Path, tidegate: Call) -> No
     assert [branch["name"] for branch in document["dropped_branches"]] == [RUN]
     assert (document["status"], document["errors"], document["dry_run"]) == ("success", [], False)
     assert tidegate("reap").out == "Nothing to do.\n"
-    assert "No sign of life since 2024-06-01 12:01:00 UTC from process 7 on elsewhere" in tidegate("logs", RUN).out
+    assert "No heartbeat since 2024-06-01 12:01:00 UTC from process 7 on elsewhere" in tidegate("logs", RUN).out
 
 
 def test_a_table_that_a_killed_run_left_on_main_is_told(project: Path, tidegate: Call) -> None:

@@ -89,7 +89,7 @@ def test_a_run_that_hears_it_ends_as_cancelled(settings: Settings, store: StateS
     worker.start()
     done = cancel_run(settings, RUN)
     worker.join()
-    assert (done.asked, done.ended, done.run.status) == (True, True, "cancelled")
+    assert (done.requested, done.ended, done.run.status) == (True, True, "cancelled")
     assert done.run.cancel_requested_at is not None
 
 
@@ -132,7 +132,7 @@ def test_a_run_that_had_ended_stays_as_it_was(settings: Settings, store: StateSt
     begin(store)
     store.finish_run(RUN, "success", finished_at=NOW, duration_ms=1)
     done = cancel_run(settings, "latest")
-    assert (done.asked, done.run.status, done.run.cancel_requested_at) == (False, "success", None)
+    assert (done.requested, done.run.status, done.run.cancel_requested_at) == (False, "success", None)
 
 
 def test_a_run_that_does_not_answer_is_left_with_the_wish(settings: Settings, store: StateStore) -> None:
@@ -193,12 +193,12 @@ def test_a_run_that_others_ended_is_lost_and_said_so_once(settings: Settings, st
     told: list[TidegateError] = []
     heart = Heart(begin(store), store, SystemClock(), unwanted, told.append)
     heart.start()
-    store.finish_run(RUN, "failed", finished_at=NOW, duration_ms=1, error="No sign of life since noon")
+    store.finish_run(RUN, "failed", finished_at=NOW, duration_ms=1, error="No heartbeat since noon")
     assert eventually(lambda: heart.lost)
     heart.look()
     heart.stop()
     assert [str(error) for error in told] == [
-        "Somebody else ended this run as failed: No sign of life since noon",
+        "Somebody else ended this run as failed: No heartbeat since noon",
     ]
 
 

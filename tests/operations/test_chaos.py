@@ -22,7 +22,7 @@ from tests.recorded import files_taken, runs_in
 from tests.runs.test_killed import start, write_shop
 from tidegate.errors import BranchMissingError
 from tidegate.lake.sweep import sweep
-from tidegate.operations.chaos.kills import Wanted
+from tidegate.operations.chaos.kills import KillRequest
 from tidegate.operations.chaos.lake_copy import make_scratch
 from tidegate.operations.chaos.trials import run_chaos
 from tidegate.operations.maintain import maintain
@@ -36,12 +36,12 @@ from tidegate.runs.clock import FixedClock
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 ONE = {
-    "embedded": Wanted(("between_commits:gold.parts",), then="resume"),
-    "jdbc": Wanted(("after_write:silver.events",), then="rerun"),
-    "nessie": Wanted(("inside_branch",), then="resume"),
+    "embedded": KillRequest(("between_commits:gold.parts",), then="resume"),
+    "jdbc": KillRequest(("after_write:silver.events",), then="rerun"),
+    "nessie": KillRequest(("inside_branch",), then="resume"),
 }
 """In the quick form one kill each. The long one is about every point that the runs come to."""
-ALL = {"embedded": Wanted(then="both"), "jdbc": Wanted(), "nessie": Wanted(then="both")}
+ALL = {"embedded": KillRequest(then="both"), "jdbc": KillRequest(), "nessie": KillRequest(then="both")}
 
 TOML = """[project]
 name = "shop"
@@ -195,7 +195,7 @@ def test_the_other_ways_to_publish_lose_nothing_either(
     write_shop(shop)
     assert shop.run().exit_code == 0
     shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
-    report = run_chaos(shop.settings, wanted=Wanted(every=True, sample=12), root=shop.spark)
+    report = run_chaos(shop.settings, wanted=KillRequest(every=True, sample=12), root=shop.spark)
     assert report.failed == ()
 
 

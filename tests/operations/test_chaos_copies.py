@@ -28,7 +28,7 @@ from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import local_path
 from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.names import TableName
-from tidegate.operations.chaos.lake_copy import copy_landing, look_at_landing, make_scratch, require_place
+from tidegate.operations.chaos.lake_copy import copy_landing, list_landing, make_scratch, require_place
 
 ORDERS, PLAIN, SHOWN = (TableName("shop", "silver", name) for name in ("orders", "plain", "shown"))
 TAKEN = Consumed("orders", (ConsumedFile("a.csv", 12, 1_700_000_000_123_456_789, "run-1"),), "id BIGINT")
@@ -253,7 +253,7 @@ def test_landing_files_are_linked_and_moving_one_away_moves_no_other(tmp_path: P
     names = sorted(path.relative_to(target).as_posix() for path in target.rglob("*.csv"))
     assert [name for name in names if "around" not in name] == ["linked/c.csv", "orders/b.csv", "orders/eu/a.csv"]
     assert (target / "orders/eu/a.csv").stat().st_mtime_ns == (source / "orders/eu/a.csv").stat().st_mtime_ns
-    waiting, every = look_at_landing(target)
+    waiting, every = list_landing(target)
     for name in names:
         goal = target / "_processed" / "run-2" / name
         goal.parent.mkdir(parents=True, exist_ok=True)
@@ -261,9 +261,9 @@ def test_landing_files_are_linked_and_moving_one_away_moves_no_other(tmp_path: P
     assert listing(tmp_path / "landing") | listing(tmp_path / "shared") == before
     (target / "_processed" / "run-2" / "reserved.csv").touch()
     assert waiting
-    assert look_at_landing(target) == ((), every)
+    assert list_landing(target) == ((), every)
     (target / "_processed" / "run-2" / "linked" / "c.csv").unlink()
-    assert look_at_landing(target) != ((), every)
+    assert list_landing(target) != ((), every)
 
 
 def test_a_catalog_that_cannot_be_copied_is_refused(tmp_path: Path) -> None:

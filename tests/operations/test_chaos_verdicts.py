@@ -11,9 +11,9 @@ from tidegate.names import TableName
 from tidegate.operations.chaos.kills import (
     ChaosReport,
     Kill,
+    KillRequest,
     Trial,
     Uninterrupted,
-    Wanted,
     choose,
     counted,
     not_reached,
@@ -32,31 +32,31 @@ BEFORE, AFTER, TWICE = state(a="1", b="1"), state(a="22", b="22", c="2"), state(
 WHOLE = (BEFORE, AFTER, TWICE)
 
 
-def chosen(wanted: Wanted) -> list[str]:
+def chosen(wanted: KillRequest) -> list[str]:
     return [f"{kill.at} {kill.way}" for kill in choose(LOG, wanted)]
 
 
 def test_each_point_is_tried_once_in_turn_by_a_rerun_and_by_a_resume() -> None:
-    assert chosen(Wanted()) == ["after_branch rerun", "after_write resume", "after_publish rerun"]
+    assert chosen(KillRequest()) == ["after_branch rerun", "after_write resume", "after_publish rerun"]
 
 
 def test_all_means_each_model_and_both_ways() -> None:
     points = ["after_branch", "after_write:gold.a", "after_write:gold.b", "after_publish"]
-    assert chosen(Wanted(every=True)) == [f"{point} {way}" for point in points for way in ("rerun", "resume")]
+    assert chosen(KillRequest(every=True)) == [f"{point} {way}" for point in points for way in ("rerun", "resume")]
 
 
 def test_named_points_are_taken_as_they_are_named() -> None:
-    wanted = Wanted(("after_write:gold.b", "after_write@3", "after_write:gold.a@2"))
+    wanted = KillRequest(("after_write:gold.b", "after_write@3", "after_write:gold.a@2"))
     assert chosen(wanted) == ["after_write:gold.b rerun", "after_write@3 resume", "after_write:gold.a@2 rerun"]
 
 
 def test_a_sample_is_the_same_for_the_same_seed_and_in_order() -> None:
-    samples = {seed: choose(LOG, Wanted(every=True, sample=3, seed=seed)) for seed in range(20)}
-    every: tuple[Kill, ...] = choose(LOG, Wanted(every=True))
-    assert samples[7] == choose(LOG, Wanted(every=True, sample=3, seed=7))
+    samples = {seed: choose(LOG, KillRequest(every=True, sample=3, seed=seed)) for seed in range(20)}
+    every: tuple[Kill, ...] = choose(LOG, KillRequest(every=True))
+    assert samples[7] == choose(LOG, KillRequest(every=True, sample=3, seed=7))
     assert len(set(samples.values())) > 5
     assert all(sorted(sample, key=every.index) == list(sample) for sample in samples.values())
-    assert choose(LOG, Wanted(sample=99)) == choose(LOG, Wanted())
+    assert choose(LOG, KillRequest(sample=99)) == choose(LOG, KillRequest())
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_sample_is_the_same_for_the_same_seed_and_in_order() -> None:
 )
 def test_a_point_that_the_run_does_not_reach_is_refused_before_anything_is_killed(point: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        choose(LOG, Wanted((point,)))
+        choose(LOG, KillRequest((point,)))
 
 
 def test_a_report_is_a_document_that_says_which_trial_failed() -> None:
@@ -107,7 +107,7 @@ def test_some_tables_of_a_publish_without_the_others_are_a_mix() -> None:
 def test_a_state_that_no_run_leaves_is_told() -> None:
     groups = together("run", [A, B, C], [[A, B], [C]])
     (problem,) = mixes(state(a="9", b="1"), WHOLE, groups)
-    assert problem == "readers saw gold.a as no run leaves it"
+    assert problem == "readers saw gold.a in a state that no run leaves"
 
 
 def test_what_is_one_step_depends_on_the_mode() -> None:

@@ -117,7 +117,7 @@ def test_a_silent_run_is_failed_and_its_branch_stays_for_resume_until_it_is_old(
         assert run is not None
         assert (run.status, run.error) == (
             "failed",
-            f"No sign of life since {NOW:%Y-%m-%d %H:%M:%S} UTC from process 1 on elsewhere",
+            f"No heartbeat since {NOW:%Y-%m-%d %H:%M:%S} UTC from process 1 on elsewhere",
         )
         assert run.finished_at is not None
         assert [event.name for event in state.events(RUN)] == ["pipeline_error"]

@@ -84,7 +84,7 @@ def test_models_are_selected_as_for_a_run(tmp_path: Path, spark: SparkSession) -
 def test_each_result_is_told_as_it_ends(tmp_path: Path, spark: SparkSession) -> None:
     told: list[str] = []
     settings = load_settings(write_project(tmp_path, ORDERS))
-    results = run_unit_tests(settings, tell=lambda result: told.append(result.name), root=spark).results
+    results = run_unit_tests(settings, on_result=lambda result: told.append(result.name), root=spark).results
     assert told == [result.name for result in results] == ["none", "wrong", "one"]
 
 

@@ -1,6 +1,6 @@
-"""Ending a run from outside: its record says so, and its process, which looks there, ends it.
+"""Cancel a run of another process: the request is written to its record, which that process watches.
 
-One whose process is gone is closed in its place: in its record, and for the hooks.
+A run whose process is gone is closed here, in its record and for the hooks.
 """
 
 from __future__ import annotations
@@ -27,13 +27,17 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class CancelResult:
-    """The run as it is now. `asked` False: it had ended before. Where its process was gone, `left`: why its branch
-    could not be dropped, and `warnings`: who could not be told."""
-
     run: RunRecord
-    asked: bool = True
+    """As it is now."""
+
+    requested: bool = True
+    """False: it had ended before."""
+
     left: str | None = None
+    """Where its process was gone: why its branch could not be dropped."""
+
     warnings: tuple[str, ...] = ()
+    """Where its process was gone: which hooks could not be notified."""
 
     @property
     def ended(self) -> bool:
@@ -41,7 +45,7 @@ class CancelResult:
 
     @property
     def silent_since(self) -> datetime | None:
-        """Its last sign of life, where that was so long ago that its process may be gone."""
+        """Its last heartbeat, where that was so long ago that its process may be gone."""
         sign = last_heartbeat(self.run)
         return None if datetime.now(UTC) - sign < HEARTBEAT_TIMEOUT else sign
 
@@ -62,7 +66,7 @@ class CancelResult:
 
 
 def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patience: float = 10.0) -> CancelResult:
-    """Ask the run to end, and wait `patience` seconds for it. One whose process is gone is ended in its place.
+    """Request that the run end, and wait `patience` seconds for it. One whose process is gone is closed here.
 
     `name`: a run's id, or `latest`. Raises SelectionError where there is no such run.
     """
@@ -70,7 +74,7 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
     with open_reader(settings.state.url) as state:
         run = find_run(state, name, settings.project.name)
     if has_ended(run):
-        return CancelResult(run, asked=False)
+        return CancelResult(run, requested=False)
     with open_state(settings.state.url) as store:
         store.request_cancel(run.run_id, clock.now())
         deadline = clock.monotonic() + patience
@@ -80,12 +84,12 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
                 return CancelResult(run)
             if process_is_alive(run) is not False:
                 clock.sleep(_LOOK_SECONDS)
-            elif (ended := _end_dead(settings, store, run, clock)) is not None:
+            elif (ended := _close_dead(settings, store, run, clock)) is not None:
                 return ended
 
 
-def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> CancelResult | None:
-    """None where it has ended, or was taken up again, at this moment."""
+def _close_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> CancelResult | None:
+    """None where it has ended, or was resumed, at this moment."""
     run = close_run(store, seen, "cancelled", f"Cancelled when {whereabouts(seen)} was gone", clock.now())
     if run is None:
         return None
@@ -99,7 +103,7 @@ def _end_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clo
 
 
 def close_run(store: StateStore, seen: RunRecord, status: str, why: str, now: datetime) -> RunRecord | None:
-    """The run as it is now. None, and nothing done, where it has ended, or was taken up again, since it was `seen`."""
+    """The run as it is now. None, and nothing done, where it has ended, or was resumed, since it was `seen`."""
     took = round((last_heartbeat(seen) - seen.started_at).total_seconds() * 1000)
     closed = replace(seen, status=status, error=why, finished_at=now, duration_ms=took)
     if not store.take_over(seen, closed):
@@ -109,7 +113,7 @@ def close_run(store: StateStore, seen: RunRecord, status: str, why: str, now: da
 
 
 def notify_closed(settings: Settings, command: str, run: RunRecord, now: datetime) -> tuple[str, ...]:
-    """Call the hooks and the callback of the project. What did not get there, one line each."""
+    """Call the hooks and the callback of the project. Returns what could not be delivered, one line each."""
     lines: list[str] = []
 
     def emit(name: str, model: str | None, data: Mapping[str, Any]) -> None:

@@ -39,11 +39,13 @@ __all__ = ["Checkup", "check_project"]
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """`missing`: models with checks whose tables have not been published."""
-
     results: tuple[CheckResult, ...]
     models: int
+    """How many models were checked."""
+
     missing: tuple[str, ...] = ()
+    """Models with checks whose tables have not been published."""
+
     duration_ms: int = 0
 
     @property
@@ -67,35 +69,35 @@ def check_project(
     settings: Settings,
     select: Sequence[str] = (),
     root: SparkSession | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
     exclude: Sequence[str] = (),
 ) -> Checkup:
-    """All checks of the selected models against main as it is at one moment. The lake stays as it is."""
+    """Run all checks of the selected models against main, pinned to one moment. The lake is not changed."""
     started = time.monotonic()
     catalog = open_catalog(settings)
     heads = catalog.head(MAIN)
     project, compiled, _ = compile_from_disk(settings, heads, {})
     if compiled.project_errors:
         raise ProjectError("The project has errors; nothing was checked", diagnostics=compiled.diagnostics)
-    chosen = selected_tables(compiled, select, exclude, partial(read_states, compiled, heads))
-    models = [model for table, model in sorted(compiled.models.items()) if table in chosen and model.checks]
-    there = [model for model in models if model.model.table in heads]
+    selected = selected_tables(compiled, select, exclude, partial(read_states, compiled, heads))
+    models = [model for table, model in sorted(compiled.models.items()) if table in selected and model.checks]
+    published = [model for model in models if model.model.table in heads]
     results: list[CheckResult] = []
-    if there:
-        sources = CheckedSources.asked(settings, (check for model in there for check in model.checks))
+    if published:
+        sources = CheckedSources.asked(settings, (check for model in published for check in model.checks))
         with ExitStack() as stack:
             answering = None
-            if any(sources.failure(check) is None for model in there for check in model.checks):
-                session = open_spark(settings, say, root)
+            if any(sources.failure(check) is None for model in published for check in model.checks):
+                session = open_spark(settings, notify, root)
                 answering = _answering(stack, settings, project, compiled, catalog, session, sources.answering)
                 heads = answering.lake.heads()  # main may have moved since the project was compiled
-                there = [model for model in models if model.model.table in heads]
-            tell = stack.enter_context(check_hooks(settings, partial(_names, compiled), say))
-            for model in there:
-                results += _checked(model, model.model.table.short(compiled.namespace), answering, sources, tell)
+                published = [model for model in models if model.model.table in heads]
+            emit = stack.enter_context(check_hooks(settings, partial(_names, compiled), notify))
+            for model in published:
+                results += _checked(model, model.model.table.short(compiled.namespace), answering, sources, emit)
     missing = tuple(m.model.table.short(compiled.namespace) for m in models if m.model.table not in heads)
     took = round((time.monotonic() - started) * 1000)
-    return Checkup(tuple(results), len(there), missing, took)
+    return Checkup(tuple(results), len(published), missing, took)
 
 
 def _answering(
@@ -122,21 +124,21 @@ def _answering(
 
 
 def _checked(
-    model: CompiledModel, name: str, answering: Answering | None, sources: CheckedSources, tell: Emit
+    model: CompiledModel, name: str, answering: Answering | None, sources: CheckedSources, emit: Emit
 ) -> list[CheckResult]:
     """A result per check, in their order. `answering`: None where none of them can be run."""
-    tell("before_checks", name, {"checks": len(model.checks)})
+    emit("before_checks", name, {"checks": len(model.checks)})
     failures = [sources.failure(check) for check in model.checks]
-    asked = [check for check, failure in zip(model.checks, failures, strict=True) if failure is None]
-    answers = iter(answering.answer(model, asked) if answering is not None else ())
-    found = [
+    runnable = [check for check, failure in zip(model.checks, failures, strict=True) if failure is None]
+    answers = iter(answering.answer(model, runnable) if answering is not None else ())
+    results = [
         next(answers) if failure is None else unchecked(name, check, str(failure), failure.remedy)
         for check, failure in zip(model.checks, failures, strict=True)
     ]
-    for result in found:
-        tell("check_result", name, {"result": result})
-    tell("after_checks", name, {})
-    return found
+    for result in results:
+        emit("check_result", name, {"result": result})
+    emit("after_checks", name, {})
+    return results
 
 
 def _names(compiled: Compiled, patterns: Sequence[str]) -> frozenset[str]:

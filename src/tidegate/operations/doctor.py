@@ -1,4 +1,4 @@
-"""What the machine and the project have and what they lack. Each examination gives findings and raises nothing."""
+"""Checks of the machine and the project. Each gives findings and raises nothing."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class DoctorReport:
 
 
 def examine(
-    project: Workspace | ConfigError, named: bool, start_spark: bool, say: Callable[[str], None]
+    project: Workspace | ConfigError, named: bool, start_spark: bool, notify: Callable[[str], None]
 ) -> DoctorReport:
-    """`project`: opened, or why it could not be. `named`: one was asked for or is there; else the machine alone is
-    checked, and that there is no project is no fault of it."""
-    return DoctorReport(tuple(_findings(project, named, start_spark, say)))
+    """`project`: opened, or why it could not be. `named`: the caller named one; else a missing project is only a
+    warning, because the machine alone was to be checked."""
+    return DoctorReport(tuple(_findings(project, named, start_spark, notify)))
 
 
 def _findings(
-    project: Workspace | ConfigError, named: bool, start_spark: bool, say: Callable[[str], None]
+    project: Workspace | ConfigError, named: bool, start_spark: bool, notify: Callable[[str], None]
 ) -> Iterator[DoctorFinding]:
     yield from _machine()
     if isinstance(project, ConfigError):
@@ -77,7 +77,7 @@ def _findings(
     yield DoctorFinding("project", "ok", f"{settings.project.name} in {settings.root}")
     yield from _project(project)
     if start_spark:
-        yield _spark(project, say)
+        yield _spark(project, notify)
 
 
 def _machine() -> Iterator[DoctorFinding]:
@@ -177,7 +177,7 @@ def _files(workspace: Workspace) -> Iterator[DoctorFinding]:
     try:
         heads = workspace.heads()
     except TidegateError:
-        return  # the ping has said so
+        return  # the ping has reported it
     if not heads:
         return
     from tidegate.lake.missing_files import damages
@@ -210,11 +210,11 @@ def _compile(workspace: Workspace) -> DoctorFinding:
     return DoctorFinding("models", "ok", f"{count} compiled")
 
 
-def _spark(workspace: Workspace, say: Callable[[str], None]) -> DoctorFinding:
+def _spark(workspace: Workspace, notify: Callable[[str], None]) -> DoctorFinding:
     from tidegate.spark.session import open_spark
 
     try:
-        session = open_spark(workspace.settings, say)
+        session = open_spark(workspace.settings, notify)
     except TidegateError as error:
         return _failed("spark", error)
     try:

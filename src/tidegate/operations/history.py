@@ -1,4 +1,4 @@
-"""What the history says of runs: the latest of them, and everything that one did."""
+"""Past runs from the history: the latest of them, and everything that one did."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ __all__ = ["PastRun", "RunLog", "past_runs", "run_log"]
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """`alive`: whether its process is at work; None where the run has ended."""
-
     record: RunRecord
     alive: bool | None
+    """Whether its process is at work; None where the run has ended."""
 
     @classmethod
     def of(cls, record: RunRecord) -> PastRun:

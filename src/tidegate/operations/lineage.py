@@ -54,7 +54,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class LineageView:
-    """`trees`: one for each column asked for, with its type if known. `tables`: what it reads, or what reads it.
+    """`trees`: one for each requested column, with its type if known. `tables`: what it reads, or what reads it.
 
     `conditions`: upstream, the columns that decide which rows the table has; downstream, the tables (`column` empty)
     whose rows it decides.

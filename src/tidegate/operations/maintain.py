@@ -1,7 +1,7 @@
-"""What happens to files when the work is done: forgotten branches, small files, old snapshots, unused files.
+"""Maintenance of the lake: drop orphan branches, compact small files, expire old snapshots, delete unused files.
 
-Every step is best effort. What goes wrong becomes a line of the report, and a run that changes the same table at the
-same time goes first: maintenance works on a branch of its own and drops what conflicts.
+Every step is best effort. An error becomes a line of the report, and a run that changes the same table at the same
+time wins: maintenance works on a branch of its own and drops what conflicts.
 """
 
 from __future__ import annotations
@@ -57,14 +57,15 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceReport:
-    """`gave_way`: tables that a run changed meanwhile. `errors`: what could not be done, one line each."""
-
     dropped_branches: tuple[str, ...] = ()
     compacted: tuple[Compacted, ...] = ()
     expired: dict[str, int] = field(default_factory=dict)
     swept: SweepReport | None = None
     gave_way: tuple[str, ...] = ()
+    """Tables that a run changed meanwhile."""
+
     errors: tuple[str, ...] = ()
+    """What could not be done, one line each."""
 
     @property
     def summary(self) -> str:
@@ -76,8 +77,8 @@ class MaintenanceReport:
             (sum(self.expired.values()), "snapshot", "s", "expired"),
             (len(self.swept.files) if self.swept is not None else 0, "unused file", "s", "deleted"),
         )
-        told = (f"{n} {noun}{'' if n == 1 else ending} {did}" for n, noun, ending, did in parts if n)
-        return ", ".join(told)
+        summaries = (f"{n} {noun}{'' if n == 1 else ending} {did}" for n, noun, ending, did in parts if n)
+        return ", ".join(summaries)
 
     @property
     def exit_code(self) -> int:
@@ -100,15 +101,15 @@ class MaintenanceReport:
         }
 
 
-def maintain_lake(settings: Settings, say: Callable[[str], None]) -> MaintenanceReport:
-    """All of main, with a Spark that starts when the first table needs it, which is seldom."""
+def maintain_lake(settings: Settings, notify: Callable[[str], None]) -> MaintenanceReport:
+    """Maintain all of main. Spark is started only when a table has to be compacted."""
     catalog, root = open_catalog(settings), list["SparkSession"]()
 
     def session(branch: str) -> SparkSession:
         from tidegate.spark.session import child_session, open_spark
 
         if not root:
-            root.append(open_spark(settings, say))
+            root.append(open_spark(settings, notify))
         return child_session(root[0], catalog.spark_conf(branch), catalog.spark_catalog(branch))
 
     try:
@@ -126,7 +127,7 @@ def maintain(
     clock: Clock = lambda: datetime.now(UTC),
 ) -> MaintenanceReport:
     """All four steps, over `tables` (default: all of main). Without a session factory nothing is compacted."""
-    work = _Work(settings.maintenance, catalog, session_factory, clock)
+    work = _Maintenance(settings.maintenance, catalog, session_factory, clock)
     work.drop_orphans(settings)
     work.tidy(tables, min_expired=1)
     if settings.maintenance.sweep:
@@ -141,9 +142,9 @@ def maintain_after_run(
     tables: Collection[TableName],
     clock: Clock = lambda: datetime.now(UTC),
 ) -> MaintenanceReport:
-    """The same where a run has just written `tables`, and no more often than it is worth its time."""
+    """The same after a run has written `tables`, and no more often than is worth its time."""
     section = settings.maintenance
-    work = _Work(section, catalog, session_factory, clock)
+    work = _Maintenance(section, catalog, session_factory, clock)
     if section.after_run:
         work.drop_orphans(settings)
         work.tidy(tables, min_expired=AFTER_RUN_MIN_EXPIRED)
@@ -152,7 +153,7 @@ def maintain_after_run(
     return work.report()
 
 
-class _Work:
+class _Maintenance:
     """One round of maintenance, and what it has done so far."""
 
     def __init__(
@@ -188,9 +189,9 @@ class _Work:
         """Compact and expire those tables that need it; where none does, not even a branch is made."""
         with best_effort("tables", self._errors):
             main = BranchView(self._catalog, MAIN)
-            wanted = sorted(main.heads() if tables is None else tables)
-            to_compact = [t for t in wanted if self._wants_compaction(main, t)]
-            to_expire = [t for t in wanted if self._wants_expiry(main, t, min_expired)]
+            candidates = sorted(main.heads() if tables is None else tables)
+            to_compact = [t for t in candidates if self._wants_compaction(main, t)]
+            to_expire = [t for t in candidates if self._wants_expiry(main, t, min_expired)]
             if not to_compact and not to_expire:
                 return
             inputs = self._inputs() if to_expire else frozenset()

@@ -38,7 +38,7 @@ _SCHEMAS = {
     "parent": f"{_FACETS}/1-0-1/ParentRunFacet.json#/$defs/ParentRunFacet",
     "schema": f"{_FACETS}/1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
 }
-# A column may be a window's argument or its partition or order. The edge does not tell, so both are said: whoever
+# A column may be a window's argument or its partition or order. The edge does not say which, so both are given: whoever
 # follows values must not miss one.
 _TRANSFORMATIONS = {
     EdgeKind.IDENTITY: {("DIRECT", "IDENTITY")},
@@ -76,20 +76,20 @@ def run_events(
     """In order of time: the run itself is the parent job, each model that was built one below it.
 
     Skipped and blocked models did nothing and have no events. The columns are those of `compiled`; a model that is
-    not in it any more has its job and its table only. `discovery`: what the sources have; None: what they last said.
+    not in it any more has its job and its table only. `discovery`: the tables of the sources; None: as last answered.
     """
     tables = {TableName.parse(model.model, settings.project.namespace) for model in models}
     read = {source for table in tables & compiled.models.keys() for source in compiled.models[table].sources}
     if discovery is None:
         discovery = known_tables(settings, names=settings.sources.keys() & {source.namespace for source in read})
-    teller = _Teller(compiled, settings, run, read, discovery)
-    first, *last = teller.of_run()
+    writer = _EventWriter(compiled, settings, run, read, discovery)
+    first, *last = writer.run_events()
     # Sorting keeps the order of what has the same time: a run starts before its models and ends after them.
-    events = [first, *(event for model in models for event in teller.of_model(model)), *last]
+    events = [first, *(event for model in models for event in writer.model_events(model)), *last]
     return iter(sorted(events, key=lambda event: datetime.fromisoformat(event["eventTime"])))
 
 
-class _Teller:
+class _EventWriter:
     def __init__(
         self, compiled: Compiled, settings: Settings, run: RunRecord, read: Set[TableName], discovery: Discovery
     ) -> None:
@@ -101,16 +101,16 @@ class _Teller:
         self.job = {"namespace": settings.project.namespace, "name": settings.project.name}
         self.run_id = self._id()
 
-    def of_run(self) -> Iterator[Document]:
+    def run_events(self) -> Iterator[Document]:
         facets = {"jobType": _facet("jobType", processingType="BATCH", integration="TIDEGATE", jobType="RUN")}
         job = {**self.job, "facets": facets}
         yield _event("START", self.run.started_at, {"runId": self.run_id}, job)
         end = _RUN_ENDS.get(self.run.status)
         if end and self.run.finished_at:
-            told = _error(self.run.error) if end == "FAIL" else {}
-            yield _event(end, self.run.finished_at, {"runId": self.run_id, "facets": told}, job)
+            facets = _error(self.run.error) if end == "FAIL" else {}
+            yield _event(end, self.run.finished_at, {"runId": self.run_id, "facets": facets}, job)
 
-    def of_model(self, record: ModelRunRecord) -> Iterator[Document]:
+    def model_events(self, record: ModelRunRecord) -> Iterator[Document]:
         end = _ENDS.get(record.status)
         if end is None:
             return
@@ -132,7 +132,7 @@ class _Teller:
         yield _event(end, record.finished_at, run, job, inputs, [output])
 
     def _id(self, model: str = "") -> str:
-        """The same for the same run, however often it is told."""
+        """The same for the same run, however often its events are written."""
         return str(uuid5(NAMESPACE_URL, f"tidegate:{self.settings.project.namespace}/{self.run.run_id}/{model}"))
 
     def _inputs(self, model: CompiledModel) -> Iterator[Document]:

@@ -52,7 +52,7 @@ class StepView:
     """What is in the way of the step itself; None where that is only a step before it, or nothing."""
 
     sql: str | None
-    """If it was asked for: one statement that gives the rows that the step would write. None where it reads all."""
+    """With `explain`: one statement that gives the rows that the step would write. None where it reads all."""
 
     @property
     def skipped(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a published table looks like: as the run that wrote it put it down, or as one pass over its rows finds it."""
+"""The profile of a published table: as the run that wrote it recorded it, or from one pass over its rows."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ __all__ = ["TableProfile", "profile_model", "profile_now"]
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """`run_id` None: it was computed just now, at `at`. `changed`: the table has been changed since."""
-
     model: str
     profile: Profile
     at: datetime
     run_id: str | None = None
+    """None: it was computed just now."""
+
     changed: bool = False
+    """The table has been changed since."""
 
     def document(self) -> dict[str, Any]:
         facts = {"model": self.model, "run_id": self.run_id, "at": self.at, "changed_since": self.changed}
         return {**facts, **asdict(self.profile)}
 
 
-def profile_model(workspace: Workspace, name: str, now: bool, say: Callable[[str], None]) -> TableProfile:
+def profile_model(workspace: Workspace, name: str, now: bool, notify: Callable[[str], None]) -> TableProfile:
     """As its last run recorded it; where there is nothing of that kind, and with `now`, the table is read."""
     compiled = workspace.compile()
     model = workspace.find_model(compiled, name).model
@@ -67,12 +68,12 @@ def profile_model(workspace: Workspace, name: str, now: bool, say: Callable[[str
             recorded = _recorded(state, name, metadata, hidden(metadata.column_names))
         if recorded is not None:
             return recorded
-        say(f"No run has put down a profile of {name}: reading the table.")
-    return profile_now(workspace.settings, table, hidden, datetime.now(UTC), say=say)
+        notify(f"No run has recorded a profile of {name}: reading the table.")
+    return profile_now(workspace.settings, table, hidden, datetime.now(UTC), notify=notify)
 
 
 def _recorded(state: StateReader, model: str, metadata: TableMetadata, hidden: Collection[str]) -> TableProfile | None:
-    """That of the last run which wrote the table. `hidden`: columns, in lower case, that nobody is shown any more."""
+    """That of the last run which wrote the table. `hidden`: columns, in lower case, that are hidden now."""
     for record in state.profiles(model, 1):
         profile = profile_of_record(record)
         profile = replace(profile, columns=hide(profile.columns, hidden))
@@ -88,17 +89,17 @@ def profile_now(
     hidden_among: Callable[[Collection[str]], frozenset[str]],
     at: datetime,
     root: SparkSession | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> TableProfile:
-    """One pass over the rows that main has now. `hidden_among`: which of the columns nobody is shown."""
-    # Only here: this needs pyspark, and what a run has put down is told without it.
+    """One pass over the rows that main has now. `hidden_among`: which of the columns are hidden."""
+    # Only here: this needs pyspark, and a recorded profile does not.
     from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
     from tidegate.runs.damage import missing_file_behind
     from tidegate.spark.session import child_session, open_spark
     from tidegate.spark.spark_errors import read_failure
 
     catalog = open_catalog(settings)
-    session = open_spark(settings, say, root)
+    session = open_spark(settings, notify, root)
     with pinned_heads(catalog) as branch:
         conf = {**catalog.spark_conf(branch), **dict([NO_COUNTS_FROM_STATISTICS])}
         child = child_session(session, conf, catalog.spark_catalog(branch))
@@ -107,15 +108,15 @@ def profile_now(
             fields = child.table(table.quoted).schema.fields
             types = [(field.name, parse_type(field.dataType.simpleString())) for field in fields]
             columns = [Column(name, kind) if kind else Column(name) for name, kind in types]
-            asked = survey(columns, hidden_among([column.name for column in columns]))
-            told = child.sql(asked.over(table.quoted)).collect()[0]["told"]
+            statistics = survey(columns, hidden_among([column.name for column in columns]))
+            row = child.sql(statistics.over(table.quoted)).collect()[0]["told"]
         except Exception as error:
             failure = read_failure(error)
             damage = None
             if failure.kind is FailureKind.NOT_FOUND:
                 damage = missing_file_behind(catalog.head(branch), [table], settings.project.namespace)
             raise damage or QueryError(failure.message, remedy=failure.remedy) from error
-    counted = asked.read(told)
+    counted = statistics.read(row)
     last = metadata.last_change if metadata else None
     name = table.short(settings.project.namespace)
     return TableProfile(name, counted.profile(counted.rows, last.id if last else None), at)

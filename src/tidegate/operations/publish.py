@@ -1,4 +1,4 @@
-"""Publishing a branch that `run --no-publish` kept, and what is looked at once it is published."""
+"""Publish a branch that `run --no-publish` kept, then archive its landing files and check its warnings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def publish_run(
 ) -> RunResult:
     """Move everything on the kept branch to main in one step, or raise PublishConflictError and change nothing.
 
-    The warnings of what was published are looked at then. `root`: the Spark to do that with; else one is started.
+    Then the warnings of the published tables are checked. `root`: the Spark session to use; else one is started.
     """
     catalog = open_catalog(settings)
     if not any(branch.name == run_id and branch.kept for branch in catalog.list_branches()):
@@ -64,11 +64,11 @@ def publish_run(
     clock = clock or SystemClock()
     with open_state(settings.state.url) as store:
         _require_checked(store.reader().run(run_id), clock.now())
-        return _Publishing(settings, run_id, listeners, clock, store, catalog).go(root)
+        return _Publishing(settings, run_id, listeners, clock, store, catalog).publish(root)
 
 
 def _require_checked(run: RunRecord | None, now: datetime) -> None:
-    """A run that is taken up again writes to the branch that it kept: it is to be published when the run has ended."""
+    """A run that is resumed writes to the branch that it kept, which may be published only when the run has ended."""
     if run is None or (run.result or {}).get("branch_kept_for") == "publish":
         return
     if is_alive(run, now):
@@ -106,15 +106,15 @@ class _Publishing:
         self.error: TidegateError | None = None
         self.watch = open_run_hooks(settings, "publish", self.emit, self._halt)
 
-    def go(self, root: SparkSession | None) -> RunResult:
+    def publish(self, root: SparkSession | None) -> RunResult:
         try:
             changed = [self._short(change.table) for change in self.catalog.changed_tables(self.run_id)]
-            self._tell("pipeline_start", {"models": changed, "publish": "run"})
+            self._notify_hooks("pipeline_start", {"models": changed, "publish": "run"})
             with self.phases.timed("branch_resolution"):
                 published = self._publish()
-            found = self._afterwards(published, root)
+            check_results = self._after_publish(published, root)
             if self.recorder.lost is not None:
-                self._warn(f"the history does not know of this: {self.recorder.lost}")
+                self._warn(f"this publish is not in the history: {self.recorder.lost}")
         except BaseException as error:
             with suppress(Exception):
                 self._end(error)
@@ -130,7 +130,7 @@ class _Publishing:
             duration_ms=round((self.clock.monotonic() - self.started) * 1000),
             phase_profiles=self.phases.ms,
             materializations=(),
-            check_results=found,
+            check_results=check_results,
             warnings=tuple(self.warnings),
             error=str(stopped) if stopped else None,
             failure_kind=str(stopped.kind) if stopped else None,
@@ -145,8 +145,8 @@ class _Publishing:
             self.warnings.append(str(data["message"]))
         self.watch(event)
 
-    def _tell(self, name: str, data: Mapping[str, Any]) -> None:
-        """Only those outside: for all others this is no run of its own."""
+    def _notify_hooks(self, name: str, data: Mapping[str, Any]) -> None:
+        """Hooks alone: for other listeners this is part of the run that built the branch."""
         self.watch(Event(name, self.run_id, self.clock.now(), None, data))
 
     def _halt(self, error: TidegateError) -> None:
@@ -158,8 +158,8 @@ class _Publishing:
         done = "pipeline_complete" if ending.status == "success" else "pipeline_error"
         error = failure or self.error
         facts = {"status": ending.status, "error": ending.error, "failure_kind": str(kind_of(error)) if error else None}
-        self._tell(done, {**facts, "duration_ms": ending.duration_ms})
-        # Who was told may have failed it.
+        self._notify_hooks(done, {**facts, "duration_ms": ending.duration_ms})
+        # A hook may have failed it.
         self.watch.close(self._ending(failure))
 
     def _ending(self, failure: BaseException | None) -> Ending:
@@ -167,25 +167,25 @@ class _Publishing:
         status = "partial" if error else "success"
         if failure is not None:
             status = "cancelled" if isinstance(failure, KeyboardInterrupt) else "failed"
-        told = (str(error) or type(error).__name__) if error else None
+        message = (str(error) or type(error).__name__) if error else None
         took = round((self.clock.monotonic() - self.started) * 1000)
-        return Ending(self.run_id, status, 0, took, self.phases.ms, told)
+        return Ending(self.run_id, status, 0, took, self.phases.ms, message)
 
     def _short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
 
     def _publish(self) -> list[TableName]:
         changes = self.catalog.changed_tables(self.run_id)
-        wanted, there = [change.table for change in changes], [change.table for change in changes if change.after]
-        accepted = compacted_only(self.catalog, self.run_id, wanted)
+        changed, present = [change.table for change in changes], [change.table for change in changes if change.after]
+        accepted = compacted_only(self.catalog, self.run_id, changed)
         branch = BranchView(self.catalog, self.run_id)
         unmoved = still_on_main(
-            self.catalog, self.run_id, recorded_reads(branch, there) if self.settings.run.serializable else {}
+            self.catalog, self.run_id, recorded_reads(branch, present) if self.settings.run.serializable else {}
         )
         if self.error is not None:
             raise self.error
         fault("before_publish")
-        published = [change.table for change in self.catalog.publish(self.run_id, wanted, accepted, unmoved)]
+        published = [change.table for change in self.catalog.publish(self.run_id, changed, accepted, unmoved)]
         fault("after_publish")
         self.emit("published", None, {"tables": list(map(self._short, published))})
         fault("before_cleanup")
@@ -196,8 +196,8 @@ class _Publishing:
             self._warn(f"the branch {self.run_id} could not be removed: {error}; `tidegate reap` does it later")
         return published
 
-    def _afterwards(self, tables: Collection[TableName], root: SparkSession | None) -> tuple[CheckResult, ...]:
-        """The publish is done: what goes wrong now is told, not raised."""
+    def _after_publish(self, tables: Collection[TableName], root: SparkSession | None) -> tuple[CheckResult, ...]:
+        """The publish is done: an error from here on is a warning, and is not raised."""
         try:
             project, compiled, _ = compile_from_disk(self.settings, self.catalog.head(MAIN), {})
         except TidegateError as error:
@@ -206,7 +206,7 @@ class _Publishing:
         warned = [model for model in project.models if model.table in tables and _has_warnings(model)]
         if compiled.project_errors:
             if warned:
-                self._warn("warnings were not checked, because the project has errors: `tidegate compile` tells them")
+                self._warn("warnings were not checked, because the project has errors: `tidegate compile` reports them")
             return ()
         fault("before_archive")
         try:
@@ -237,7 +237,7 @@ class _Publishing:
             cancellation.request(str(error))
 
         with suppress(KeyboardInterrupt), cancelled_by_signals(cancellation):
-            root = open_spark(self.settings, self._say, root)
+            root = open_spark(self.settings, self._notify, root)
             cancellation.orderly = True
             run = RunContext(
                 run_id=self.run_id,
@@ -251,14 +251,14 @@ class _Publishing:
                 cancellation=cancellation,
                 publish_mode="run",
                 emit=self.emit,
-                builder=SparkBuilder(root, self.settings, self._say),
+                builder=SparkBuilder(root, self.settings, self._notify),
                 guard=Guard(self.settings.run, self.clock, cancellation, halt, self.emit),
             )
             return check_published(run, tables)
         self._warn("warnings were not checked: cancelled")
         return ()
 
-    def _say(self, line: str) -> None:
+    def _notify(self, line: str) -> None:
         self.emit("phase", None, {"phase": "setup", "message": line})
 
     def _warn(self, message: str) -> None:

@@ -42,20 +42,21 @@ __all__ = [
     "preview",
     "query",
     "query_arrow",
-    "settled_state",
+    "whole_snapshot",
 ]
 
 NO_COUNTS_FROM_STATISTICS = ("spark.sql.iceberg.aggregate-push-down.enabled", "false")
-"""Iceberg answers counts from files' statistics, which say nothing of the hidden columns, and fails."""
+"""Iceberg answers counts from files' statistics, which lack the hidden metadata columns, and fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """`columns` are (name, Spark type); `more`: there were more rows than the limit."""
-
     columns: tuple[tuple[str, str], ...]
+    """(name, Spark type)."""
+
     rows: tuple[Mapping[str, Any], ...]
     more: bool = False
+    """There were more rows than the limit."""
 
     def document(self) -> dict[str, Any]:
         columns = [{"name": name, "type": type_} for name, type_ in self.columns]
@@ -78,10 +79,10 @@ def query(
     sql: str,
     limit: int | None = 1000,
     root: SparkSession | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> QueryResult:
     """Run one SELECT on main as it is now. Anything that is not a query is refused before Spark starts."""
-    with _pinned_frame(settings, sql, root, say) as frame:
+    with _pinned_frame(settings, sql, root, notify) as frame:
         names = _distinct(frame.columns)
         types = [field.dataType.simpleString() for field in frame.schema.fields]
         rows = (frame if limit is None else frame.limit(limit + 1)).collect()
@@ -92,27 +93,27 @@ def query(
 
 
 def query_arrow(
-    settings: Settings, sql: str, root: SparkSession | None = None, say: Callable[[str], None] = lambda line: None
+    settings: Settings, sql: str, root: SparkSession | None = None, notify: Callable[[str], None] = lambda line: None
 ) -> pyarrow.Table:
     """All rows of one SELECT on main as it is now, as an Arrow table with Spark's types."""
-    with _pinned_frame(settings, sql, root, say) as frame:
+    with _pinned_frame(settings, sql, root, notify) as frame:
         return frame.toDF(*_distinct(frame.columns)).toArrow()
 
 
 @contextlib.contextmanager
 def _pinned_frame(
-    settings: Settings, sql: str, root: SparkSession | None, say: Callable[[str], None]
+    settings: Settings, sql: str, root: SparkSession | None, notify: Callable[[str], None]
 ) -> Iterator[DataFrame]:
     catalog = open_catalog(settings)
     heads = catalog.head()
     typed = bind_adhoc(sql, settings, heads, columns_of=partial(_columns_of, heads))
-    session = open_spark(settings, say, root)
+    session = open_spark(settings, notify, root)
     with pinned_heads(catalog) as branch:
         child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
         child.conf.set(*NO_COUNTS_FROM_STATISTICS)
         lake = BranchView(catalog, branch)
         try:
-            yield child.sql(bind_adhoc(sql, settings, lake.heads(), settled_state(lake, child)).sql)
+            yield child.sql(bind_adhoc(sql, settings, lake.heads(), whole_snapshot(lake, child)).sql)
         except TidegateError:
             raise
         except Exception as error:
@@ -123,10 +124,10 @@ def _pinned_frame(
             raise explained from error
 
 
-def preview(workspace: Workspace, name: str, limit: int, say: Callable[[str], None]) -> QueryResult:
+def preview(workspace: Workspace, name: str, limit: int, notify: Callable[[str], None]) -> QueryResult:
     """The first rows of a published table, without the values of hidden columns."""
     table = workspace.published(name)
-    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, say=say)
+    result = query(workspace.settings, f"SELECT * FROM {table.quoted}", limit, notify=notify)
     try:
         compiled = workspace.compile()
     except TidegateError:
@@ -139,11 +140,11 @@ def _columns_of(heads: Heads, table: TableName) -> Relation:
     try:
         return relation_of(read_metadata(heads[table]).fields)
     except LakeError:
-        return NOTHING_KNOWN  # Spark will find the same, and say more of it
+        return NOTHING_KNOWN  # Spark will fail with the same, and report more of it
 
 
 def _explained(error: Exception, sql: str) -> QueryError:
-    """With the place in the query, where Spark says which part of it is to blame and it stands there once."""
+    """With the place in the query, where Spark names the part at fault and that part occurs once."""
     failure = read_failure(error)
     if failure.fragment and sql.count(failure.fragment) == 1:
         fault = SqlFault(str(failure.kind), failure.message, sql.index(failure.fragment), failure.remedy)
@@ -165,21 +166,21 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def settled_state(lake: BranchView, session: SparkSession) -> Callable[[TableName, AsOf], int | None]:
-    """For a table and its clause: the snapshot to read instead; None where the clause may stay as it is.
+def whole_snapshot(lake: BranchView, session: SparkSession) -> Callable[[TableName, AsOf], int | None]:
+    """For a table and its clause: the snapshot to read instead; None where the clause may stay.
 
-    A time in the middle of a write means the state before it; a snapshot that is asked for by its id is refused there.
+    A time in the middle of a write means the state before it; a snapshot that is named by its id is refused there.
     """
 
-    def settled(table: TableName, clause: AsOf) -> int | None:
+    def whole_state(table: TableName, clause: AsOf) -> int | None:
         metadata = lake.table(table)
         middle = intermediate_snapshots(metadata) if metadata is not None else frozenset()
         if metadata is None or not middle:
             return None
         if clause.kind == "VERSION":
-            wanted = clause.value.strip("'\" ")
-            if wanted.isdigit() and int(wanted) in middle:
-                raise _no_state(table, metadata, int(wanted))
+            version = clause.value.strip("'\" ")
+            if version.isdigit() and int(version) in middle:
+                raise _no_state(table, metadata, int(version))
             return None
         found = snapshot_at(metadata, _milliseconds(session, clause.value))
         if found is None or found not in middle:
@@ -189,7 +190,7 @@ def settled_state(lake: BranchView, session: SparkSession) -> Callable[[TableNam
             raise _no_state(table, metadata, found)
         return before
 
-    return settled
+    return whole_state
 
 
 def _milliseconds(session: SparkSession, value: str) -> int:
@@ -212,7 +213,7 @@ def _no_state(table: TableName, metadata: TableMetadata, snapshot_id: int) -> Qu
     earlier = "the one before it has expired" if before is None else f"VERSION AS OF {before} the one before it"
     return QueryError(
         f"snapshot {snapshot_id} of {table} is in the middle of a write of {snapshot.summary.get(RUN_ID)}, which took"
-        " more than one commit: no run meant that state",
+        " more than one commit: no run left the table in that state",
         where="the query",
         remedy=f"VERSION AS OF {after.id} is the state that the write left, {earlier}.",
     )

@@ -1,7 +1,6 @@
-"""Clearing up after processes that are gone: runs that only seem to go on, branches that nobody works on, and tables
-that were to live for one write.
+"""Clean up after processes that are gone: unfinished runs, orphan branches, and tables that one write was to use.
 
-Each task fails alone; what went wrong is a line of the report.
+Each task fails on its own; an error becomes a line of the report.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = ["ReapReport", "Reaped", "best_effort", "drop_orphans", "reap"]
 
 _PREFIXES = ("run-", "read-", "maintain-")
 _OWN_NUMBER = timedelta(hours=24)
-"""A process without a sign of life for so long is another one, which has been given the same number."""
+"""After this long without a heartbeat, a process with the run's number is another one that was given it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +37,16 @@ class Reaped:
 
 @dataclass(frozen=True, slots=True)
 class ReapReport:
-    """`dropped_tables`: left of runs that wrote main itself. `dry_run`: nothing was done, this is what would be.
-    `errors`: what could not be done, one line each."""
-
     failed_runs: tuple[Reaped, ...] = ()
     dropped_branches: tuple[Reaped, ...] = ()
     dropped_tables: tuple[Reaped, ...] = ()
+    """Left by runs that wrote main itself."""
+
     errors: tuple[str, ...] = ()
+    """What could not be done, one line each."""
+
     dry_run: bool = False
+    """Nothing was done; this is what would be."""
 
     @property
     def exit_code(self) -> int:
@@ -85,7 +86,7 @@ def reap(settings: Settings, clock: Clock | None = None, dry_run: bool = False) 
 def drop_orphans(
     settings: Settings, catalog: BranchCatalog, now: datetime, errors: list[str], dry_run: bool = False
 ) -> list[Reaped]:
-    """Drop the branches that nobody works on or waits for, and what was written to some after they were dropped."""
+    """Drop the branches that no process uses, and what was written to some of them after they had been dropped."""
     dropped = []
     for branch in _orphans(settings, catalog, now):
         with best_effort(f"branch {branch.name}", errors):
@@ -109,19 +110,19 @@ def _orphans(settings: Settings, catalog: BranchCatalog, now: datetime) -> list[
 
 
 def _run_of(branch: str) -> str:
-    """On Nessie a publish may need a branch for a moment, which tells its age by the name of the run's."""
+    """On Nessie a publish may need a short-lived branch, which is named after that of the run."""
     return branch.removesuffix("-publish")
 
 
 def _in_use(run: RunRecord | None, limit: datetime, now: datetime) -> bool:
-    """By the state; also one that ended, or was failed, may be resumed until its last sign of life is that old."""
+    """By the state. A run that ended may be resumed until its last heartbeat is older than `limit`."""
     return run is not None and (last_heartbeat(run) >= limit or (not has_ended(run) and _is_there(run, now)))
 
 
 def _drop_unfinished(
     settings: Settings, catalog: BranchCatalog, now: datetime, errors: list[str], dry_run: bool
 ) -> list[Reaped]:
-    """Tables of main that were to live for one write of a run which is over. On a branch they go with it."""
+    """Drop tables of main that one write of a run that has ended was to use. On a branch they go with it."""
     main, dropped = BranchView(catalog, MAIN), list[Reaped]()
     if staged := tuple(staged_tables(main)):
         limit = now - timedelta(hours=settings.reaper.orphan_branch_max_age_hours)
@@ -152,12 +153,12 @@ def _fail_stuck(settings: Settings, now: datetime, errors: list[str], dry_run: b
     with open_state(settings.state.url) as store:
         for run in stuck:
             with best_effort(f"run {run.run_id}", errors):
-                why = f"No sign of life since {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
+                why = f"No heartbeat since {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC from {whereabouts(run)}"
                 closed = close_run(store, run, "failed", why, now)
                 if closed is not None:
                     failed.append(Reaped(run.run_id, last_heartbeat(run)))
-                    told = notify_closed(settings, "reap", closed, now)
-                    errors += [f"run {run.run_id}: {line}" for line in told]
+                    warnings = notify_closed(settings, "reap", closed, now)
+                    errors += [f"run {run.run_id}: {line}" for line in warnings]
     return failed
 
 
@@ -172,5 +173,5 @@ def _is_stuck(run: RunRecord, reaper: ReaperSection, now: datetime) -> bool:
 
 
 def _is_there(run: RunRecord, now: datetime) -> bool:
-    """On this host, though it gives no sign of life: its machine or itself may have been asleep."""
+    """It runs on this host, though its heartbeat stopped: the machine or the process may have been suspended."""
     return process_is_alive(run) is True and now - last_heartbeat(run) < _OWN_NUMBER

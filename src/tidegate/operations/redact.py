@@ -1,4 +1,4 @@
-"""What the history tells, without what nobody is shown: a column may be tagged after a run put its values down."""
+"""Redacts hidden columns in what the history recorded: a column may be tagged after a run recorded its values."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["HiddenColumnRedactor"]
 
-_TELL_VALUES = ("mean", "freshness")
+_ABOUT_VALUES = ("mean", "freshness")
 """Kinds of anomalies that are about values, not about how many there are."""
 
 
 class HiddenColumnRedactor:
-    """By the tags that the project has now; it is compiled only where something might have to be hidden."""
+    """Uses the tags that the project has now; it is compiled only where something might have to be hidden."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def checks(self, records: Sequence[QualityRecord]) -> tuple[QualityRecord, ...]:
-        parts = ("samples", "value", "error")
-        shown = (self._check(asdict(record)) for record in records)
+        names = ("samples", "value", "error")
+        redacted = (self._check(asdict(record)) for record in records)
         return tuple(
-            replace(record, **{name: told[name] for name in parts}) for record, told in zip(records, shown, strict=True)
+            replace(record, **{name: fields[name] for name in names})
+            for record, fields in zip(records, redacted, strict=True)
         )
 
     def runs(self, records: Sequence[ModelRunRecord]) -> tuple[ModelRunRecord, ...]:
@@ -49,13 +50,13 @@ class HiddenColumnRedactor:
 
     def anomalies(self, records: Sequence[AnomalyRecord]) -> tuple[AnomalyRecord, ...]:
         """Those about the values of a hidden column are left out."""
-        return tuple(record for record in records if not self._tells(asdict(record)))
+        return tuple(record for record in records if not self._shows_values(asdict(record)))
 
     def event(self, data: Mapping[str, Any], model: str | None) -> Mapping[str, Any]:
         """`data` of an event about the model."""
         if model is None:
             return data
-        if self._tells({"model": model, **data}):
+        if self._shows_values({"model": model, **data}):
             return {**data, "value": HIDDEN, "expected": HIDDEN, "message": HIDDEN}
         result = data.get("result")
         if isinstance(result, Mapping):
@@ -67,40 +68,42 @@ class HiddenColumnRedactor:
         if result is None:
             return None
         checks = [self._check(check) for check in result.get("check_results", ())]
-        built = [self._result(one) for one in result.get("materializations", ())]
-        unusual = [one for one in result.get("anomalies", ()) if not self._tells(one)]
-        return {**result, "check_results": checks, "materializations": built, "anomalies": unusual}
+        models = [self._result(model) for model in result.get("materializations", ())]
+        anomalies = [anomaly for anomaly in result.get("anomalies", ()) if not self._shows_values(anomaly)]
+        return {**result, "check_results": checks, "materializations": models, "anomalies": anomalies}
 
-    def _result(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
-        if "severity" in told:
-            return self._check(told)
-        return {**told, **self._texts(told.get("model"), told)}
+    def _result(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        if "severity" in fields:
+            return self._check(fields)
+        return {**fields, **self._texts(fields.get("model"), fields)}
 
-    def _check(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
-        samples, value, error = told.get("samples") or (), told.get("value"), told.get("error")
-        may_tell = samples or error or (value is not None and not told.get("unit"))
-        table = self._table(told.get("model")) if may_tell else None
+    def _check(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        samples, value, error = fields.get("samples") or (), fields.get("value"), fields.get("error")
+        may_show_values = samples or error or (value is not None and not fields.get("unit"))
+        table = self._table(fields.get("model")) if may_show_values else None
         if table is None:
-            return told
-        declared = self._declared(table, told)
+            return fields
+        declared = self._declared(table, fields)
         hidden = self._hidden(table, {name for sample in samples for name in sample})
-        if told.get("kind") == "test":
+        if fields.get("kind") == "test":
             of_query = self._hidden_in_test(table, declared)
             hidden |= {name.lower() for sample in samples for name in sample} if of_query is None else of_query
         if not hidden and not self._is_unknown(table):
-            return told
-        shown = tuple(_without(sample, hidden) for sample in samples)
-        value = HIDDEN if value is not None and self._is_of_hidden(table, declared, told, hidden) else value
-        return {**told, "samples": shown, "value": value, "error": without_values(error) if error else error}
+            return fields
+        redacted = tuple(_redact_sample(sample, hidden) for sample in samples)
+        value = HIDDEN if value is not None and self._is_of_hidden(table, declared, fields, hidden) else value
+        return {**fields, "samples": redacted, "value": value, "error": without_values(error) if error else error}
 
-    def _tells(self, told: Mapping[str, Any]) -> bool:
-        column, table = told.get("column"), None
-        if column and told.get("kind") in _TELL_VALUES:
-            table = self._table(told.get("model"))
+    def _shows_values(self, fields: Mapping[str, Any]) -> bool:
+        column, table = fields.get("column"), None
+        if column and fields.get("kind") in _ABOUT_VALUES:
+            table = self._table(fields.get("model"))
         return table is not None and str(column).lower() in self._hidden(table, {str(column)})
 
-    def _texts(self, model: str | None, told: Mapping[str, Any]) -> dict[str, str | None]:
-        return {name: self._text(model, told[name]) for name in ("error", "message") if isinstance(told.get(name), str)}
+    def _texts(self, model: str | None, fields: Mapping[str, Any]) -> dict[str, str | None]:
+        return {
+            name: self._text(model, fields[name]) for name in ("error", "message") if isinstance(fields.get(name), str)
+        }
 
     def _text(self, model: str | None, text: str | None) -> str | None:
         table = self._table(model) if text else None
@@ -112,21 +115,21 @@ class HiddenColumnRedactor:
         return compiled is None or model is None or touches_hidden_columns(compiled, model)
 
     def _is_of_hidden(
-        self, table: TableName, check: Check | None, told: Mapping[str, Any], hidden: Collection[str]
+        self, table: TableName, check: Check | None, fields: Mapping[str, Any], hidden: Collection[str]
     ) -> bool:
-        """Whether the value that was found is one of a hidden column, not only a count."""
-        if told.get("unit") or self._is_unknown(table):
-            return not told.get("unit")
+        """Whether the value that was found is anomaly of a hidden column, not only a count."""
+        if fields.get("unit") or self._is_unknown(table):
+            return not fields.get("unit")
         if check is not None and check.call is not None and self._compiled is not None:
             try:
                 form = form_of(check, self._compiled.models[table].relation, self._compiled.namespace)
                 return isinstance(form, Measure) and form.of.lower() in hidden
             except (TidegateError, ValueError):
                 pass
-        return bool(mentioned(str(told.get("name", "")), hidden))
+        return bool(mentioned(str(fields.get("name", "")), hidden))
 
     def _hidden_in_test(self, table: TableName, check: Check | None) -> frozenset[str] | None:
-        """What the query makes of hidden columns, whatever it calls them; None where the query is no more."""
+        """Columns of the query that are made of hidden ones, under any name; None where the query no longer exists."""
         if self._project is None or self._compiled is None or check is None:
             return None
         try:
@@ -137,12 +140,12 @@ class HiddenColumnRedactor:
         return hidden_in_query(self._compiled, query.sql)
 
     def _is_unknown(self, table: TableName) -> bool:
-        """Nobody can tell what its columns hold."""
-        return self._compiled is None or has_errors_upstream(self._compiled, table)
+        """Whether it is unknown what its columns hold."""
+        return self._compiled is None or rests_on_errors(self._compiled, table)
 
-    def _declared(self, table: TableName, told: Mapping[str, Any]) -> Check | None:
+    def _declared(self, table: TableName, fields: Mapping[str, Any]) -> Check | None:
         model = self._compiled.models.get(table) if self._compiled is not None else None
-        key = told.get("stage"), told.get("name")
+        key = fields.get("stage"), fields.get("name")
         return next((check for check in model.checks if (str(check.stage), check.name) == key), None) if model else None
 
     def _hidden(self, table: TableName, columns: Collection[str]) -> frozenset[str]:
@@ -159,21 +162,21 @@ class HiddenColumnRedactor:
 
     @property
     def _compiled(self) -> Compiled | None:
-        return self._known[1]
+        return self._project_and_compiled[1]
 
     @property
     def _project(self) -> Project | None:
-        return self._known[0]
+        return self._project_and_compiled[0]
 
     @cached_property
-    def _known(self) -> tuple[Project | None, Compiled | None]:
+    def _project_and_compiled(self) -> tuple[Project | None, Compiled | None]:
         try:
             return self._workspace.compile_project()
         except TidegateError:
             return None, None
 
 
-def _without(sample: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
+def _redact_sample(sample: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
     """The key of a group may be an expression over a hidden column."""
     secret = {name for name in sample if name.lower() in hidden or mentioned(name, hidden)}
     return {name: HIDDEN if name in secret and value is not None else value for name, value in sample.items()}

@@ -1,4 +1,4 @@
-"""A project opened for everything that a command or a server's route does without building."""
+"""A project as commands and routes that build nothing open it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Workspace"]
 
 @dataclass(frozen=True)
 class Workspace:
-    """A project as the commands that start no JVM see it. Looking changes nothing, not even on a new project."""
+    """Reads a project, its lake and its history without a JVM. Reading creates nothing, not even for a new project."""
 
     settings: Settings
 
@@ -56,11 +56,11 @@ class Workspace:
         return self.compile_project(variables)[1]
 
     def compile_project(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled]:
-        """What was read from disk, too: binding a query to a run's values needs its templates."""
+        """With the project as read from disk: binding a query to a run's values needs its templates."""
         return self.compile_with_sources(variables)[:2]
 
     def compile_with_sources(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled, Discovery]:
-        """What the sources answered, too, and which of them did not."""
+        """With the answers of the sources, and the failures of those that gave none."""
         from tidegate.compiler import compile_from_disk
 
         return compile_from_disk(self.settings, self.heads(), variables or {})
@@ -68,7 +68,7 @@ class Workspace:
     def find_model(self, compiled: Compiled, name: str) -> CompiledModel:
         table = self._parse(name, (*compiled.models, *compiled.broken))
         if table in compiled.broken:
-            raise SelectionError(f"'{name}' has errors", remedy="`tidegate compile` tells them.")
+            raise SelectionError(f"'{name}' has errors", remedy="`tidegate compile` reports them.")
         if table not in compiled.models:
             raise self._unknown("model", name, compiled.models, "`tidegate ls` lists the models.")
         return compiled.models[table]
@@ -87,7 +87,7 @@ class Workspace:
         exclude: Sequence[str] = (),
         ephemeral: bool = False,
     ) -> frozenset[TableName]:
-        """What SELECT and --exclude mean. `ephemeral`: also models that have no table."""
+        """The tables that SELECT and --exclude choose. `ephemeral`: also models that have no table."""
         from tidegate.planner.selection import read_states, select
 
         among = replace(compiled, waves=(tuple(compiled.models),)) if ephemeral else compiled

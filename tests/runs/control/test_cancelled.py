@@ -90,11 +90,11 @@ def test_a_run_that_is_reaped_while_it_sleeps_publishes_nothing_and_stays_as_the
 
     result = shop.run(listener=sleep)
     assert (result.status, result.exit_code, result.publish.tables) == ("failed", 1, ())
-    assert (result.error or "").startswith("Somebody else ended this run as failed: No sign of life since")
+    assert (result.error or "").startswith("Somebody else ended this run as failed: No heartbeat since")
     assert (shop.catalog.head(), shop.branches()) == ({}, [])
     run = last_run(shop)
     assert run.status == "failed"
-    assert (run.error or "").startswith("No sign of life since")
+    assert (run.error or "").startswith("No heartbeat since")
     again = shop.run()
     assert (again.exit_code, shop.built_by()) == (0, {"a.one": again.run_id})
 

@@ -45,7 +45,7 @@ def _lines(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
     if not done.ended:
         yield from _still_there(done, reaper)
         return
-    if not done.asked:
+    if not done.requested:
         yield f"{run.run_id} had ended already: {run.status}, at {timestamp(run.finished_at or run.started_at)} UTC"
         return
     if run.status != "cancelled":
@@ -64,13 +64,13 @@ def _lines(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
 def _still_there(done: CancelResult, reaper: ReaperSection) -> Iterator[str]:
     from tidegate.operations.cancel import whereabouts
 
-    yield f"{done.run.run_id} has been asked to end, and has not yet ({whereabouts(done.run)})"
+    yield f"{done.run.run_id} was asked to end and has not yet ({whereabouts(done.run)})"
     if done.silent_since is None:
         yield "  fix: It is alive, and ends when it can: see `tidegate history`. End its process if it does not."
         return
-    yield f"  no sign of life since {timestamp(done.silent_since)} UTC"
+    yield f"  no heartbeat since {timestamp(done.silent_since)} UTC"
     yield (
         f"  fix: If its process is gone, `tidegate reap` fails the run {reaper.stuck_run_timeout_minutes} minutes after"
-        f" its last sign of life, and drops its branch after {reaper.orphan_branch_max_age_hours} hours. If it wakes"
+        f" its last heartbeat, and drops its branch after {reaper.orphan_branch_max_age_hours} hours. If it wakes"
         " up, it ends by itself."
     )

@@ -12,7 +12,7 @@ from tidegate.cli.invocation import Invocation, common_options, open_workspace, 
 from tidegate.cli.shared_options import SelectingCommand, selection_options, variables_option
 from tidegate.cli.terminal import OutputLine, Paint, TextTable
 from tidegate.faults import FAULT_POINTS, parse_fault
-from tidegate.operations.chaos.kills import BOTH, RERUN, RESUME, ChaosReport, Trial, Wanted
+from tidegate.operations.chaos.kills import BOTH, RERUN, RESUME, ChaosReport, KillRequest, Trial
 from tidegate.runs.options import RunOptions
 
 __all__ = ["chaos"]
@@ -85,8 +85,8 @@ def chaos(
             say(line)
 
     options = RunOptions(select=select, exclude=exclude, full_refresh=full_refresh, vars=variables)
-    wanted = Wanted(points, every, then, sample, seed)
-    report = run_chaos(workspace.settings, options, wanted, keep, say, tell)
+    request = KillRequest(points, every, then, sample, seed)
+    report = run_chaos(workspace.settings, options, request, keep, say, tell)
     invocation.output().show(report.document(), lambda: _lines(report))
     return report.exit_code
 

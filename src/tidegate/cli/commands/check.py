@@ -33,7 +33,7 @@ def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, .
     """
     workspace = open_workspace(invocation)
     output = invocation.output()
-    found = check_project(workspace.settings, select, say=output.note, exclude=exclude)
+    found = check_project(workspace.settings, select, notify=output.note, exclude=exclude)
     output.show(found.document(), lambda: _lines(found, invocation.quiet))
     return found.exit_code
 

@@ -40,7 +40,7 @@ def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int)
     """
     workspace = open_workspace(invocation)
     output = invocation.output()
-    found = find_diff(workspace.settings, name, tables, limit, say=output.note)
+    found = find_diff(workspace.settings, name, tables, limit, notify=output.note)
     output.show(found.document(), lambda: diff_lines(found, limit, invocation.painter(sys.stdout)))
     if name == "latest" and not found.tables:
         output.note("`latest` is the newest run, whatever became of it: `tidegate history` lists the ones before.")

@@ -57,7 +57,7 @@ def _history_row(run: PastRun) -> tuple[str, ...]:
 
 
 def _silence(run: PastRun) -> str:
-    return f"no sign of life since {timestamp(run.silent_since)}" if run.silent_since else ""
+    return f"no heartbeat since {timestamp(run.silent_since)}" if run.silent_since else ""
 
 
 @click.command()

@@ -49,7 +49,7 @@ def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[OutputLine]:
         )
         for branch in branches
     )
-    yield TextTable(("branch", "created (UTC)", "last sign of life", "state", "changed tables"), rows)
+    yield TextTable(("branch", "created (UTC)", "last heartbeat", "state", "changed tables"), rows)
     if any(branch.kept for branch in branches):
         yield "Publish a kept branch with `tidegate publish RUN`."
 
@@ -103,7 +103,7 @@ def reap(invocation: Invocation, dry_run: bool) -> int:
     """Fail runs whose process is gone, and drop branches that nobody works on.
 
     The hooks and the callback of the project are told of each run that is failed.
-    [reaper] in tidegate.toml says after how long without a sign of life. Kept branches are never dropped.
+    [reaper] in tidegate.toml says after how long without a heartbeat. Kept branches are never dropped.
 
     \b
     Example:
@@ -119,9 +119,9 @@ def reap(invocation: Invocation, dry_run: bool) -> int:
 def _reap_lines(report: ReapReport) -> Iterator[str]:
     would = "would be " if report.dry_run else ""
     for run in report.failed_runs:
-        yield f"run {run.name} {would}failed: no sign of life since {timestamp(run.last_sign_of_life)} UTC"
+        yield f"run {run.name} {would}failed: no heartbeat since {timestamp(run.last_sign_of_life)} UTC"
     for branch in report.dropped_branches:
-        yield f"branch {branch.name} {would}dropped: no sign of life since {timestamp(branch.last_sign_of_life)} UTC"
+        yield f"branch {branch.name} {would}dropped: no heartbeat since {timestamp(branch.last_sign_of_life)} UTC"
     for table in report.dropped_tables:
         yield f"table {table.name} {would}dropped: a run that wrote main itself was killed while it made it"
     for error in report.errors:

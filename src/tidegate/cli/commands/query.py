@@ -37,7 +37,7 @@ def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
     from tidegate.operations.query import query  # only here: it imports pyspark, which a recorded profile does not need
 
     workspace = open_workspace(invocation)
-    _show(invocation, query(workspace.settings, statement, limit, say=invocation.output().note), limit, full)
+    _show(invocation, query(workspace.settings, statement, limit, notify=invocation.output().note), limit, full)
 
 
 @click.command()

@@ -18,9 +18,9 @@ __all__ = [
     "RESUME",
     "ChaosReport",
     "Kill",
+    "KillRequest",
     "Trial",
     "Uninterrupted",
-    "Wanted",
     "choose",
     "counted",
     "not_reached",
@@ -30,25 +30,27 @@ RERUN, RESUME, BOTH = "rerun", "resume", "both"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """`points`: these alone. `every`: each point for each model. `sample`: so many of them, chosen by chance.
-
-    `then`: what follows a kill: rerun, resume or both; None: the two in turn, and both where `every` is asked for.
-    """
-
+class KillRequest:
     points: tuple[str, ...] = ()
+    """Only these fault points."""
+
     every: bool = False
+    """Each point for each model."""
+
     then: str | None = None
+    """What follows a kill: rerun, resume or both; None: the two in turn, and both with `every`."""
+
     sample: int | None = None
+    """How many of them to draw at random."""
+
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """`way`: what comes after it, rerun or resume."""
-
     at: Fault
     way: str
+    """What follows it: rerun or resume."""
 
 
 def counted(lines: Sequence[str]) -> Mapping[str, int]:
@@ -61,27 +63,27 @@ def not_reached(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(point for point in FAULT_POINTS if point not in reached)
 
 
-def choose(lines: Sequence[str], wanted: Wanted) -> tuple[Kill, ...]:
-    """`lines`: what an undisturbed run wrote to its fault log. Unless all is asked for, each point is tried the first
-    time that it is reached."""
+def choose(lines: Sequence[str], request: KillRequest) -> tuple[Kill, ...]:
+    """`lines`: what an undisturbed run wrote to its fault log. Without `every`, each point is tried the first time
+    that it is reached."""
     passed = tuple(dict.fromkeys(map(parse_fault, lines)))
-    faults = tuple(_named(text, lines) for text in wanted.points)
+    faults = tuple(_named_fault(text, lines) for text in request.points)
     if not faults:
-        faults = passed if wanted.every else tuple(dict.fromkeys(Fault(fault.point) for fault in passed))
-    kills = [Kill(fault, way) for at, fault in enumerate(faults) for way in _ways(wanted, at)]
-    if wanted.sample is not None and wanted.sample < len(kills):
-        chosen = random.Random(wanted.seed).sample(range(len(kills)), wanted.sample)
+        faults = passed if request.every else tuple(dict.fromkeys(Fault(fault.point) for fault in passed))
+    kills = [Kill(fault, way) for at, fault in enumerate(faults) for way in _follow_ups(request, at)]
+    if request.sample is not None and request.sample < len(kills):
+        chosen = random.Random(request.seed).sample(range(len(kills)), request.sample)
         kills = [kills[at] for at in sorted(chosen)]
     return tuple(kills)
 
 
-def _ways(wanted: Wanted, at: int) -> tuple[str, ...]:
-    if wanted.then == BOTH or (wanted.every and wanted.then is None):
+def _follow_ups(request: KillRequest, at: int) -> tuple[str, ...]:
+    if request.then == BOTH or (request.every and request.then is None):
         return RERUN, RESUME
-    return (wanted.then or (RERUN, RESUME)[at % 2],)
+    return (request.then or (RERUN, RESUME)[at % 2],)
 
 
-def _named(text: str, lines: Sequence[str]) -> Fault:
+def _named_fault(text: str, lines: Sequence[str]) -> Fault:
     fault = parse_fault(text)
     name = str(Fault(fault.point, fault.model))
     reached = sum(line == name if fault.model else parse_fault(line).point == fault.point for line in lines)

@@ -29,7 +29,7 @@ __all__ = [
     "Scratch",
     "copy_landing",
     "lake_in",
-    "look_at_landing",
+    "list_landing",
     "make_place",
     "make_scratch",
     "place_text",
@@ -148,7 +148,7 @@ _ARCHIVE = "_processed"
 
 
 def copy_landing(source: Path, target: Path) -> None:
-    """Files that were archived stay where they are. Times are kept: they tell which files were read before."""
+    """Files that were archived stay where they are. Times are kept: they show which files were read before."""
     target.mkdir(parents=True)
     seen: set[str] = set()
     for parent, folders, files in os.walk(source, followlinks=True):
@@ -164,14 +164,14 @@ def copy_landing(source: Path, target: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """The same file under a second name where the disk allows it: nobody writes into a landing file."""
+    """The same file under a second name where the disk allows it: no process writes into a landing file."""
     try:
         os.link(os.path.realpath(source), target)
     except OSError:
         shutil.copy2(source, target)
 
 
-def look_at_landing(root: Path) -> Landing:
+def list_landing(root: Path) -> Landing:
     waiting: list[str] = []
     every: Counter[tuple[int, int]] = Counter()
     for parent, _, files in os.walk(root):
@@ -181,13 +181,13 @@ def look_at_landing(root: Path) -> Landing:
             if _ARCHIVE not in relative.parts:
                 waiting.append((relative / name).as_posix())
             elif not status.st_size:
-                continue  # a place that was reserved by somebody who was killed before the file came
+                continue  # reserved by a process that was killed before it moved the file
             every[status.st_size, status.st_mtime_ns] += 1
     return tuple(sorted(waiting)), tuple(sorted(every.elements()))
 
 
 def settings_in(settings: Settings, folder: Path, name: str) -> Settings:
-    """The project's settings for the copy that is in `folder`: another lake, other files, and nobody who listens."""
+    """The project's settings for the copy that is in `folder`: another lake, other files, and no hooks."""
     return replace(
         settings,
         lake=lake_in(settings.lake, folder, name),
@@ -249,7 +249,7 @@ def make_scratch(settings: Settings, heads: Heads, folder: Path, name: str) -> S
         raise LakeError(
             f"the lake cannot be copied: {error.strerror or error}",
             where=str(error.filename or folder),
-            remedy="See whether somebody maintains the lake at this moment, and whether the disk has space.",
+            remedy="Check whether maintenance runs on the lake at this moment, and whether the disk has space.",
         ) from error
     except BaseException:
         scratch.remove()

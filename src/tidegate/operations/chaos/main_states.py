@@ -57,29 +57,29 @@ def mixes(seen: State, whole: Sequence[State], groups: Iterable[Sequence[TableNa
             continue
         strange = [table for table in group if all(seen.get(table) != state.get(table) for state in whole)]
         if strange:
-            yield f"readers saw {_names(strange)} as no run leaves it"
+            yield f"readers saw {_names(strange)} in a state that no run leaves"
         else:
             yield f"readers saw a mix: {_apart(seen, whole, group)}"
 
 
 def _apart(seen: State, whole: Sequence[State], group: Iterable[TableName]) -> str:
     fits = {table: [seen.get(table) == state.get(table) for state in whole] for table in group}
-    told = (
+    parts = (
         f"{_names(found)} as {moment}"
         for at, moment in enumerate(_MOMENTS)
         if (found := [table for table, fit in fits.items() if fit.index(True) == at and not all(fit)])
     )
-    return " beside ".join(told)
+    return " beside ".join(parts)
 
 
 def differences(left: State, ended: Sequence[State]) -> Iterator[str]:
     """In what the final state differs from the first of `ended`, where it is none of them."""
-    wanted = ended[0]
-    tables = sorted({*left, *wanted})
+    expected = ended[0]
+    tables = sorted({*left, *expected})
     if any(all(left.get(table) == state.get(table) for table in tables) for state in ended):
         return
     for table in tables:
-        here, there = left.get(table), wanted.get(table)
+        here, there = left.get(table), expected.get(table)
         if here != there:
             yield f"{table.layer}.{table.name} {_difference(here, there)}"
 
@@ -100,7 +100,7 @@ _PAUSE_SECONDS = 0.02
 
 
 class MainObserver:
-    """`seen`: the states, in order, each as often as main came to it. `failures`: what kept it from looking."""
+    """Reads main all the time. `seen`: the states in order; `failures`: why it could not read."""
 
     def __init__(self, catalog: BranchCatalog) -> None:
         self._catalog = catalog
@@ -149,14 +149,14 @@ class Contents:
     def __init__(self, spark: Callable[[], SparkSession], left_out: Collection[TableName]) -> None:
         self._spark = spark
         self._left_out = frozenset(left_out)
-        self._known: dict[_Key, TableContent] = {}
+        self._read_before: dict[_Key, TableContent] = {}
 
     def of(self, catalog: BranchCatalog, heads: Heads) -> State:
-        wanted = {table: _key(table, pointer) for table, pointer in heads.items() if table not in self._left_out}
-        unknown = {table: heads[table] for table, key in wanted.items() if key not in self._known}
+        keys = {table: _key(table, pointer) for table, pointer in heads.items() if table not in self._left_out}
+        unknown = {table: heads[table] for table, key in keys.items() if key not in self._read_before}
         if unknown:
             self._read(catalog, unknown)
-        return {table: self._known[key] for table, key in wanted.items()}
+        return {table: self._read_before[key] for table, key in keys.items()}
 
     def _read(self, catalog: BranchCatalog, unknown: Heads) -> None:
         """On a branch that is put where main was at that moment."""
@@ -168,7 +168,7 @@ class Contents:
                     catalog.restore(branch, table, pointer)
             session = child_session(self._spark(), catalog.spark_conf(branch), catalog.spark_catalog(branch))
             for table, pointer in unknown.items():
-                self._known[_key(table, pointer)] = _content(session, table, pointer)
+                self._read_before[_key(table, pointer)] = _content(session, table, pointer)
         finally:
             catalog.drop_branch(branch)
 

@@ -25,14 +25,14 @@ from tidegate.operations.chaos.kills import (
     RESUME,
     ChaosReport,
     Kill,
+    KillRequest,
     Trial,
     Uninterrupted,
-    Wanted,
     choose,
     counted,
     not_reached,
 )
-from tidegate.operations.chaos.lake_copy import Landing, Scratch, look_at_landing, make_scratch, require_place
+from tidegate.operations.chaos.lake_copy import Landing, Scratch, list_landing, make_scratch, require_place
 from tidegate.operations.chaos.main_states import Contents, MainObserver, State, differences, mixes, together
 from tidegate.operations.chaos.victim import Ended, kill_at
 from tidegate.operations.reap import reap
@@ -54,13 +54,14 @@ _LEAST_SECONDS = 300.0
 
 _NOT_DETERMINISTIC = "its query is not deterministic"
 
-Say = Callable[[str], None]
-Tell = Callable[[Trial], None]
+Notify = Callable[[str], None]
+OnTrial = Callable[[Trial], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
-    """What the undisturbed run tells. `whole`: main before it, after it, and after one more; `landing`: after it."""
+class _Reference:
+    """The undisturbed run that trials are compared with. `whole`: main before it, after it, and after one more;
+    `landing`: after it."""
 
     result: RunResult
     lines: tuple[str, ...]
@@ -72,13 +73,13 @@ class _Measure:
 def run_chaos(
     settings: Settings,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
-    wanted: Wanted = Wanted(),  # noqa: B008 - frozen
+    request: KillRequest = KillRequest(),  # noqa: B008 - frozen
     keep: bool = False,
-    say: Say = lambda line: None,
-    tell: Tell = lambda trial: None,
+    notify: Notify = lambda line: None,
+    on_trial: OnTrial = lambda trial: None,
     root: SparkSession | None = None,
 ) -> ChaosReport:
-    """`tell` hears of each trial as it ends. The scratch folder is kept where a trial failed, or `keep` asks for it."""
+    """`on_trial` receives each trial as it ends. The scratch folder is kept where a trial failed, and with `keep`."""
     started = time.monotonic()
     require_place(settings.lake)
     if os.environ.get(FAULT):
@@ -86,18 +87,18 @@ def run_chaos(
             f"{FAULT} is set, and would end chaos itself", remedy="Unset it, and name the point: --points."
         )
     folder = Path(tempfile.mkdtemp(prefix="tidegate-chaos-"))
-    say(f"Chaos on a copy of the lake ({settings.lake.catalog} catalog) in {folder}; the lake itself is not touched")
+    notify(f"Chaos on a copy of the lake ({settings.lake.catalog} catalog) in {folder}; the lake itself is not touched")
     if not settings.state.url.startswith("sqlite"):
-        say("The copies keep their history of runs in SQLite files, not in the database of [state]")
+        notify("The copies keep their history of runs in SQLite files, not in the database of [state]")
     kept = False
     try:
-        chaos = _Chaos(settings, options, folder, keep, lambda: open_spark(settings, say, root))
+        chaos = _Chaos(settings, options, folder, keep, lambda: open_spark(settings, notify, root))
         measure = chaos.measure()
-        say(_told(measure))
+        notify(_summary(measure))
         trials = []
-        for kill in choose(measure.lines, wanted):
+        for kill in choose(measure.lines, request):
             trials.append(chaos.attempt(kill, measure))
-            tell(trials[-1])
+            on_trial(trials[-1])
         kept = keep or any(not trial.passed for trial in trials)
     finally:
         if not kept:
@@ -138,7 +139,7 @@ class _Chaos:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         return compiled
 
-    def measure(self) -> _Measure:
+    def measure(self) -> _Reference:
         scratch = self._scratch("uninterrupted")
         try:
             return self._measure(scratch)
@@ -146,7 +147,7 @@ class _Chaos:
             if not self.keep:
                 scratch.remove()
 
-    def _measure(self, scratch: Scratch) -> _Measure:
+    def _measure(self, scratch: Scratch) -> _Reference:
         before, started = scratch.catalog.head(MAIN), time.monotonic()
         log = scratch.folder / "points.txt"
         with _logging_points(log):
@@ -154,20 +155,20 @@ class _Chaos:
         if result.status == "skipped":
             raise TidegateError(
                 "There is nothing to kill: every table is up to date, so a run builds none",
-                remedy="Add --full-refresh, which builds them anew on the copy, or wait until new data has come.",
+                remedy="Add --full-refresh, which rebuilds them on the copy, or wait until new data has arrived.",
             )
         if result.status == "failed":
             raise TidegateError(
                 f"The project does not run on a copy of its lake: {_why(result)}",
-                remedy="Chaos compares with a run that was not disturbed: see what `tidegate run` says.",
+                remedy="Chaos compares with a run that was not disturbed: see what `tidegate run` reports.",
             )
         seconds = time.monotonic() - started
-        once, landing = self._state(scratch), look_at_landing(scratch.settings.landing.root)
+        once, landing = self._state(scratch), list_landing(scratch.settings.landing.root)
         self._run(scratch, self.options)
         whole = (self.contents.of(scratch.catalog, before), once, self._state(scratch))
-        return _Measure(result, tuple(log.read_text().splitlines()), whole, landing, round(seconds, 1))
+        return _Reference(result, tuple(log.read_text().splitlines()), whole, landing, round(seconds, 1))
 
-    def attempt(self, kill: Kill, measure: _Measure) -> Trial:
+    def attempt(self, kill: Kill, measure: _Reference) -> Trial:
         started = time.monotonic()
         scratch, left = self._scratch(f"{kill.at}-{kill.way}"), ""
         try:
@@ -182,7 +183,7 @@ class _Chaos:
             scratch.remove()
         return Trial(str(kill.at), kill.way, round(time.monotonic() - started, 1), problems, left)
 
-    def _attempt(self, kill: Kill, measure: _Measure, scratch: Scratch) -> Iterator[str]:
+    def _attempt(self, kill: Kill, measure: _Reference, scratch: Scratch) -> Iterator[str]:
         with MainObserver(scratch.catalog) as reader:
             patience = max(_LEAST_SECONDS, 20 * measure.seconds)
             ended = kill_at(kill.at, scratch, self.options, self.clock.now(), patience)
@@ -190,13 +191,13 @@ class _Chaos:
                 yield _not_killed(ended)
                 return
             reader.look()
-            yield from self._go_on(kill, measure, scratch)
+            yield from self._continue(kill, measure, scratch)
             final = reader.look()
         yield from reader.failures
-        yield from self._judge(measure, scratch, reader.seen, final)
+        yield from self._verdict(measure, scratch, reader.seen, final)
 
-    def _go_on(self, kill: Kill, measure: _Measure, scratch: Scratch) -> Iterator[str]:
-        """The same run again, or the killed one taken up; then whatever it left is cleared away."""
+    def _continue(self, kill: Kill, measure: _Reference, scratch: Scratch) -> Iterator[str]:
+        """The same run again, or the killed one resumed; then whatever it left is cleaned up."""
         resumed = RunOptions(resume=LATEST, vars=self.options.vars)
         options = resumed if kill.way == RESUME else self.options
         try:
@@ -208,8 +209,8 @@ class _Chaos:
         else:
             if result.exit_code != measure.result.exit_code:
                 why = _why(result)
-                told = f"the {kill.way} ended as {result.status}, not as {measure.result.status}"
-                yield f"{told}: {why}" if why else told
+                outcome = f"the {kill.way} ended as {result.status}, not as {measure.result.status}"
+                yield f"{outcome}: {why}" if why else outcome
         hours = self.settings.reaper.orphan_branch_max_age_hours + 1
         yield from reap(scratch.settings, FixedClock(datetime.now(UTC) + timedelta(hours=hours))).errors
         if branches := [branch.name for branch in scratch.catalog.list_branches()]:
@@ -217,9 +218,9 @@ class _Chaos:
         with open_reader(scratch.settings.state.url) as reader:
             unfinished = [run.run_id for run in reader.unfinished_runs(self.settings.project.name)]
         if unfinished:
-            yield f"the history says that {', '.join(unfinished)} still goes on"
+            yield f"the history records {', '.join(unfinished)} as still running"
 
-    def _judge(self, measure: _Measure, scratch: Scratch, seen: Iterable[Heads], final: Heads) -> Iterator[str]:
+    def _verdict(self, measure: _Reference, scratch: Scratch, seen: Iterable[Heads], final: Heads) -> Iterator[str]:
         catalog = scratch.catalog
         states = [self.contents.of(catalog, heads) for heads in seen]
         tables = {table for state in (*measure.whole, *states) for table in state}
@@ -228,7 +229,7 @@ class _Chaos:
         for state in states:
             yield from mixes(state, measure.whole, groups)
         yield from differences(self.contents.of(catalog, final), measure.whole[1:])
-        if look_at_landing(scratch.settings.landing.root) != measure.landing:
+        if list_landing(scratch.settings.landing.root) != measure.landing:
             yield "landing files are not where the undisturbed run leaves them"
 
     def _run(self, scratch: Scratch, options: RunOptions) -> RunResult:
@@ -271,8 +272,8 @@ def _left_out(compiled: Compiled) -> Mapping[TableName, str]:
 
 def _not_killed(ended: Ended) -> str:
     if ended.code is None:
-        return "the run neither came to the point nor ended, and was given up"
-    return f"the run ended with exit code {ended.code} and did not come to the point: {ended.said or 'it said nothing'}"
+        return "the run neither reached the point nor ended in time, and was killed"
+    return f"the run ended with exit code {ended.code} and did not reach the point: {ended.output or 'no output'}"
 
 
 def _why(result: RunResult) -> str:
@@ -281,7 +282,7 @@ def _why(result: RunResult) -> str:
     return result.error or next(filter(None, errors), "")
 
 
-def _told(measure: _Measure) -> str:
+def _summary(measure: _Reference) -> str:
     result, points = measure.result, counted(measure.lines)
     return (
         f"Undisturbed run: {result.status}, {len(result.materializations)} models, {len(points)} fault points"

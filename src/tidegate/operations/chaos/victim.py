@@ -25,12 +25,16 @@ __all__ = ["Ended", "kill_at"]
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the process ended. `killed`: it reached the point; `code`: with which exit code it ended otherwise, None:
-    it did not end and was given up; `said`: the end of what it said."""
+    """How the process ended."""
 
     killed: bool
+    """It reached the fault point."""
+
     code: int | None = None
-    said: str = ""
+    """Its exit code otherwise; None: it did not end in time."""
+
+    output: str = ""
+    """The last lines that it wrote."""
 
 
 def kill_at(point: Fault, scratch: Scratch, options: RunOptions, now: datetime, seconds: float) -> Ended:
@@ -47,7 +51,7 @@ def kill_at(point: Fault, scratch: Scratch, options: RunOptions, now: datetime, 
         except subprocess.TimeoutExpired:
             code = None
         finally:
-            # A power cut spares nobody: Spark's JVM, which would work on for a moment, goes as well.
+            # As in a power cut, Spark's JVM is killed too; it would work on for a moment.
             processes.kill(process)
     if code == -signal.SIGKILL:
         return Ended(killed=True)
@@ -67,11 +71,11 @@ def _job(scratch: Scratch, options: RunOptions, now: datetime) -> dict[str, Any]
 
 
 def main(job: Path) -> int:
-    told = json.loads(job.read_text())
-    settings = load_settings(Path(told["root"]), Path(told["file"]))
-    copied = settings_in(settings, Path(told["folder"]), told["name"])
-    clock = FixedClock(datetime.fromisoformat(told["now"]))
-    return run_project(copied, RunOptions.from_dict(told["options"]), clock=clock).exit_code
+    arguments = json.loads(job.read_text())
+    settings = load_settings(Path(arguments["root"]), Path(arguments["file"]))
+    copied = settings_in(settings, Path(arguments["folder"]), arguments["name"])
+    clock = FixedClock(datetime.fromisoformat(arguments["now"]))
+    return run_project(copied, RunOptions.from_dict(arguments["options"]), clock=clock).exit_code
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which state of each table a run or a branch started from, and which it left; read from metadata alone."""
+"""The tables that a run or a branch moved, each with its state before and after; read from metadata alone."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from tidegate.lake.metadata import Snapshot, TableMetadata, ViewMetadata, read_m
 from tidegate.names import TableName, nearest
 from tidegate.state import ModelRunRecord, RunRecord, StateReader
 
-__all__ = ["Moved", "moved_by_branch", "moved_by_run", "wanted_tables"]
+__all__ = ["MovedTable", "choose_tables", "moved_by_branch", "moved_by_run"]
 
 _RUN_ID = "tidegate.run-id"
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """One table or view. `change`: new, changed, dropped, recreated, expired or view.
-
-    `pointer` is to be read: where `change` is changed, its metadata knows both snapshots.
-    """
+class MovedTable:
+    """One table or view that a run or a branch moved."""
 
     table: TableName
     change: str
+    """new, changed, dropped, recreated, expired or view."""
+
     pointer: Pointer | None = None
+    """To read; where `change` is changed, its metadata has both snapshots."""
+
     metadata: TableMetadata | None = None
     before: Snapshot | None = None
     after: Snapshot | None = None
@@ -34,54 +35,58 @@ class Moved:
     note: str = ""
 
 
-def moved_by_branch(catalog: BranchCatalog, branch: str) -> tuple[Moved, ...]:
+def moved_by_branch(catalog: BranchCatalog, branch: str) -> tuple[MovedTable, ...]:
     """What the branch changed since it left main."""
     return tuple(moved for change in catalog.changed_tables(branch) if (moved := _of_branch(change)) is not None)
 
 
-def _of_branch(change: Change) -> Moved | None:
+def _of_branch(change: Change) -> MovedTable | None:
     before = read_metadata(change.before) if change.before else None
     after = read_metadata(change.after) if change.after else None
     rows = before.total_records if isinstance(before, TableMetadata) else 0
     if after is None:
         was = "view" if isinstance(before, ViewMetadata) else "table"
-        return Moved(change.table, "dropped", rows_before=rows, note=f"the {was} is not there any more")
+        return MovedTable(change.table, "dropped", rows_before=rows, note=f"the {was} is not there any more")
     if isinstance(after, ViewMetadata):
         return _view_of_branch(change, before, after)
     if before is None or isinstance(before, ViewMetadata):
         note = "it was a view" if before is not None else ""
-        return Moved(change.table, "new", change.after, after, None, after.current, note=note)
+        return MovedTable(change.table, "new", change.after, after, None, after.current, note=note)
     if before.uuid != after.uuid:
         note = "dropped and created again: its rows have nothing in common with those before"
-        return Moved(change.table, "recreated", change.after, after, None, after.current, rows, note)
+        return MovedTable(change.table, "recreated", change.after, after, None, after.current, rows, note)
     if before.current_snapshot_id == after.current_snapshot_id:
         return None
     if before.current is None:
-        return Moved(change.table, "changed", change.after, after, None, after.current)
-    return _checked(Moved(change.table, "changed", change.after, after, before.current, after.current, rows))
+        return MovedTable(change.table, "changed", change.after, after, None, after.current)
+    return _checked(MovedTable(change.table, "changed", change.after, after, before.current, after.current, rows))
 
 
-def _view_of_branch(change: Change, before: TableMetadata | ViewMetadata | None, after: ViewMetadata) -> Moved | None:
+def _view_of_branch(
+    change: Change, before: TableMetadata | ViewMetadata | None, after: ViewMetadata
+) -> MovedTable | None:
     if isinstance(before, ViewMetadata) and before.columns_digest == after.columns_digest:
         return None
     word = "new view" if before is None else "it was a table" if isinstance(before, TableMetadata) else "view redefined"
-    return Moved(change.table, "view", change.after, note=word)
+    return MovedTable(change.table, "view", change.after, note=word)
 
 
-def _checked(moved: Moved) -> Moved:
+def _checked(moved: MovedTable) -> MovedTable:
     assert moved.metadata is not None
     if moved.before is None or moved.before.id in moved.metadata.snapshots:
         return moved
-    return Moved(moved.table, "expired", note="the snapshot that it started from has expired")
+    return MovedTable(moved.table, "expired", note="the snapshot that it started from has expired")
 
 
-def moved_by_run(catalog: BranchCatalog, state: StateReader, run: RunRecord, settings: Settings) -> tuple[Moved, ...]:
-    """What the run moved on main, wherever main went since: its commits say which run made them."""
+def moved_by_run(
+    catalog: BranchCatalog, state: StateReader, run: RunRecord, settings: Settings
+) -> tuple[MovedTable, ...]:
+    """What the run moved on main, whatever moved main since: each commit records the run that made it."""
     namespace = settings.project.namespace
     heads = catalog.head()
     models = {TableName.parse(model.model, namespace): model for model in state.model_runs(run.run_id)}
-    told = ((run.result or {}).get("publish") or {}).get("tables") or ()
-    published = {TableName.parse(name, namespace) for name in told}
+    names = ((run.result or {}).get("publish") or {}).get("tables") or ()
+    published = {TableName.parse(name, namespace) for name in names}
     found = []
     for table in sorted({*heads, *published}):
         moved = _of_run(table, heads.get(table), run.run_id, models.get(table), table in published)
@@ -92,26 +97,26 @@ def moved_by_run(catalog: BranchCatalog, state: StateReader, run: RunRecord, set
 
 def _of_run(
     table: TableName, pointer: Pointer | None, run_id: str, model: ModelRunRecord | None, published: bool
-) -> Moved | None:
+) -> MovedTable | None:
     metadata = read_metadata(pointer) if pointer else None
     if metadata is None:
-        return Moved(table, "dropped", note="published by this run, and dropped from main since")
+        return MovedTable(table, "dropped", note="published by this run, and dropped from main since")
     if isinstance(metadata, ViewMetadata):
         made = published and metadata.progress is not None and metadata.progress.run_id == run_id
-        return Moved(table, "view", pointer, note="view defined by this run") if made else None
+        return MovedTable(table, "view", pointer, note="view defined by this run") if made else None
     own = sorted(
         (s for s in metadata.snapshots.values() if s.summary.get(_RUN_ID) == run_id), key=lambda s: s.sequence_number
     )
     if not own:
         rows = model.rows_written + model.rows_deleted if model and published else 0
-        return Moved(table, "expired", note="its snapshots of this run have expired") if rows else None
+        return MovedTable(table, "expired", note="its snapshots of this run have expired") if rows else None
     first, last = own[0], own[-1]
     before, known = _predecessor(metadata, first)
     if not known:
-        return Moved(table, "expired", note="the snapshot before this run has expired")
+        return MovedTable(table, "expired", note="the snapshot before this run has expired")
     if before is None:
-        return Moved(table, "new", pointer, metadata, None, last)
-    return Moved(table, "changed", pointer, metadata, before, last, before.rows)
+        return MovedTable(table, "new", pointer, metadata, None, last)
+    return MovedTable(table, "changed", pointer, metadata, before, last, before.rows)
 
 
 def _predecessor(metadata: TableMetadata, snapshot: Snapshot) -> tuple[Snapshot | None, bool]:
@@ -125,9 +130,11 @@ def _predecessor(metadata: TableMetadata, snapshot: Snapshot) -> tuple[Snapshot 
     return None, snapshot.sequence_number <= 1
 
 
-def wanted_tables(moved: Iterable[Moved], names: Iterable[str], namespace: str, what: str) -> tuple[Moved, ...]:
+def choose_tables(
+    moved: Iterable[MovedTable], names: Iterable[str], namespace: str, what: str
+) -> tuple[MovedTable, ...]:
     """Those of `names`, or all. A name of which nothing moved is an error: there is no diff to show."""
-    found: Mapping[str, Moved] = {one.table.short(namespace): one for one in moved}
+    found: Mapping[str, MovedTable] = {table.table.short(namespace): table for table in moved}
     chosen = []
     for name in names:
         short = _short(name, namespace)

@@ -12,7 +12,7 @@ from tidegate.errors import FailureKind, LakeError, SelectionError, SnapshotMiss
 from tidegate.lake import is_initialized, open_catalog
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.names import TableName, nearest
-from tidegate.operations.diff.moved_tables import Moved, moved_by_branch, moved_by_run, wanted_tables
+from tidegate.operations.diff.moved_tables import MovedTable, choose_tables, moved_by_branch, moved_by_run
 from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.quality.hiding import without_hidden
@@ -30,10 +30,10 @@ __all__ = ["Diff", "diff"]
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """`of`: run or branch."""
-
     name: str
     of: str
+    """run or branch."""
+
     tables: tuple[TableDiff, ...]
 
     def document(self) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def diff(
     tables: Sequence[str] = (),
     limit: int = 5,
     root: SparkSession | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Diff:
     """`name` is a run (or `latest`) or a branch that stands. At most `limit` samples of each kind and table."""
     if not is_initialized(settings):
@@ -54,35 +54,44 @@ def diff(
     catalog = open_catalog(settings)
     name, of, moved = _moved(settings, catalog, name)
     namespace = settings.project.namespace
-    chosen = wanted_tables(moved, tables, namespace, f"{of} {name}")
-    if chosen and all(one.change == "expired" for one in chosen):
-        names = ", ".join(one.table.short(namespace) for one in chosen)
+    chosen = choose_tables(moved, tables, namespace, f"{of} {name}")
+    if chosen and all(change.change == "expired" for change in chosen):
+        names = ", ".join(change.table.short(namespace) for change in chosen)
         raise SnapshotMissingError(
             f"the snapshots from before or after {of} {name} have expired, so what it changed in {names} is not known",
             remedy="[maintenance] keep_days and keep_snapshots say how long they are kept.",
         )
-    if any(one.metadata is not None for one in chosen):
-        session = open_spark(settings, say, root)
+    if any(change.metadata is not None for change in chosen):
+        session = open_spark(settings, notify, root)
         compiled = _compiled(settings, catalog)
         keys = _declared_keys(compiled)
         if compiled is not None and not tables:
             order = [table for wave in compiled.waves for table in wave]
-            chosen = tuple(sorted(chosen, key=lambda one: order.index(one.table) if one.table in order else len(order)))
+            chosen = tuple(
+                sorted(
+                    chosen,
+                    key=lambda change: order.index(change.table) if change.table in order else len(order),
+                )
+            )
         with pinned_heads(catalog) as branch:
-            for one in chosen:
-                catalog.restore(branch, one.table, one.pointer)
+            for change in chosen:
+                catalog.restore(branch, change.table, change.pointer)
             child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
             child.conf.set(*NO_COUNTS_FROM_STATISTICS)
             found = [
-                _without_clear(_diff_table(child, one, keys.get(one.table, ()), namespace, limit), compiled, one.table)
-                for one in chosen
+                _redact_samples(
+                    _diff_table(child, change, keys.get(change.table, ()), namespace, limit),
+                    compiled,
+                    change.table,
+                )
+                for change in chosen
             ]
     else:
-        found = [_without_rows(one, namespace) for one in chosen]
+        found = [_without_rows(change, namespace) for change in chosen]
     return Diff(name, of, tuple(found))
 
 
-def _moved(settings: Settings, catalog: BranchCatalog, name: str) -> tuple[str, str, tuple[Moved, ...]]:
+def _moved(settings: Settings, catalog: BranchCatalog, name: str) -> tuple[str, str, tuple[MovedTable, ...]]:
     branches = {branch.name for branch in catalog.list_branches()}
     if name in branches:
         return name, "branch", moved_by_branch(catalog, name)
@@ -111,7 +120,7 @@ def _compiled(settings: Settings, catalog: BranchCatalog) -> Compiled | None:
 
 
 def _declared_keys(compiled: Compiled | None) -> Mapping[TableName, tuple[str, ...]]:
-    """What the models say tells their rows apart; nothing where the project cannot be read."""
+    """The columns that the models declare as keys; none where the project cannot be read."""
     keys = {}
     for table, model in compiled.models.items() if compiled is not None else ():
         own = model.model.settings
@@ -120,16 +129,15 @@ def _declared_keys(compiled: Compiled | None) -> Mapping[TableName, tuple[str, .
     return keys
 
 
-def _without_clear(found: TableDiff, compiled: Compiled | None, table: TableName) -> TableDiff:
-    """Samples without the values of columns that nobody is shown."""
-
+def _redact_samples(found: TableDiff, compiled: Compiled | None, table: TableName) -> TableDiff:
+    """Hide the values of hidden columns in the samples."""
     if not found.samples:
         return found
     names = {name for change in found.samples for row in (change.before, change.after) for name in row or ()}
     hidden = {*hidden_in_table(compiled, table, names)}
     hidden |= {before.lower() for before, now in found.columns_renamed.items() if now.lower() in hidden}
     if compiled is None or compiled.tagged:
-        # What the tags of a column were that is gone, nobody knows.
+        # The tags of a dropped column are not known any more.
         hidden |= {name.lower() for name in found.columns_dropped}
 
     def shown(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -139,11 +147,13 @@ def _without_clear(found: TableDiff, compiled: Compiled | None, table: TableName
     return replace(found, samples=tuple(samples))
 
 
-def _without_rows(moved: Moved, namespace: str) -> TableDiff:
+def _without_rows(moved: MovedTable, namespace: str) -> TableDiff:
     return TableDiff(moved.table.short(namespace), moved.change, deleted=moved.rows_before, note=moved.note)
 
 
-def _diff_table(session: SparkSession, moved: Moved, key: tuple[str, ...], namespace: str, limit: int) -> TableDiff:
+def _diff_table(
+    session: SparkSession, moved: MovedTable, key: tuple[str, ...], namespace: str, limit: int
+) -> TableDiff:
     if moved.metadata is None or moved.after is None:
         return _without_rows(moved, namespace)
     try:
@@ -156,7 +166,7 @@ def _diff_table(session: SparkSession, moved: Moved, key: tuple[str, ...], names
         raise damage or LakeError(failure.message, where=str(moved.table), remedy=failure.remedy) from error
 
 
-def _damage(moved: Moved, namespace: str) -> LakeError | None:
+def _damage(moved: MovedTable, namespace: str) -> LakeError | None:
     """What is missing of the two snapshots that are compared."""
     # Only here: it brings PyIceberg, which takes a second to load.
     from tidegate.lake.missing_files import snapshot_damage

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
-from tidegate.operations.diff.moved_tables import Moved
+from tidegate.operations.diff.moved_tables import MovedTable
 from tidegate.quality import plain
 from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
 from tidegate.write.columns import Column
@@ -33,23 +33,25 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class TableDiff:
-    """`change`: new, changed, dropped, recreated, expired or view.
-
-    `matched_by`: how a row was found again: `lineage`, `key`, or `rows` (by all its values: nothing is called updated).
-    `columns` are those whose values changed, with the number of rows; `key` are columns that tell rows apart.
-    """
-
     table: str
     change: str
+    """new, changed, dropped, recreated, expired or view."""
+
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
     columns: Mapping[str, int] = field(default_factory=dict)
+    """Those whose values changed, each with the number of rows."""
+
     columns_added: tuple[str, ...] = ()
     columns_dropped: tuple[str, ...] = ()
     columns_renamed: Mapping[str, str] = field(default_factory=dict)
     matched_by: str | None = None
+    """How a row was found again: `lineage`, `key`, or `rows` (by all its values: nothing is called updated)."""
+
     key: tuple[str, ...] = ()
+    """The columns that identify a row."""
+
     samples: tuple[RowChange, ...] = ()
     note: str = ""
 
@@ -60,7 +62,9 @@ class TableDiff:
         return self.change == "changed" and not (self.inserted or self.updated or self.deleted or reshaped)
 
 
-def compare_snapshots(session: SparkSession, moved: Moved, key: tuple[str, ...], name: str, limit: int) -> TableDiff:
+def compare_snapshots(
+    session: SparkSession, moved: MovedTable, key: tuple[str, ...], name: str, limit: int
+) -> TableDiff:
     """`session` stands on a branch where the table is at `moved.pointer`; `key` are the columns declared to be one."""
     assert moved.metadata is not None
     assert moved.after is not None
@@ -71,7 +75,7 @@ class _Comparison:
     """Two snapshots of one table."""
 
     def __init__(
-        self, session: SparkSession, moved: Moved, metadata: TableMetadata, after: Snapshot, key: tuple[str, ...]
+        self, session: SparkSession, moved: MovedTable, metadata: TableMetadata, after: Snapshot, key: tuple[str, ...]
     ) -> None:
         self.session = session
         self.moved = moved
@@ -181,15 +185,15 @@ class _Comparison:
         from pyspark.sql import functions as f
 
         compared = [pair for pair in self.pairs if pair.after and self.before]
-        told = f.array(*(f.expr(pair.differs(BEFORE, AFTER)) for pair in compared)) if compared else f.array()
+        differs = f.array(*(f.expr(pair.differs(BEFORE, AFTER)) for pair in compared)) if compared else f.array()
         samples: list[RowChange] = []
         for kind in kinds:
             side = BEFORE if kind == "deleted" else AFTER
             order = [f.expr(value) for value in self._order(kind == "deleted", side)]
             chosen = changes.where(f.col(KIND) == kind).orderBy(*order).limit(limit)
-            for row in chosen.select(BEFORE, AFTER, told.alias("told")).collect():
-                differing = zip(compared, row["told"], strict=True) if kind == "updated" else ()
-                columns = tuple(pair.name for pair, differs in differing if differs)
+            for row in chosen.select(BEFORE, AFTER, differs.alias("differs")).collect():
+                differing = zip(compared, row["differs"], strict=True) if kind == "updated" else ()
+                columns = tuple(pair.name for pair, is_different in differing if is_different)
                 samples.append(RowChange(kind, plain(row[BEFORE]), plain(row[AFTER]), columns))
         return tuple(samples)
 

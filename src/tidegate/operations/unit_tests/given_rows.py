@@ -184,7 +184,7 @@ class InputViews:
         return self.session.sql(rows_sql(typed, cells))
 
     def _further(self, name: Input, relation: Relation, named: Iterable[str]) -> list[Column]:
-        """Columns that nobody declared: those that the rows have, and those that the query reads."""
+        """Columns that are not declared: those that the rows have, and those that the query reads."""
         if relation.complete:
             return []
         origin = f"landing:{name}" if isinstance(name, str) else str(name)

@@ -46,15 +46,15 @@ def run_unit_tests(
     settings: Settings,
     select: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
-    tell: Callable[[UnitTestResult], None] = lambda result: None,
-    say: Callable[[str], None] = lambda line: None,
+    on_result: Callable[[UnitTestResult], None] = lambda result: None,
+    notify: Callable[[str], None] = lambda line: None,
     root: SparkSession | None = None,
     clock: Clock | None = None,
     exclude: Sequence[str] = (),
 ) -> UnitTestReport:
     """All tests of the selected models, each reported as it ends. Raises ProjectError where the project has errors.
 
-    Without any test Spark is not started. `say`: what its start has to say.
+    Without any test Spark is not started. `notify` receives that Spark starts.
     """
     clock = clock or SystemClock()
     started = clock.monotonic()
@@ -68,24 +68,24 @@ def run_unit_tests(
     outside = ExternalTables.of(heads, discovery)
     untyped = untyped_models(compiled, outside)
     if any(test.table not in untyped for test in tests):
-        root = root or _started(settings, say)
-    bench = _Bench(settings, project, compiled, outside, variables or {}, clock)
+        root = root or _start_spark(settings, notify)
+    runner = _Runner(settings, project, compiled, outside, variables or {}, clock)
     results = []
     for table, group in groupby(tests, key=lambda test: test.table):
         session = _session(root) if root is not None and table not in untyped else None
         for test in group:
             if session is None:
-                result = bench.fail(test, untyped[table])
+                result = runner.fail(test, untyped[table])
             else:
-                result = bench.run(session, compiled.models[table], test)
-            tell(result)
+                result = runner.run(session, compiled.models[table], test)
+            on_result(result)
             results.append(result)
     return UnitTestReport(tuple(results), clock.monotonic() - started)
 
 
-def _started(settings: Settings, say: Callable[[str], None]) -> SparkSession:
-    """Having answered once: what Spark loads for its first query is no time of a test."""
-    root = open_spark(settings, say)
+def _start_spark(settings: Settings, notify: Callable[[str], None]) -> SparkSession:
+    """After one query, so that what Spark loads for its first is not in the time of a test."""
+    root = open_spark(settings, notify)
     root.sql(rows_sql((Column("a", STRING),), [(None,)])).selectExpr("a").limit(1).collect()
     return root
 
@@ -110,7 +110,7 @@ def _session(root: SparkSession) -> SparkSession:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
+class _Runner:
     settings: Settings
     project: Project
     compiled: Compiled
@@ -122,7 +122,7 @@ class _Bench:
         started = self.clock.monotonic()
         status, found = "error", dict[str, Any]()
         try:
-            status, found = _Trial(self, session, model, test).go()
+            status, found = _UnitTestRun(self, session, model, test).compare()
         except TidegateError as error:
             found = {"error": str(error), "where": error.where, "remedy": error.remedy}
         duration = round((self.clock.monotonic() - started) * 1000)
@@ -135,17 +135,17 @@ class _Bench:
         return UnitTestResult.of(test, test.table.short(self.compiled.namespace), "error", 0, **facts)
 
 
-class _Trial:
+class _UnitTestRun:
     """One test on the session of its model."""
 
-    def __init__(self, bench: _Bench, session: SparkSession, model: CompiledModel, test: UnitTest) -> None:
-        self.bench = bench
+    def __init__(self, runner: _Runner, session: SparkSession, model: CompiledModel, test: UnitTest) -> None:
+        self.runner = runner
         self.session = session
         self.model = model
         self.test = test
         self.sql = ""
 
-    def go(self) -> tuple[str, dict[str, Any]]:
+    def compare(self) -> tuple[str, dict[str, Any]]:
         """The status, and the other fields of the result."""
         try:
             frame = self._result()
@@ -158,25 +158,25 @@ class _Trial:
 
     def _result(self) -> DataFrame:
         given = self._given()
-        bench, test = self.bench, self.test
+        runner, test = self.runner, self.test
         values = RunValues(
-            run_started_at=test.run_started_at or bench.clock.now().isoformat(),
+            run_started_at=test.run_started_at or runner.clock.now().isoformat(),
             incremental=test.incremental,
             watermark_value=test.watermark_value,
             start_date=test.start_date,
             end_date=test.end_date,
-            vars={**bench.variables, **test.vars},
+            vars={**runner.variables, **test.vars},
         )
-        compiled = _standing_alone(bench.compiled, self.model, given)
-        query = bind(compiled, bench.settings, bench.project, self.model.model.table, values)
-        views = InputViews(self.session, bench.compiled, bench.outside, self.model).make(query, given)
+        compiled = _standing_alone(runner.compiled, self.model, given)
+        query = bind(compiled, runner.settings, runner.project, self.model.model.table, values)
+        views = InputViews(self.session, runner.compiled, runner.outside, self.model).make(query, given)
         self.sql = query.substitute(lambda read: quote(views[input_of(read)]))
         return masked_frame(self.session.sql(self.sql), self.model.model.masks, self.model.model.file)
 
     def _given(self) -> dict[Input, DeclaredRows]:
         model, itself = self.model, self.model.model.table
         tables = {*model.depends_on, *model.sources, *model.inlined} - {itself}
-        namespace = self.bench.compiled.namespace
+        namespace = self.runner.compiled.namespace
         inputs = UnitInputs(itself, model.reads_itself, tables, model.zones, namespace)
         found = {inputs.find(given.name): given.rows for given in self.test.given}
         return {name: rows for name, rows in found.items() if name is not None}
@@ -184,8 +184,8 @@ class _Trial:
     def _compared(self, frame: DataFrame) -> tuple[str, dict[str, Any]]:
         fields = {field.name.lower(): field for field in frame.schema.fields}
         expect = self.test.expect
-        wanted = self.session.sql(expect.sql) if expect.sql is not None else None
-        names = tuple(wanted.columns if wanted is not None else expect.columns)
+        expected_frame = self.session.sql(expect.sql) if expect.sql is not None else None
+        names = tuple(expected_frame.columns if expected_frame is not None else expect.columns)
         unknown = next((name for name in names if name.lower() not in fields), None)
         if unknown is not None:
             raise QueryError(
@@ -197,7 +197,7 @@ class _Trial:
         names = names or tuple(field.name for field in fields.values())
         columns = [Column(name, from_json(fields[name.lower()].dataType.jsonValue())) for name in names]
         rows = self._rows(frame, columns)
-        expected = self._expected(wanted, columns)
+        expected = self._expected(expected_frame, columns)
         found = compare_rows(expected, rows, self._key(names), self.test.ordered)
         facts = {"columns": names, "expected_rows": len(expected), "actual_rows": len(rows)}
         return "passed" if found.none else "failed", {**facts, **differences(names, found)}
@@ -212,17 +212,19 @@ class _Trial:
             )
         return [tuple(row) for row in rows]
 
-    def _expected(self, wanted: DataFrame | None, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
-        if wanted is None:
+    def _expected(self, expected_frame: DataFrame | None, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+        if expected_frame is None:
             if not self.test.expect.rows:
                 return []
             typed = [Column(c.name, c.type if _castable(c.type) else STRING) for c in columns]
-            wanted = self.session.sql(rows_sql(typed, self.test.expect.rows))
+            expected_frame = self.session.sql(rows_sql(typed, self.test.expect.rows))
         casts = [
             f"CAST({quote(c.name)} AS {c.type.sql}) AS {quote(c.name)}" if _castable(c.type) else quote(c.name)
             for c in columns
         ]
-        return [tuple(row) for row in wanted.selectExpr(*casts).selectExpr(*map(_comparable, columns)).collect()]
+        return [
+            tuple(row) for row in expected_frame.selectExpr(*casts).selectExpr(*map(_comparable, columns)).collect()
+        ]
 
     def _key(self, columns: Sequence[str]) -> tuple[int, ...]:
         there = {name.lower(): at for at, name in enumerate(columns)}

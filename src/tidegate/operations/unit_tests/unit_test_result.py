@@ -56,7 +56,7 @@ def compare_rows(
     expected: Sequence[Row], actual: Sequence[Row], key: Collection[int] = (), ordered: bool = False
 ) -> RowComparison:
     """Duplicates count, NULL equals NULL, floating numbers may differ by rounding. `key`: positions of the columns by
-    which a row is told from others; without them a row is paired with the one that resembles it most."""
+    that identify a row; without them a row is paired with the one that resembles it most."""
     left, right = _unmatched(expected, actual)
     if not left and not right:
         return _in_order(expected, actual) if ordered else RowComparison()
@@ -77,17 +77,17 @@ def _in_order(expected: Sequence[Row], actual: Sequence[Row]) -> RowComparison:
 
 def _unmatched(expected: Sequence[Row], actual: Sequence[Row]) -> tuple[list[Row], list[Row]]:
     """What is left when equal rows are taken away from both sides, one for one."""
-    counts = Counter(map(_settled, actual))
+    counts = Counter(map(_comparable_value, actual))
     left = []
     for row in expected:
-        if counts[_settled(row)]:
-            counts[_settled(row)] -= 1
+        if counts[_comparable_value(row)]:
+            counts[_comparable_value(row)] -= 1
         else:
             left.append(row)
     right = []
     for row in reversed(actual):
-        if counts[_settled(row)]:
-            counts[_settled(row)] -= 1
+        if counts[_comparable_value(row)]:
+            counts[_comparable_value(row)] -= 1
             right.append(row)
     right.reverse()
     if not any(isinstance(value, float) for row in left for value in row):
@@ -113,9 +113,9 @@ def _paired(left: Sequence[Row], right: Sequence[Row], key: tuple[int, ...]) -> 
         return
     there: dict[Hashable, list[int]] = defaultdict(list)
     for at, row in enumerate(right):
-        there[_settled([row[i] for i in key])].append(at)
+        there[_comparable_value([row[i] for i in key])].append(at)
     for at, row in enumerate(left):
-        if others := there[_settled([row[i] for i in key])]:
+        if others := there[_comparable_value([row[i] for i in key])]:
             yield at, others.pop(0)
 
 
@@ -144,16 +144,16 @@ def _differing(one: Row, other: Row) -> tuple[int, ...]:
 
 def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, float) and isinstance(other, float):
-        return _settled(one) == _settled(other) or math.isclose(one, other, rel_tol=_ROUNDING)
-    return _settled(one) == _settled(other)
+        return _comparable_value(one) == _comparable_value(other) or math.isclose(one, other, rel_tol=_ROUNDING)
+    return _comparable_value(one) == _comparable_value(other)
 
 
-def _settled(value: Any) -> Hashable:
+def _comparable_value(value: Any) -> Hashable:
     """Equal for equal values: every NaN is the same one, a zero has no sign, the order of a map's keys is nothing."""
     if isinstance(value, Mapping):
-        return frozenset((_settled(key), _settled(item)) for key, item in value.items())
+        return frozenset((_comparable_value(key), _comparable_value(item)) for key, item in value.items())
     if isinstance(value, list | tuple):
-        return tuple(map(_settled, value))
+        return tuple(map(_comparable_value, value))
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, bytes | bytearray):
@@ -230,7 +230,7 @@ class UnitTestReport:
 
 
 def differences(columns: Sequence[str], found: RowComparison) -> dict[str, Any]:
-    """The fields of a result that say how the rows differ."""
+    """The fields of a result that describe how the rows differ."""
 
     def shown(row: Sequence[Any]) -> ShownRow:
         return dict(zip(columns, plain(list(row)), strict=True))
