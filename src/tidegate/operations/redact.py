@@ -12,7 +12,6 @@ from tidegate.checks.values import Check, Measure
 from tidegate.compiler import bind_test
 from tidegate.compiler.compiled import Compiled, RunValues
 from tidegate.compiler.hidden_columns import (
-    has_errors_upstream,
     hidden_in_query,
     hidden_in_table,
     touches_hidden_columns,
@@ -141,7 +140,7 @@ class HiddenColumnRedactor:
 
     def _is_unknown(self, table: TableName) -> bool:
         """Whether it is unknown what its columns hold."""
-        return self._compiled is None or rests_on_errors(self._compiled, table)
+        return self._compiled is None or has_errors_upstream(self._compiled, table)
 
     def _declared(self, table: TableName, fields: Mapping[str, Any]) -> Check | None:
         model = self._compiled.models.get(table) if self._compiled is not None else None
