@@ -15,7 +15,7 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,
     Block,
-    FromItem,
+    BlockItem,
     Join,
     JoinLink,
     LiteralRows,
@@ -217,7 +217,7 @@ class BlockReader:
         name = name or f"__{len(scope.items)}"
         if any(item.name.lower() == name.lower() for item in scope.items):
             raise CannotRewriteError(f"two relations called {name}")
-        scope.items.append(FromItem(name, relation, join, nullable, node=node))
+        scope.items.append(BlockItem(name, relation, join, nullable, node=node))
 
     def _table(self, node: Any) -> Relation:
         if not all(isinstance(part, exp.Identifier) for part in node.parts):
@@ -365,9 +365,9 @@ class BlockReader:
         by_links = bool(pairs)
         apart = all(self.names.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
         if not pairs and apart and condition is not None:
-            pairs = membership(self.names, query, condition, FromItem(name, relation, Join.SUBQUERY, False), around)
+            pairs = membership(self.names, query, condition, BlockItem(name, relation, Join.SUBQUERY, False), around)
         told = subquery_description(query, condition, apart)
-        scope.items.append(FromItem(name, relation, Join.SUBQUERY, False, links_only=by_links, told=told))
+        scope.items.append(BlockItem(name, relation, Join.SUBQUERY, False, links_only=by_links, told=told))
         for child, parent, null_safe in pairs:
             if len(parent.items) == 1 and parent.flaw is None:
                 (p,) = parent.items

@@ -13,7 +13,7 @@ from tidegate.planner.deltas.delta_query import InputTable
 __all__ = [
     "Base",
     "Block",
-    "FromItem",
+    "BlockItem",
     "Join",
     "JoinLink",
     "LiteralRows",
@@ -101,7 +101,7 @@ class LiteralRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FromItem:
+class BlockItem:
     """What a block reads. `nullable`: its columns may be NULL where no row of it matched.
 
     `on`: the conditions of its join. `node`: its place in the tree; None for a subquery of an expression. `links_only`:
@@ -147,7 +147,7 @@ class Block:
     cannot be found by values of its columns; `core_obstacle`: why not even its joined rows can.
     """
 
-    items: tuple[FromItem, ...]
+    items: tuple[BlockItem, ...]
     links: tuple[JoinLink, ...]
     where: tuple[Value, ...]
     outputs: tuple[OutputColumn, ...]

@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.sql.sql_text import key_of
-from tidegate.planner.deltas.blocks import Base, Block, FromItem, JoinLink, LiteralRows, Relation, SetOperation, Value
+from tidegate.planner.deltas.blocks import Base, Block, BlockItem, JoinLink, LiteralRows, Relation, SetOperation, Value
 
 __all__ = [
     "candidates",
@@ -159,7 +159,7 @@ def _of_block(block: Block) -> list[tuple[int, ...]]:
     return [region for region in found if set(region) <= set(fits)]
 
 
-def _carried(block: Block, i: int, item: FromItem) -> Iterator[tuple[int, ...]]:
+def _carried(block: Block, i: int, item: BlockItem) -> Iterator[tuple[int, ...]]:
     """Regions of an item that the block gives on as they are."""
     given = {output.value.plain: place for place, output in reversed(list(enumerate(block.outputs)))}
     for region in candidates(item.relation):

@@ -15,7 +15,7 @@ from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.sql.function_calls import own_nodes
 from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit
 from tidegate.names import TableName
-from tidegate.planner.deltas.blocks import Base, FromItem, Join, JoinLink, Value
+from tidegate.planner.deltas.blocks import Base, BlockItem, Join, JoinLink, Value
 from tidegate.planner.deltas.syntax import conjuncts, is_member
 
 __all__ = [
@@ -44,13 +44,13 @@ class SelectScope:
     `joining`: the item whose join condition is being read; it sees a table that nothing behind a semi join does.
     """
 
-    items: list[FromItem] = field(default_factory=list)
+    items: list[BlockItem] = field(default_factory=list)
     merged: dict[str, int] = field(default_factory=dict)
     generated: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[str, Any] = field(default_factory=dict)
     outer: SelectScope | None = None
     scattered: bool = False
-    joining: FromItem | None = None
+    joining: BlockItem | None = None
 
 
 def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:
@@ -198,7 +198,7 @@ def star_order(scope: SelectScope, items: list[int], every: bool) -> Iterator[tu
         yield from ((i, low) for low in names if low not in scope.merged)
 
 
-def column_of(item: FromItem, low: str) -> str | None:
+def column_of(item: BlockItem, low: str) -> str | None:
     return next((column for column in item.relation.columns if column.lower() == low), None)
 
 
@@ -206,7 +206,7 @@ def _column_tree(item: str, column: str) -> Any:
     return exp.column(exp.to_identifier(column), table=exp.to_identifier(item))
 
 
-def value_of_column(item: FromItem, i: int, column: str) -> Value:
+def value_of_column(item: BlockItem, i: int, column: str) -> Value:
     tree = _column_tree(item.name, column)
     return Value(tree, frozenset({(i, column.lower())}), (i, column.lower()))
 
@@ -280,7 +280,7 @@ def _outer_value(names: NameResolver, tree: Any, own: SelectScope, around: Selec
 
 
 def membership(
-    names: NameResolver, query: Any, condition: Any, item: FromItem, around: SelectScope
+    names: NameResolver, query: Any, condition: Any, item: BlockItem, around: SelectScope
 ) -> list[tuple[Value, Value, bool]]:
     """`x IN (SELECT y …)` as a condition of its own; inside others NULL counts."""
     if not is_member(query, condition):

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tidegate.compiler.sql.script import span_of_table
 from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit, indented, name_text, operand
-from tidegate.planner.deltas.blocks import Base, Block, FromItem, LiteralRows, Relation, SetOperation, Value
+from tidegate.planner.deltas.blocks import Base, Block, BlockItem, LiteralRows, Relation, SetOperation, Value
 from tidegate.planner.deltas.candidate_regions import commutes, owner_of
 from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, Image
 from tidegate.planner.deltas.touched_keys import TouchedKeysQuery, alias_columns, comparison, tree_from
@@ -127,7 +127,7 @@ class Restrictor:
                 done.add(i)
 
     def _item(
-        self, item: FromItem, i: int, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction
+        self, item: BlockItem, i: int, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction
     ) -> tuple[bool, bool]:
         if isinstance(item.relation, Base):
             self._table(item, item.relation, pairs, by)
@@ -141,7 +141,9 @@ class Restrictor:
         reduced, exact = self._relation(item.relation, plain, by)
         return reduced, exact and len(plain) == len(pairs)
 
-    def _table(self, item: FromItem, base: Base, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction) -> None:
+    def _table(
+        self, item: BlockItem, base: Base, pairs: list[tuple[Value, _MatchColumn, bool]], by: _Reduction
+    ) -> None:
         start, end = span_of_table(base.node)
         named = "" if base.node.alias else f" AS {name_text(item.name)}"
         if by.touched and self.only is base and _has_key(base, pairs) and not base.facts.lineage:
@@ -165,7 +167,7 @@ class Restrictor:
         line = self.script.text[self.script.text.rfind("\n", 0, start) + 1 : start]
         return line[: len(line) - len(line.lstrip())]
 
-    def _reduced_text(self, item: FromItem) -> str:
+    def _reduced_text(self, item: BlockItem) -> str:
         """A reduced item as it now stands in the text, without its name."""
         if isinstance(item.relation, Base):
             start, _ = span_of_table(item.relation.node)

@@ -29,7 +29,7 @@ from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,
     Block,
-    FromItem,
+    BlockItem,
     Join,
     JoinLink,
     LiteralRows,
@@ -307,12 +307,12 @@ class TouchedKeysQuery:
         inner = "\nUNION ALL\n".join(dict.fromkeys(self._columns(item, columns)))
         return [f"SELECT {chosen}\nFROM (\n{indented(inner)}\n) AS {name_text(item.name)}"]
 
-    def _columns(self, item: FromItem, columns: Sequence[str], names: Sequence[str] | None = None) -> list[str]:
+    def _columns(self, item: BlockItem, columns: Sequence[str], names: Sequence[str] | None = None) -> list[str]:
         low = [name.lower() for name in item.relation.columns]
         places = [low.index(column) for column in columns]
         return self.relation(item.relation, places, names or columns)
 
-    def _images(self, item: FromItem, base: Base, values: list[Value], chosen: str, local: list[str]) -> list[str]:
+    def _images(self, item: BlockItem, base: Base, values: list[Value], chosen: str, local: list[str]) -> list[str]:
         keyed = {name.lower() for name in base.facts.keyed_by or ()}
         used = {column for value in values for _, column in value.columns}
         if base.facts.keyed_by is not None and used <= keyed and all(value.plain for value in values):
@@ -326,7 +326,7 @@ class TouchedKeysQuery:
             for image in (Image.BEFORE, Image.AFTER)
         ]
 
-    def text(self, item: FromItem, then: bool = False) -> str:
+    def text(self, item: BlockItem, then: bool = False) -> str:
         """What an item reads, now or as it was, under its name."""
         if isinstance(item.relation, Base):
             if then and item.changed:
@@ -362,7 +362,7 @@ def alias_columns(node: Any) -> str:
     return f"({', '.join(columns)})" if columns else ""
 
 
-def _named(text: str, item: FromItem) -> str:
+def _named(text: str, item: BlockItem) -> str:
     return f"{text} AS {name_text(item.name)}"
 
 
@@ -418,7 +418,7 @@ def _needed(block: Block, pivot: int, values: Sequence[Value]) -> frozenset[int]
     return needed
 
 
-def _read_by(item: FromItem, link: JoinLink) -> Iterator[tuple[Relation, str]]:
+def _read_by(item: BlockItem, link: JoinLink) -> Iterator[tuple[Relation, str]]:
     """The columns that a link reads of its child, each with what it is a column of."""
     for i, column in sorted(link.child_value.columns):
         if item.links_only and isinstance(item.relation, Block):
@@ -427,7 +427,7 @@ def _read_by(item: FromItem, link: JoinLink) -> Iterator[tuple[Relation, str]]:
             yield item.relation, column
 
 
-def _no_way(item: FromItem) -> str:
+def _no_way(item: BlockItem) -> str:
     return item.told or f"a join to {item.name} without an equation"
 
 
