@@ -11,7 +11,7 @@ from sqlglot import Dialect
 from sqlglot.errors import SqlglotError
 
 from tidegate.compiler.analysis.analyze import analyze
-from tidegate.compiler.analysis.query_tokens import readable
+from tidegate.compiler.analysis.query_tokens import rewrite_tokens
 from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import BoundQuery, Diagnostic, DiagnosticSeverity, Span, TableRead
 from tidegate.compiler.sql.permitted import Permissions
@@ -64,7 +64,7 @@ def _last_word(words: list[Any], text: str, expression: Any) -> Any | None:
 
 def _reads_as(words: list[Any], text: str, expression: Any) -> bool:
     try:
-        trees = _SPARK.parser().parse(readable(words), text)
+        trees = _SPARK.parser().parse(rewrite_tokens(words), text)
     except (SqlglotError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return False
     return bool(trees) and trees[0] == expression

@@ -11,7 +11,7 @@ from sqlglot import exp
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.nested import field_of
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
-from tidegate.compiler.analysis.query_tokens import WORDS, WrittenCall, written_calls
+from tidegate.compiler.analysis.query_tokens import TOKENS_KEY, WrittenCall, written_calls
 from tidegate.compiler.analysis.scoping import CALLED_WITHOUT_PARENTHESES
 from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.compiler.sql.queries import ParsedQuery, parse_query
@@ -57,7 +57,7 @@ class TableScope:
         return None
 
     def written(self, node: Any) -> WrittenCall | None:
-        return written_calls(node.root().meta[WORDS]).get(node.meta.get("start", -1))
+        return written_calls(node.root().meta[TOKENS_KEY]).get(node.meta.get("start", -1))
 
     def report(
         self,

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from tests.compiler.analysis.expressions import COLUMNS, TableScope, accepted, codes, parsed, read, typed
-from tidegate.compiler.analysis.coercion import can_cast, common_type, comparable, same_shape, widened
+from tidegate.compiler.analysis.coercion import can_cast, common_type, comparable, same_shape, set_operation_type
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
 from tidegate.compiler.analysis.expressions.typed import RULES, Typed
@@ -281,7 +281,7 @@ def test_common_types_go_both_ways() -> None:
     ):
         assert a is not None
         assert b is not None
-        assert common_type(a, b) == common_type(b, a) == widened(a, b) == expected
+        assert common_type(a, b) == common_type(b, a) == set_operation_type(a, b) == expected
 
 
 def test_names_of_struct_fields_count_where_spark_counts_them() -> None:
@@ -291,5 +291,5 @@ def test_names_of_struct_fields_count_where_spark_counts_them() -> None:
     assert same_shape(one, other)
     assert comparable(one, other)
     assert common_type(one, other) is None
-    assert widened(one, other) == one
+    assert set_operation_type(one, other) == one
     assert can_cast(one, other)

@@ -12,17 +12,25 @@ from sqlglot.tokens import TokenType
 
 from tidegate.amounts import plural
 from tidegate.compiler.analysis.attributes import CAST, IDENTITY, KINDS, Attribute, Lineage, Unknown, add_origins
-from tidegate.compiler.analysis.coercion import common_type, widened
+from tidegate.compiler.analysis.coercion import common_type, set_operation_type
 from tidegate.compiler.analysis.expression_types import type_of
-from tidegate.compiler.analysis.query_tokens import WORDS, misread_calls
-from tidegate.compiler.analysis.relations import fits
-from tidegate.compiler.analysis.scoping import Analysis, Cte, QueryFinding, QueryScope, QuerySource, Result, Work
+from tidegate.compiler.analysis.query_tokens import TOKENS_KEY, misread_calls
+from tidegate.compiler.analysis.relations import check_name_count
+from tidegate.compiler.analysis.scoping import (
+    Analysis,
+    AnalysisContext,
+    Cte,
+    QueryFinding,
+    QueryScope,
+    QuerySource,
+    Result,
+)
 from tidegate.compiler.analysis.selects import add_order, select_columns
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, DataType, Relation
 
-__all__ = ["RAISE_FAULTS", "analyze", "combined"]
+__all__ = ["RAISE_FAULTS", "analyze", "combine_results"]
 
 
 RAISE_FAULTS = "TIDEGATE_RAISE_FAULTS"
@@ -50,13 +58,13 @@ def analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozen
 
 
 def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str]) -> Analysis:
-    words = tree.meta.get(WORDS, ())
-    work = Work(sources, own_functions, _query, words)
-    result = work.query(tree, {}, None)
-    for wrong in misread_calls(work.calls.values(), own_functions):
+    words = tree.meta.get(TOKENS_KEY, ())
+    context = AnalysisContext(sources, own_functions, _query, words)
+    result = context.query(tree, {}, None)
+    for wrong in misread_calls(context.calls.values(), own_functions):
         severity = DiagnosticSeverity.ERROR
-        work.findings.append(QueryFinding(severity, wrong.code, wrong.message, wrong.offset, wrong.suggestion))
-    _report_duplicates(result, work)
+        context.findings.append(QueryFinding(severity, wrong.code, wrong.message, wrong.offset, wrong.suggestion))
+    _report_duplicates(result, context)
     columns = tuple(Column(a.name, a.type, a.nullable) for a in result.attributes)
     edges = tuple(
         Edge(a.name, Origin(*origin), KINDS[kind])
@@ -65,82 +73,84 @@ def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: froze
         for origin, kind in sorted(a.lineage.items())
     )
     conditions = tuple(Origin(*origin) for origin in sorted(result.conditions))
-    told = dict.fromkeys(sorted(work.findings, key=lambda finding: (finding.offset, finding.code)))
+    told = dict.fromkeys(sorted(context.findings, key=lambda finding: (finding.offset, finding.code)))
     if told and any(token.token_type is TokenType.PIPE_GT for token in words):
         told = {finding: None for finding in told if finding.code not in _NOT_OF_PIPES}
     findings = tuple(told)
     relation = Relation(columns, result.unknown is None)
-    return Analysis(relation, edges, conditions, findings, frozenset(work.taken_apart))
+    return Analysis(relation, edges, conditions, findings, frozenset(context.taken_apart))
 
 
-def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:
+def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
     defined: list[tuple[Any, Cte]] = []
     clause = node.args.get("with_")
     if clause is not None:
         ctes = dict(ctes)
         for cte in clause.expressions:
-            entry = _cte(cte, bool(clause.args.get("recursive")), ctes, outer, work)
-            _check_not_defined(cte, defined, work)
+            entry = _cte(cte, bool(clause.args.get("recursive")), ctes, outer, context)
+            _check_not_defined(cte, defined, context)
             ctes[cte.alias.lower()] = entry
             defined.append((cte, entry))
     if isinstance(node, exp.Select):
-        result = select_columns(node, QueryScope(work, (), ctes, outer))
+        result = select_columns(node, QueryScope(context, (), ctes, outer))
     elif isinstance(node, exp.SetOperation):
-        result = _set_operation(node, ctes, outer, work)
+        result = _set_operation(node, ctes, outer, context)
     elif isinstance(node, exp.Subquery):
-        result = _parenthesised(node, ctes, outer, work)
+        result = _parenthesised(node, ctes, outer, context)
     elif isinstance(node, exp.Values):
-        result = _values(node, QueryScope(work, (), ctes, outer))
+        result = _values(node, QueryScope(context, (), ctes, outer))
     else:
         result = Result([], [], Unknown())
     for cte, entry in defined:
         if not entry.read:
             message = f"nothing reads '{cte.alias}'"
-            work.report("UnusedCte", message, cte.args["alias"], "remove it", DiagnosticSeverity.WARNING)
+            context.report("UnusedCte", message, cte.args["alias"], "remove it", DiagnosticSeverity.WARNING)
     return result
 
 
-def _check_not_defined(cte: Any, defined: list[tuple[Any, Cte]], work: Work) -> None:
+def _check_not_defined(cte: Any, defined: list[tuple[Any, Cte]], context: AnalysisContext) -> None:
     """Spark compares these names letter by letter."""
     for other, entry in defined:
         if other.alias == cte.alias:
             entry.read = True
             message = f"WITH defines '{cte.alias}' twice"
-            work.report("DuplicateCte", message, cte.args["alias"], "give one of them another name")
+            context.report("DuplicateCte", message, cte.args["alias"], "give one of them another name")
             return
 
 
-def _cte(node: Any, recursive: bool, ctes: dict[str, Cte], outer: QueryScope | None, work: Work) -> Cte:
+def _cte(node: Any, recursive: bool, ctes: dict[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Cte:
     body = node.this
     if recursive and isinstance(body, exp.SetOperation) and not body.args.get("with_"):
-        return _recursive_cte(node, body, ctes, outer, work)
-    return Cte(_renamed(work.query(body, ctes, outer), node, work))
+        return _recursive_cte(node, body, ctes, outer, context)
+    return Cte(_renamed(context.query(body, ctes, outer), node, context))
 
 
-def _recursive_cte(node: Any, body: Any, ctes: dict[str, Cte], outer: QueryScope | None, work: Work) -> Cte:
+def _recursive_cte(
+    node: Any, body: Any, ctes: dict[str, Cte], outer: QueryScope | None, context: AnalysisContext
+) -> Cte:
     """Its columns are those of the part that does not read it."""
-    anchor = work.query(body.this, ctes, outer)
-    itself = Cte(_renamed(_nullable(anchor, work), node, work))
-    following = work.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
-    whole = combined(body, anchor, following, work)
+    anchor = context.query(body.this, ctes, outer)
+    itself = Cte(_renamed(_nullable(anchor, context), node, context))
+    following = context.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
+    whole = combine_results(body, anchor, following, context)
     if itself.read:
         for attribute, first in zip(whole.attributes, anchor.attributes, strict=False):
             attribute.type = first.type
             attribute.nullable = True
-    return Cte(_renamed(whole, node, work))
+    return Cte(_renamed(whole, node, context))
 
 
-def _nullable(result: Result, work: Work) -> Result:
-    attributes = [Attribute(a.name, a.type, True, a.lineage, next(work.fresh)) for a in result.attributes]
+def _nullable(result: Result, context: AnalysisContext) -> Result:
+    attributes = [Attribute(a.name, a.type, True, a.lineage, next(context.new_ids)) for a in result.attributes]
     return Result(attributes, result.nodes, result.unknown, result.conditions)
 
 
-def _renamed(result: Result, cte: Any, work: Work) -> Result:
+def _renamed(result: Result, cte: Any, context: AnalysisContext) -> Result:
     names = cte.args["alias"].args.get("columns")
     if not names:
         return result
-    if result.unknown is None and not fits(len(names), len(result.attributes), cte, work):
-        attributes = [Attribute(name.name, ANY, None, {}, next(work.fresh)) for name in names]
+    if result.unknown is None and not check_name_count(len(names), len(result.attributes), cte, context):
+        attributes = [Attribute(name.name, ANY, None, {}, next(context.new_ids)) for name in names]
         return Result(attributes, [cte] * len(attributes), Unknown(), result.conditions)
     if len(names) > len(result.attributes):
         return result
@@ -150,15 +160,15 @@ def _renamed(result: Result, cte: Any, work: Work) -> Result:
     return Result(attributes, result.nodes, result.unknown, result.conditions)
 
 
-def _set_operation(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:
+def _set_operation(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
     """From the left: a chain of a thousand UNIONs is no deeper than one."""
     chain = [node]
     while isinstance(chain[-1].this, exp.SetOperation) and not _has_clauses(chain[-1].this):
         chain.append(chain[-1].this)
-    result = work.query(chain[-1].this, ctes, outer)
+    result = context.query(chain[-1].this, ctes, outer)
     for operation in reversed(chain):
-        result = combined(operation, result, work.query(operation.expression, ctes, outer), work)
-    add_order(node, result, QueryScope(work, (), ctes, outer))
+        result = combine_results(operation, result, context.query(operation.expression, ctes, outer), context)
+    add_order(node, result, QueryScope(context, (), ctes, outer))
     return result
 
 
@@ -166,11 +176,11 @@ def _has_clauses(node: Any) -> bool:
     return any(node.args.get(key) is not None for key in ("with_", "order", "limit", "offset"))
 
 
-def _parenthesised(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, work: Work) -> Result:
-    scope = QueryScope(work, (), ctes, outer)
+def _parenthesised(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
+    scope = QueryScope(context, (), ctes, outer)
     if isinstance(node.this, exp.Table) or node.args.get("joins") or node.args.get("pivots"):
         return select_columns(_as_select(node), scope)
-    inner = work.query(node.this, ctes, outer)
+    inner = context.query(node.this, ctes, outer)
     result = Result(inner.attributes, inner.nodes, inner.unknown, set(inner.conditions))
     add_order(node, result, scope)
     return result
@@ -200,8 +210,8 @@ def _values(node: Any, scope: QueryScope) -> Result:
             typed = type_of(cell, scope)
             if position == len(attributes):
                 name = f"col{position + 1}"
-                fresh = next(scope.work.fresh)
-                attributes.append(Attribute(name, typed.type, typed.nullable, lineage, fresh))
+                new_ids = next(scope.context.new_ids)
+                attributes.append(Attribute(name, typed.type, typed.nullable, lineage, new_ids))
                 nodes.append(cell)
                 continue
             column = attributes[position]
@@ -218,7 +228,7 @@ def _either(one: bool | None, other: bool | None) -> bool | None:
     return True if one or other else None if one is None or other is None else False
 
 
-def _report_duplicates(result: Result, work: Work) -> None:
+def _report_duplicates(result: Result, context: AnalysisContext) -> None:
     """A table cannot have two columns of one name. A star that brings several is told once."""
     seen: set[str] = set()
     repeated: dict[int, tuple[Any, list[str]]] = {}
@@ -229,7 +239,7 @@ def _report_duplicates(result: Result, work: Work) -> None:
     for node, names in repeated.values():
         what = f"two columns {names[0]}" if len(names) == 1 else f"more than one column of each of {', '.join(names)}"
         hint = "give one another name with AS, or leave it out"
-        work.report("DuplicateColumn", f"the result has {what}", _name_of(node), hint)
+        context.report("DuplicateColumn", f"the result has {what}", _name_of(node), hint)
 
 
 def _name_of(node: Any) -> Any:
@@ -241,7 +251,7 @@ def _name_of(node: Any) -> Any:
     return node.this if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) else node
 
 
-def combined(node: Any, left: Result, right: Result, work: Work) -> Result:
+def combine_results(node: Any, left: Result, right: Result, context: AnalysisContext) -> Result:
     word = _word(node)
     conditions = left.conditions | right.conditions
     known = left.unknown is None and right.unknown is None
@@ -250,12 +260,12 @@ def combined(node: Any, left: Result, right: Result, work: Work) -> Result:
     if known and len(left.attributes) != len(right.attributes):
         message = f"{word} of {plural(len(left.attributes), 'column')} with {plural(len(right.attributes), 'column')}"
         hint = "select the same number of columns on both sides"
-        work.report("SetOperationColumns", message, right.nodes[0] if right.nodes else node.expression, hint)
+        context.report("SetOperationColumns", message, right.nodes[0] if right.nodes else node.expression, hint)
         return Result(left.attributes, left.nodes, None, conditions)
     attributes = []
     for position, one in enumerate(left.attributes):
         other = right.attributes[position] if position < len(right.attributes) else None
-        attributes.append(_column(node, word, one, other, right, position, work, known))
+        attributes.append(_column(node, word, one, other, right, position, context, known))
     # Rows that are equal on both sides, or twice, are told apart by all columns.
     if _compares(node):
         for one in (*left.attributes, *right.attributes):
@@ -265,18 +275,25 @@ def combined(node: Any, left: Result, right: Result, work: Work) -> Result:
 
 
 def _column(
-    node: Any, word: str, one: Attribute, other: Attribute | None, right: Result, position: int, work: Work, known: bool
+    node: Any,
+    word: str,
+    one: Attribute,
+    other: Attribute | None,
+    right: Result,
+    position: int,
+    context: AnalysisContext,
+    known: bool,
 ) -> Attribute:
-    kind = widened(one.type, other.type) if known and other is not None else ANY
+    kind = set_operation_type(one.type, other.type) if known and other is not None else ANY
     if kind is None and other is not None:
         what = f"'{one.name}'" if one.name else f"column {position + 1}"
         message = f"{word}: {what} is {one.type} on the left and {other.type} on the right"
-        work.report("SetOperationColumns", message, right.nodes[position], "cast one of them to the other's type")
+        context.report("SetOperationColumns", message, right.nodes[position], "cast one of them to the other's type")
     kind = kind or ANY
     if kind.contains("map") and _compares(node):
         message = f"{word} compares rows, and '{one.name}' is {kind}: maps cannot be compared"
         hint = "use UNION ALL" if isinstance(node, exp.Union) else "leave the column out"
-        work.report("SetOperationColumns", message, right.nodes[position], hint)
+        context.report("SetOperationColumns", message, right.nodes[position], hint)
     lineage: Lineage = {}
     add_origins(lineage, one.lineage, _step(one, kind))
     nullable = one.nullable
@@ -289,7 +306,7 @@ def _column(
         nullable = False if one.nullable is False or other.nullable is False else _if_both_known(one, other, True)
     if nullable is False and other is not None and not (_stays(one, kind) and _stays(other, kind)):
         nullable = None
-    return Attribute(one.name, kind, nullable, lineage, next(work.fresh), one.item)
+    return Attribute(one.name, kind, nullable, lineage, next(context.new_ids), one.item)
 
 
 def _compares(node: Any) -> bool:

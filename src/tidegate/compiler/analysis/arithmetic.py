@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from tidegate.compiler.analysis.coercion import (
     DAY_TO_SECOND,
     MOST_DIGITS,
-    can_assign,
+    can_cast_implicitly,
     common_type_of,
     decimal_for,
     interval_hull,
     is_day_time,
     is_interval,
     is_year_month,
-    read_text,
-    tightest,
+    tightest_common_type,
+    type_read_from_text,
 )
 from tidegate.datatypes import (
     ANY,
@@ -32,7 +32,7 @@ from tidegate.datatypes import (
     decimal,
 )
 
-__all__ = ["arithmetic", "bitwise", "concatenated", "logical", "negated"]
+__all__ = ["arithmetic_type", "bitwise_type", "concatenated_type", "negated_type", "takes_booleans"]
 
 _STAMPS = frozenset({"timestamp", "timestamp_ntz"})
 _LEAST_KEPT_SCALE = 6
@@ -58,7 +58,7 @@ def _decimal_result(operator: str, a: DataType, b: DataType) -> DataType:
     return _adjusted(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
 
 
-def arithmetic(operator: str, a: DataType, b: DataType, digits: tuple[int, int] = (0, 0)) -> DataType | None:
+def arithmetic_type(operator: str, a: DataType, b: DataType, digits: tuple[int, int] = (0, 0)) -> DataType | None:
     """The type of `a operator b` for + - * / % and div; None where Spark refuses it.
 
     `digits`: how many digits each side has where it is a whole number written in the query, else 0. Spark takes
@@ -70,7 +70,7 @@ def arithmetic(operator: str, a: DataType, b: DataType, digits: tuple[int, int] 
     if moments is not None:
         return moments if moments is not VOID else None
     if "string" in (a.kind, b.kind):
-        read = read_text(a, b)
+        read = type_read_from_text(a, b)
         if read is None or not (read.is_numeric or read.kind == "void"):
             return None
         a = b = read
@@ -84,7 +84,7 @@ def arithmetic(operator: str, a: DataType, b: DataType, digits: tuple[int, int] 
         return DOUBLE
     if a.kind == b.kind == "void":
         return DOUBLE
-    return tightest(a, b)
+    return tightest_common_type(a, b)
 
 
 def _with_decimal(operator: str, a: DataType, b: DataType, digits: tuple[int, int]) -> DataType:
@@ -186,7 +186,7 @@ def _scaled(interval: DataType, by: DataType) -> DataType | None:
     return DAY_TO_SECOND if is_day_time(interval) else None
 
 
-def negated(kind: DataType) -> DataType | None:
+def negated_type(kind: DataType) -> DataType | None:
     """The type of `-x`."""
     if kind.kind in ("string", "void"):
         return DOUBLE
@@ -194,23 +194,23 @@ def negated(kind: DataType) -> DataType | None:
     return kind if fits else None
 
 
-def bitwise(a: DataType, b: DataType) -> DataType | None:
+def bitwise_type(a: DataType, b: DataType) -> DataType | None:
     """The type of & | ^."""
     if "?" in (a.kind, b.kind):
         return ANY
-    merged = read_text(a, b) or tightest(a, b)
+    merged = type_read_from_text(a, b) or tightest_common_type(a, b)
     if merged is VOID:
         return INT
     return merged if merged is not None and merged.is_integral else None
 
 
-def logical(a: DataType, b: DataType = BOOLEAN) -> bool:
+def takes_booleans(a: DataType, b: DataType = BOOLEAN) -> bool:
     """Whether AND and OR take them, or NOT takes it. Text is read as a boolean beside one."""
     kinds = {a.kind, b.kind}
     return kinds <= {"boolean", "string", "void", "?"} and ("string" not in kinds or bool(kinds & {"boolean", "?"}))
 
 
-def concatenated(types: Iterable[DataType]) -> DataType | None:
+def concatenated_type(types: Iterable[DataType]) -> DataType | None:
     """The type of concat() and ||."""
     kinds = list(types)
     if any(kind.kind == "?" for kind in kinds):
@@ -219,4 +219,4 @@ def concatenated(types: Iterable[DataType]) -> DataType | None:
         return common_type_of(kinds)
     if kinds and all(kind == BINARY for kind in kinds):
         return BINARY
-    return STRING if all(can_assign(kind, STRING) for kind in kinds) else None
+    return STRING if all(can_cast_implicitly(kind, STRING) for kind in kinds) else None

@@ -101,7 +101,7 @@ class Attribute:
         self.item = item
         self.hidden = False
 
-    def shown(self) -> Attribute:
+    def unhidden(self) -> Attribute:
         """The same without the rule that only its table's name leads to it."""
         if not self.hidden:
             return self
@@ -172,7 +172,7 @@ class Frame:
         hidden = [a for a in self.all_attributes() if a.hidden and a.item and a.item.qualifier[-length:] == qualifier]
         return hidden + [a for a in self.attributes if a.item and a.item.qualifier[-length:] == qualifier]
 
-    def find(self, parts: tuple[str, ...], fresh: Iterable[int]) -> tuple[list[Attribute], int]:
+    def find(self, parts: tuple[str, ...], new_ids: Iterable[int]) -> tuple[list[Attribute], int]:
         """The columns that a name may mean, and how many of its parts that takes; the rest are fields of it.
 
         The longest qualifier is tried first. A name qualified by a table of which not everything is known is taken for
@@ -194,7 +194,7 @@ class Frame:
             for item in self.items:
                 doubtful = item.unknown is not None or item.is_vague
                 if doubtful and item.qualifier[-length:] == folded[:length]:
-                    return [self.assume(parts[length], item, fresh)], length + 1
+                    return [self.assume(parts[length], item, new_ids)], length + 1
         return [], 1
 
     def _find_qualified(self, folded: tuple[str, ...], hidden: bool) -> tuple[list[Attribute], int]:
@@ -209,11 +209,11 @@ class Frame:
                 return found, length + 1
         return ([] if hidden else [a for a in self.named.get(folded[0], ()) if not a.hidden]), 1
 
-    def assume(self, name: str, item: FromItem, fresh: Iterable[int]) -> Attribute:
+    def assume(self, name: str, item: FromItem, new_ids: Iterable[int]) -> Attribute:
         """A column that `item` must have if the query is right."""
         key = item.unknown.key if item.unknown else None
         lineage: Lineage = {} if key is None else {(key, name): IDENTITY}
-        attribute = Attribute(name, ANY, None, lineage, next(iter(fresh)), item)
+        attribute = Attribute(name, ANY, None, lineage, next(iter(new_ids)), item)
         self.index(attribute)
         return attribute
 

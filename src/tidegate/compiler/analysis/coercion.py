@@ -23,12 +23,13 @@ __all__ = [
     "CALENDAR_INTERVAL",
     "DAY_TO_SECOND",
     "MOST_DIGITS",
-    "can_assign",
     "can_cast",
+    "can_cast_implicitly",
+    "cast_may_give_null",
     "common_type",
     "common_type_of",
     "comparable",
-    "compared_as",
+    "comparison_type",
     "decimal_for",
     "interval_hull",
     "interval_of",
@@ -37,12 +38,11 @@ __all__ = [
     "is_interval",
     "is_orderable",
     "is_year_month",
-    "may_fail",
-    "read_text",
     "same_shape",
+    "set_operation_type",
     "strict_common_type_of",
-    "tightest",
-    "widened",
+    "tightest_common_type",
+    "type_read_from_text",
 ]
 
 CALENDAR_INTERVAL = DataType("interval")
@@ -133,7 +133,7 @@ def _nested(a: DataType, b: DataType, merge: Callable[[DataType, DataType], Data
         return element and array(element)
     if a.kind == "map":
         key, value = merge(a.args[0], b.args[0]), merge(a.args[1], b.args[1])
-        if key is None or value is None or any(may_fail(kind, key) for kind in (a.args[0], b.args[0])):
+        if key is None or value is None or any(cast_may_give_null(kind, key) for kind in (a.args[0], b.args[0])):
             return None
         return map_of(key, value)
     if a.kind != "struct" or len(a.args) != len(b.args):
@@ -147,7 +147,7 @@ def _nested(a: DataType, b: DataType, merge: Callable[[DataType, DataType], Data
     return struct(fields)
 
 
-def tightest(a: DataType, b: DataType) -> DataType | None:
+def tightest_common_type(a: DataType, b: DataType) -> DataType | None:
     """The common type that loses nothing and reads no text: what both sides of an operator are cast to."""
     if a is b or a == b:
         return a
@@ -163,10 +163,10 @@ def tightest(a: DataType, b: DataType) -> DataType | None:
     if a.kind in _DIGITS and b.kind == "decimal":
         return b if b.args[0] - b.args[1] >= _DIGITS[a.kind] else None
     if a.kind == "decimal" and b.kind in _DIGITS:
-        return tightest(b, a)
+        return tightest_common_type(b, a)
     if a.kind in _MOMENTS and b.kind in _MOMENTS:
         return TIMESTAMP if "timestamp" in (a.kind, b.kind) else TIMESTAMP_NTZ
-    return interval_hull(a, b) or _nested(a, b, tightest)
+    return interval_hull(a, b) or _nested(a, b, tightest_common_type)
 
 
 def _wider_number(a: DataType, b: DataType) -> DataType | None:
@@ -180,7 +180,7 @@ def _wider_number(a: DataType, b: DataType) -> DataType | None:
     return None
 
 
-def read_text(a: DataType, b: DataType) -> DataType | None:
+def type_read_from_text(a: DataType, b: DataType) -> DataType | None:
     """Where one of two is text: what the text is read as."""
     if b.kind == "string":
         a, b = b, a
@@ -199,11 +199,11 @@ def common_type(a: DataType, b: DataType) -> DataType | None:
     """The type that both become in CASE, COALESCE, an array, a set operation; None where there is none."""
     if a is b:
         return a
-    return tightest(a, b) or _wider_number(a, b) or read_text(a, b) or _nested(a, b, common_type)
+    return tightest_common_type(a, b) or _wider_number(a, b) or type_read_from_text(a, b) or _nested(a, b, common_type)
 
 
 def _without_text(a: DataType, b: DataType) -> DataType | None:
-    return tightest(a, b) or _wider_number(a, b) or _nested(a, b, _without_text)
+    return tightest_common_type(a, b) or _wider_number(a, b) or _nested(a, b, _without_text)
 
 
 def common_type_of(types: Iterable[DataType]) -> DataType | None:
@@ -236,7 +236,7 @@ def same_shape(a: DataType, b: DataType) -> bool:
     return all(same_shape(x, y) for x, y in zip(a.args, b.args, strict=True))
 
 
-def widened(a: DataType, b: DataType) -> DataType | None:
+def set_operation_type(a: DataType, b: DataType) -> DataType | None:
     """The type of a column of UNION, INTERSECT or EXCEPT; None where the two do not go together."""
     return common_type(a, b) or (a if same_shape(a, b) else None)
 
@@ -255,20 +255,20 @@ def is_comparable_in_rows(kind: DataType) -> bool:
     return not kind.contains("map") and kind.kind != "variant"
 
 
-def compared_as(a: DataType, b: DataType) -> DataType | None:
+def comparison_type(a: DataType, b: DataType) -> DataType | None:
     """What both sides of a comparison are cast to; None where they cannot be compared."""
     if a == b or same_shape(a, b):
         return a if is_orderable(a) else None
-    merged = read_text(a, b) or _wider_number(a, b) or tightest(a, b)
+    merged = type_read_from_text(a, b) or _wider_number(a, b) or tightest_common_type(a, b)
     return merged if merged is not None and is_orderable(merged) else None
 
 
 def comparable(a: DataType, b: DataType) -> bool:
     """Whether `a = b` and `a < b` are allowed."""
-    return not (a.known and b.known) or compared_as(a, b) is not None
+    return not (a.known and b.known) or comparison_type(a, b) is not None
 
 
-def can_assign(source: DataType, target: DataType) -> bool:
+def can_cast_implicitly(source: DataType, target: DataType) -> bool:
     """Whether a value is cast silently to what a function expects (text apart: it is read as any plain type)."""
     if source == target or source.kind in ("void", "?") or target.kind == "?":
         return True
@@ -278,7 +278,7 @@ def can_assign(source: DataType, target: DataType) -> bool:
         return _is_atomic(source) or source.kind == "interval"
     if source.is_temporal:
         return target.is_temporal
-    return _inner(source, target, can_assign)
+    return _inner(source, target, can_cast_implicitly)
 
 
 def _inner(source: DataType, target: DataType, rule: Callable[[DataType, DataType], bool]) -> bool:
@@ -324,7 +324,7 @@ def _fits_variant(kind: DataType, nested: bool) -> bool:
             return kind.kind != "interval" and not is_interval(kind)
 
 
-def may_fail(source: DataType, target: DataType) -> bool:
+def cast_may_give_null(source: DataType, target: DataType) -> bool:
     """Whether Spark takes a cast to give NULL for some value that is not."""
     a, b = source.kind, target.kind
     if source == target or a in ("void", "?") or b in ("string", "?"):

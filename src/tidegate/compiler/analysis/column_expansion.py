@@ -22,7 +22,7 @@ from tidegate.compiler.analysis.attributes import (
 )
 from tidegate.compiler.analysis.coercion import common_type
 from tidegate.compiler.analysis.expression_types import type_of
-from tidegate.compiler.analysis.labels import generated_name
+from tidegate.compiler.analysis.generated_names import generated_name
 from tidegate.compiler.analysis.scoping import QueryScope
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.compiled import DiagnosticSeverity
@@ -30,14 +30,14 @@ from tidegate.datatypes import ANY, STRING, DataType, struct
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["expanded", "is_star", "pivoted"]
+__all__ = ["expand_star", "is_star", "pivot_columns"]
 
 
 def is_star(node: Any) -> bool:
     return type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star)
 
 
-def expanded(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attribute], Unknown | None]:
+def expand_star(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attribute], Unknown | None]:
     """The columns in order, and whether there may be others."""
     if type(node) is exp.Star:
         star = node
@@ -59,7 +59,7 @@ def expanded(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attribute
                 "name the columns",
                 DiagnosticSeverity.WARNING,
             )
-    shown = [attribute.shown() for attribute in attributes]
+    shown = [attribute.unhidden() for attribute in attributes]
     open_end = (unknown[0].unknown if len(unknown) == 1 else Unknown()) if unknown else None
     return _without(shown, star, open_end, scope), _certain(star, open_end)
 
@@ -82,8 +82,8 @@ def _fields(node: Any, star: Any, scope: QueryScope) -> tuple[list[Attribute], U
     lineage: Lineage = {}
     add_origins(lineage, found.attribute.lineage, EXPRESSION)
     nullable = True if found.typed.nullable else None
-    fresh = scope.work.fresh
-    attributes = [Attribute(name, inner, nullable, lineage, next(fresh)) for name, inner in kind.args]
+    new_ids = scope.context.new_ids
+    attributes = [Attribute(name, inner, nullable, lineage, next(new_ids)) for name, inner in kind.args]
     return _without(attributes, star, None, scope), _certain(star, None)
 
 
@@ -91,7 +91,7 @@ def _without(attributes: list[Attribute], star: Any, unknown: Unknown | None, sc
     """EXCEPT takes columns away, or fields of them."""
     for node in star.args.get("except_") or ():
         parts = [part.name for part in node.parts] if type(node) is exp.Column else [node.name]
-        found, used = Frame(attributes).find(tuple(parts), scope.work.fresh)
+        found, used = Frame(attributes).find(tuple(parts), scope.context.new_ids)
         if not found:
             if unknown is None and all(attribute.name for attribute in attributes):
                 hint = did_you_mean(nearest(parts[-1], (attribute.name for attribute in attributes)))
@@ -118,12 +118,12 @@ def _less(kind: DataType, fields: tuple[str, ...]) -> DataType:
     return struct((name, _less(inner, fields[1:]) if name.lower() == fields[0] else inner) for name, inner in kind.args)
 
 
-def pivoted(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> Frame:
+def pivot_columns(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> Frame:
     """What is in sight after a PIVOT or UNPIVOT of `frame`."""
     fields: list[Any] = pivot.args.get("fields") or []
     if len(fields) != 1 or type(fields[0]) is not exp.In:
         return Frame((), [FromItem("", (), Unknown())])
-    inner = scope.beside(frame)
+    inner = scope.with_frames(frame)
     if pivot.args.get("unpivot"):
         return _unpivoted(frame, pivot, fields[0], inner)
     lineages = []
@@ -151,7 +151,7 @@ def pivoted(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[s
             both = dict(lineage)
             for origin in decides:
                 add_origin(both, origin, CONDITION)
-            attributes.append(Attribute(whole, kind, True, both, next(scope.work.fresh), item))
+            attributes.append(Attribute(whole, kind, True, both, next(scope.context.new_ids), item))
             item.is_vague = item.is_vague or not whole
     return Frame(attributes, [*(i for i in frame.items if i.unknown is None), item])
 
@@ -163,11 +163,11 @@ def _unpivoted(frame: Frame, pivot: Any, field: Any, scope: QueryScope) -> Frame
     used = {identity for row in rows for node in row for identity in _identities(node, scope)}
     alias = pivot.alias
     item = FromItem(alias, (alias.lower(),) if alias else (), _unknown(frame))
-    fresh = scope.work.fresh
+    new_ids = scope.context.new_ids
     attributes = [a for a in frame.attributes if a.identity not in used]
     if alias:
         attributes = [Attribute(a.name, a.type, a.nullable, a.lineage, a.identity, item) for a in attributes]
-    attributes.append(Attribute(field.this.name, STRING, False, {}, next(fresh), item))
+    attributes.append(Attribute(field.this.name, STRING, False, {}, next(new_ids), item))
     for position, name in enumerate(names):
         values = [scope.resolve(row[position]) for row in rows if position < len(row)]
         kind = _one_type([value.typed.type for value in values])
@@ -177,7 +177,7 @@ def _unpivoted(frame: Frame, pivot: Any, field: Any, scope: QueryScope) -> Frame
             if value.attribute is not None:
                 add_origins(lineage, value.attribute.lineage, IDENTITY if value.typed.type == kind else CAST)
         may_be = True if True in nullable else None if None in nullable else False
-        attributes.append(Attribute(name, kind, may_be, lineage, next(fresh), item))
+        attributes.append(Attribute(name, kind, may_be, lineage, next(new_ids), item))
     return Frame(attributes, [item] if alias else [*(i for i in frame.items if i.unknown is None), item])
 
 
@@ -205,7 +205,7 @@ def _unknown(frame: Frame) -> Unknown | None:
 
 
 def _text(value: Any) -> str:
-    """A pivoted value as the name of its column; empty where that is not certain."""
+    """A pivot_columns value as the name of its column; empty where that is not certain."""
     if type(value) is exp.Literal:
         text = str(value.this)
         return text if value.is_string or text.isdigit() else ""

@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import can_cast, common_type_of
-from tidegate.compiler.analysis.expressions.calls import CALLS, checked, counted
+from tidegate.compiler.analysis.expressions.calls import CALLS, with_argument_check, with_known_name
 from tidegate.compiler.analysis.expressions.nested import NESTED
 from tidegate.compiler.analysis.expressions.operators import OPERATORS, check_comparable
 from tidegate.compiler.analysis.expressions.typed import (
@@ -188,5 +188,5 @@ _ALSO_CALLS = (
 )
 
 RULES.update(CALLS | CHOICES | NESTED | OPERATORS | _VALUES)
-RULES.update({cls: counted(RULES[cls]) for cls in _ALSO_CALLS})
-RULES.update({cls: checked(RULES[cls], meant) for cls, meant in _ALSO_FOREIGN.items()})
+RULES.update({cls: with_argument_check(RULES[cls]) for cls in _ALSO_CALLS})
+RULES.update({cls: with_known_name(RULES[cls], meant) for cls, meant in _ALSO_FOREIGN.items()})

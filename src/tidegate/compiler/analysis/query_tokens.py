@@ -11,24 +11,24 @@ from tidegate.compiler.analysis.functions.lookup import FUNCTIONS
 from tidegate.problems import did_you_mean
 
 __all__ = [
-    "WORDS",
+    "TOKENS_KEY",
     "WrittenCall",
     "WrongCall",
     "misread_calls",
-    "readable",
+    "rewrite_tokens",
     "written_calls",
     "wrong_calls",
     "wrong_count",
 ]
 
 
-WORDS = "words"
+TOKENS_KEY = "words"
 """The key of a tree's meta under which its tokens are kept."""
 
 _WITHOUT_PARENTHESES = frozenset(
     {TokenType.CURRENT_DATE, TokenType.CURRENT_TIMESTAMP, TokenType.CURRENT_USER, TokenType.SESSION_USER}
 )
-_MENDED = _WITHOUT_PARENTHESES | {
+_REWRITTEN = _WITHOUT_PARENTHESES | {
     TokenType.ANY,
     TokenType.GT,
     TokenType.LT,
@@ -44,7 +44,7 @@ _NESTED_TYPES = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
 
-def readable(tokens: Sequence[Token]) -> list[Token]:
+def rewrite_tokens(tokens: Sequence[Token]) -> list[Token]:
     """What Spark reads and the parser does not, in other words; the places in the text stay the same."""
     result: list[Token] = []
     skipped = -1
@@ -52,7 +52,7 @@ def readable(tokens: Sequence[Token]) -> list[Token]:
     for place, token in enumerate(tokens):
         if place <= skipped:
             continue
-        if token.token_type not in _MENDED:
+        if token.token_type not in _REWRITTEN:
             result.append(token)
             continue
         following = tokens[place + 1] if place + 1 < len(tokens) else None
@@ -231,9 +231,9 @@ def wrong_count(call: WrittenCall) -> str | None:
         wanted, fits = _SYNTAX[name]
         return None if fits(count) else f"{name} takes {wanted}, not {count}"
     function = FUNCTIONS.get(name)
-    if function is None or function.takes_count(count) or (count == 3 and name in _WITH_UNIT):
+    if function is None or function.accepts_count(count) or (count == 3 and name in _WITH_UNIT):
         return None
-    return f"{name} takes {function.wanted}, not {count}"
+    return f"{name} takes {function.arity_text}, not {count}"
 
 
 def misread_calls(calls: Iterable[WrittenCall], own_functions: frozenset[str]) -> Iterator[WrongCall]:

@@ -21,18 +21,18 @@ from tidegate.compiler.analysis.attributes import (
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import common_type, comparable
-from tidegate.compiler.analysis.column_expansion import pivoted
+from tidegate.compiler.analysis.column_expansion import pivot_columns
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
 from tidegate.compiler.analysis.functions.lookup import function_of, is_generator
 from tidegate.compiler.analysis.functions.row_functions import OUTPUTS
-from tidegate.compiler.analysis.scoping import QueryScope, QuerySource, Result, Work
+from tidegate.compiler.analysis.scoping import AnalysisContext, QueryScope, QuerySource, Result
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.datatypes import ANY, DataType
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["add_conditions", "check_condition", "fits", "from_clause"]
+__all__ = ["add_conditions", "check_condition", "check_name_count", "from_clause"]
 
 Conditions = set[tuple[str, str]]
 
@@ -70,13 +70,13 @@ def check_condition(node: Any, clause: str, scope: QueryScope, conditions: Condi
         scope.report("TypeMismatch", f"{clause} takes a boolean, and this is {kind}", node)
 
 
-def fits(names: int, columns: int, node: Any, work: Work) -> bool:
+def check_name_count(names: int, columns: int, node: Any, context: AnalysisContext) -> bool:
     """Whether a list of names behind an alias has as many as there are columns; reports where it has not."""
     if names == columns:
         return True
     given = "1 name" if names == 1 else f"{names} names"
     message = f"'{node.alias}' has {plural(columns, 'column')}, and is given {given}"
-    work.report("ColumnCount", message, node.args["alias"], "name each column, or none")
+    context.report("ColumnCount", message, node.args["alias"], "name each column, or none")
     return False
 
 
@@ -87,18 +87,18 @@ def _relation(node: Any, scope: QueryScope, conditions: Conditions, left: Frame 
         if type(node.this) is exp.Identifier:
             frame = _table(node, scope, conditions)
         else:
-            frame = _function(node.this, node, scope.beside(left or Frame()), conditions)
+            frame = _function(node.this, node, scope.with_frames(left or Frame()), conditions)
     elif what is exp.Subquery and type(node.this) is exp.Table:
         frame = _relation(node.this, scope, conditions, left)
     elif what is exp.Lateral:
-        inner = scope.beside(left or Frame())
+        inner = scope.with_frames(left or Frame())
         if isinstance(node.this, exp.Query):
-            result = scope.work.query(_unwrapped(node.this), scope.ctes, inner)
+            result = scope.context.query(_unwrapped(node.this), scope.ctes, inner)
             frame = _bound(result, node, scope, conditions)
         else:
             frame = _function(node.this, node, inner, conditions)
     elif isinstance(node, exp.Query | exp.Values):
-        result = scope.work.query(_unwrapped(node), scope.ctes, scope.outer)
+        result = scope.context.query(_unwrapped(node), scope.ctes, scope.outer)
         frame = _bound(result, node, scope, conditions)
     else:
         frame = _nothing_known(node)
@@ -108,7 +108,7 @@ def _relation(node: Any, scope: QueryScope, conditions: Conditions, left: Frame 
         if what is exp.Subquery and type(node.this) is exp.Table and node.args.get("alias") is not None:
             frame = _renamed(frame, node, scope)
         for pivot in node.args.get("pivots") or ():
-            frame = pivoted(frame, pivot, scope, conditions)
+            frame = pivot_columns(frame, pivot, scope, conditions)
     return frame
 
 
@@ -120,7 +120,7 @@ def _unwrapped(node: Any) -> Any:
 
 
 def _table(node: Any, scope: QueryScope, conditions: Conditions) -> Frame:
-    source = scope.work.sources.get(id(node))
+    source = scope.context.sources.get(id(node))
     parts = [str(part.name) for part in node.parts]
     if source is not None:
         return _source(source, parts, node, scope)
@@ -131,12 +131,12 @@ def _table(node: Any, scope: QueryScope, conditions: Conditions) -> Frame:
     conditions |= cte.result.conditions
     item = _named_item(node.alias or parts[0], cte.result)
     identities: dict[int, int] = {}
-    fresh = scope.work.fresh
+    new_ids = scope.context.new_ids
     attributes = []
     for a in cte.result.attributes:
         identity = identities.get(a.identity)
         if identity is None:
-            identity = identities[a.identity] = next(fresh)
+            identity = identities[a.identity] = next(new_ids)
         attributes.append(Attribute(a.name, a.type, a.nullable, a.lineage, identity, item))
     return Frame(_with_names(attributes, node, item, scope), [item])
 
@@ -150,9 +150,9 @@ def _source(source: QuerySource, parts: list[str], node: Any, scope: QueryScope)
         alias = source.key.removeprefix(_ZONE)
     qualifier = (alias.lower(),) if alias else _full_name(parts, source.key)
     item = FromItem(alias or ".".join(parts), qualifier, unknown, is_source=not source.open, is_vague=is_vague)
-    key, fresh = source.key, scope.work.fresh
+    key, new_ids = source.key, scope.context.new_ids
     attributes = [
-        Attribute(c.name, c.type, c.nullable, {(key, c.name): IDENTITY} if c.name else {}, next(fresh), item)
+        Attribute(c.name, c.type, c.nullable, {(key, c.name): IDENTITY} if c.name else {}, next(new_ids), item)
         for c in relation.columns
     ]
     return Frame(_with_names(attributes, node, item, scope), [item])
@@ -198,9 +198,9 @@ def _with_names(attributes: list[Attribute], node: Any, item: FromItem, scope: Q
     names = alias.args.get("columns") if alias is not None else None
     if not names:
         return attributes
-    if item.unknown is None and not fits(len(names), len(attributes), node, scope.work):
+    if item.unknown is None and not check_name_count(len(names), len(attributes), node, scope.context):
         item.unknown = Unknown()
-        return [Attribute(name.name, ANY, None, {}, next(scope.work.fresh), item) for name in names]
+        return [Attribute(name.name, ANY, None, {}, next(scope.context.new_ids), item) for name in names]
     if len(names) > len(attributes):
         return attributes
     renamed = []
@@ -232,8 +232,8 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
         return _nothing_known(node)
     alias = node.alias or (call.name if type(call) is exp.Anonymous else "")
     item = FromItem(alias, (alias.lower(),) if alias else (), None)
-    fresh = scope.work.fresh
-    attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh), item) for c in columns]
+    new_ids = scope.context.new_ids
+    attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(new_ids), item) for c in columns]
     item.is_vague = any(not column.name for column in columns)
     return Frame(_with_names(attributes, node, item, scope), [item])
 
@@ -257,7 +257,7 @@ def _check_gives_rows(call: Any, scope: QueryScope) -> None:
 
 def _lateral(node: Any, frame: Frame, scope: QueryScope, conditions: Conditions) -> Frame:
     """LATERAL VIEW: it sees everything before it."""
-    added = _function(node.this, node, scope.beside(frame), conditions)
+    added = _function(node.this, node, scope.with_frames(frame), conditions)
     if node.args.get("outer"):
         _make_nullable(added.attributes)
     return added
@@ -282,7 +282,7 @@ def _join(left: Frame, join: Any, scope: QueryScope, conditions: Conditions) -> 
     both = left.copy() if existence else left
     both.take(right)
     if (on := join.args.get("on")) is not None:
-        check_condition(on, "ON", scope.beside(both), conditions)
+        check_condition(on, "ON", scope.with_frames(both), conditions)
     if existence:
         return left
     if side in ("LEFT", "FULL"):
@@ -332,7 +332,7 @@ def _key_column(frame: Frame, name: str, node: Any, scope: QueryScope) -> Attrib
     if found is not None:
         return found
     if unknown:
-        assumed = frame.assume(name, unknown[0], scope.work.fresh)
+        assumed = frame.assume(name, unknown[0], scope.context.new_ids)
         if len(unknown) > 1:
             assumed.lineage = {}
         return assumed
@@ -375,4 +375,4 @@ def _coalesced(one: Attribute, other: Attribute, scope: QueryScope) -> Attribute
     add_origins(lineage, one.lineage, EXPRESSION)
     add_origins(lineage, other.lineage, EXPRESSION)
     kind = common_type(one.type, other.type) or ANY
-    return Attribute(one.name, kind, True, lineage, next(scope.work.fresh))
+    return Attribute(one.name, kind, True, lineage, next(scope.context.new_ids))

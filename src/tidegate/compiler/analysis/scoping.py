@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, FromItem
+from tidegate.compiler.analysis.column_errors import report_ambiguous, report_field, report_unknown
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
-from tidegate.compiler.analysis.mistakes import report_ambiguous, report_field, report_unknown
 from tidegate.compiler.analysis.query_tokens import WrittenCall, written_calls
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, Relation, array
@@ -19,13 +19,13 @@ from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, R
 __all__ = [
     "CALLED_WITHOUT_PARENTHESES",
     "Analysis",
+    "AnalysisContext",
     "Cte",
     "QueryFinding",
     "QueryScope",
     "QuerySource",
     "ResolvedColumn",
     "Result",
-    "Work",
     "column_parts",
     "offset_of",
 ]
@@ -123,14 +123,14 @@ class Cte:
         self.read = False
 
 
-class Work:
+class AnalysisContext:
     """What the parts of one analysis share: the sources, what was found, and what was decided of each node."""
 
     def __init__(
         self,
         sources: Mapping[int, QuerySource],
         own_functions: frozenset[str],
-        query: Callable[[Any, Mapping[str, Cte], QueryScope | None, Work], Result],
+        query: Callable[[Any, Mapping[str, Cte], QueryScope | None, AnalysisContext], Result],
         words: Sequence[Any] = (),
     ) -> None:
         self.calls: Mapping[int, WrittenCall] = written_calls(words)
@@ -139,7 +139,7 @@ class Work:
         self.findings: list[QueryFinding] = []
         self.columns: dict[int, ResolvedColumn] = {}
         self.taken_apart: set[str] = set()
-        self.fresh: Iterator[int] = count()
+        self.new_ids: Iterator[int] = count()
         self._query = query
         self._results: dict[int, Result] = {}
 
@@ -180,22 +180,26 @@ _NOT_FOUND = ResolvedColumn(None, UNKNOWN)
 class QueryScope:
     """The columns in sight at one place. Frames are searched in order, then earlier SELECT items, then around it."""
 
-    __slots__ = ("aliases", "ctes", "frames", "outer", "own_functions", "windows", "work")
+    __slots__ = ("aliases", "context", "ctes", "frames", "outer", "own_functions", "windows")
 
     def __init__(
-        self, work: Work, frames: tuple[Frame, ...], ctes: Mapping[str, Cte], outer: QueryScope | None = None
+        self,
+        context: AnalysisContext,
+        frames: tuple[Frame, ...],
+        ctes: Mapping[str, Cte],
+        outer: QueryScope | None = None,
     ) -> None:
-        self.work = work
+        self.context = context
         self.frames = frames
         self.ctes = ctes
         self.outer = outer
-        self.own_functions = work.own_functions
+        self.own_functions = context.own_functions
         self.aliases: dict[str, list[Attribute]] = {}
         self.windows: Mapping[str, Any] = {}
 
-    def beside(self, *frames: Frame) -> QueryScope:
+    def with_frames(self, *frames: Frame) -> QueryScope:
         """Another clause of the same SELECT, which sees these frames."""
-        scope = QueryScope(self.work, frames, self.ctes, self.outer)
+        scope = QueryScope(self.context, frames, self.ctes, self.outer)
         scope.windows = self.windows
         return scope
 
@@ -211,13 +215,13 @@ class QueryScope:
         return len(result.attributes) if result.unknown is None else None
 
     def written(self, node: Any) -> WrittenCall | None:
-        return self.work.calls.get(node.meta.get("start", -1))
+        return self.context.calls.get(node.meta.get("start", -1))
 
     def result(self, node: Any) -> Result:
         """A subquery in an expression: it sees the columns here too."""
         while type(node) is exp.Subquery and not node.args.get("with_"):
             node = node.this
-        return self.work.query(node, self.ctes, self)
+        return self.context.query(node, self.ctes, self)
 
     def report(
         self,
@@ -227,12 +231,12 @@ class QueryScope:
         suggestion: str | None = None,
         severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
     ) -> None:
-        self.work.report(code, message, node, suggestion, severity)
+        self.context.report(code, message, node, suggestion, severity)
 
     def resolve(self, node: Any) -> ResolvedColumn:
-        known = self.work.columns.get(id(node))
+        known = self.context.columns.get(id(node))
         if known is None:
-            known = self.work.columns[id(node)] = self._resolve(node)
+            known = self.context.columns[id(node)] = self._resolve(node)
         return known
 
     def _resolve(self, node: Any) -> ResolvedColumn:
@@ -247,10 +251,10 @@ class QueryScope:
         scope: QueryScope | None = self
         while scope is not None:
             for frame in scope.frames:
-                found, used = frame.find(names, self.work.fresh)
+                found, used = frame.find(names, self.context.new_ids)
                 if len(found) == 1:
                     if used == 1 and len(names) > 1:
-                        self.work.taken_apart.add(names[0].lower())
+                        self.context.taken_apart.add(names[0].lower())
                     # A table nearer by, of which not all is known, may have that column too.
                     certain = used > 1 or not unknown
                     return self._field(found[0], parts, used) if certain else _NOT_FOUND
@@ -271,7 +275,7 @@ class QueryScope:
             scope = scope.outer
         if len(unknown) == 1:
             frame, item = unknown[0]
-            return self._field(frame.assume(names[0], item, self.work.fresh), parts, 1)
+            return self._field(frame.assume(names[0], item, self.context.new_ids), parts, 1)
         if not unknown and not (self._reads_source() and any(name.lower() in _METADATA for name in names)):
             report_unknown(self, names, parts[0])
         return _NOT_FOUND

@@ -25,11 +25,11 @@ from tidegate.compiler.analysis.attributes import (
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import is_comparable_in_rows, is_orderable
-from tidegate.compiler.analysis.column_expansion import expanded, is_star
+from tidegate.compiler.analysis.column_expansion import expand_star, is_star
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
 from tidegate.compiler.analysis.functions.lookup import is_generator
-from tidegate.compiler.analysis.labels import generated_name
+from tidegate.compiler.analysis.generated_names import generated_name
 from tidegate.compiler.analysis.relations import add_conditions, check_condition, from_clause
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
 from tidegate.compiler.analysis.tracing import trace
@@ -46,7 +46,7 @@ def select_columns(select: Any, around: QueryScope) -> Result:
     conditions: set[tuple[str, str]] = set()
     frame = from_clause(select, around, conditions)
     args = select.args
-    scope = around.beside(frame)
+    scope = around.with_frames(frame)
     if windows := args.get("windows"):
         scope.windows = {window.this.name.lower(): window for window in windows}
         _check_windows(windows, scope)
@@ -70,20 +70,20 @@ def select_columns(select: Any, around: QueryScope) -> Result:
     checked = [] if by_all else [(node, scope) for node in items.expressions]
     having = args.get("having")
     if having is not None:
-        inner = scope.beside(frame, output)
-        _prefer_groups(having.this, frame, by, scope, scope.beside(output, frame))
+        inner = scope.with_frames(frame, output)
+        _prefer_groups(having.this, frame, by, scope, scope.with_frames(output, frame))
         add_conditions(having.this, inner, conditions)
         check_placement(having.this, inner, "HAVING", aggregates=True)
         checked.append((having.this, inner))
     if (qualify := args.get("qualify")) is not None:
-        add_conditions(qualify.this, scope.beside(frame, output), conditions)
+        add_conditions(qualify.this, scope.with_frames(frame, output), conditions)
     distinct = args.get("distinct") is not None
     if distinct:
         for attribute, node in zip(items.attributes, items.nodes, strict=True):
             conditions.update(attribute.lineage)
             if not is_comparable_in_rows(attribute.type):
                 scope.report("TypeMismatch", f"DISTINCT compares rows, which {attribute.type} does not allow", node)
-    inner = scope.beside(output) if distinct else scope.beside(output, frame)
+    inner = scope.with_frames(output) if distinct else scope.with_frames(output, frame)
     checked += [(node, inner) for node in _ordered(select, inner, result)]
     aggregated = items.aggregated or group is not None or having is not None
     if aggregated and not items.generates and not by.is_wrong:
@@ -93,7 +93,7 @@ def select_columns(select: Any, around: QueryScope) -> Result:
 
 def add_order(node: Any, result: Result, scope: QueryScope) -> None:
     """ORDER BY of a set operation, or of a query in parentheses: it sees the result alone."""
-    _ordered(node, scope.beside(_output(result)), result)
+    _ordered(node, scope.with_frames(_output(result)), result)
 
 
 def _output(result: Result) -> Frame:
@@ -146,7 +146,7 @@ class _Items:
             self.with_aggregate.add(len(self.attributes))
         typed = type_of(inner, self.scope)
         name = node.alias if named else self._generated(inner)
-        attribute = Attribute(name, typed.type, typed.nullable, lineage, next(self.scope.work.fresh))
+        attribute = Attribute(name, typed.type, typed.nullable, lineage, next(self.scope.context.new_ids))
         self._append(attribute, node)
         if named:
             self.scope.aliases.setdefault(attribute.folded, []).append(attribute)
@@ -165,19 +165,19 @@ class _Items:
         name = self._column_name(node)
         attribute = found.attribute
         if attribute is None:
-            return Attribute(name, found.typed.type, found.typed.nullable, {}, next(self.scope.work.fresh))
+            return Attribute(name, found.typed.type, found.typed.nullable, {}, next(self.scope.context.new_ids))
         if found.whole and found.typed.type is attribute.type:
-            return attribute.shown().named(name)
+            return attribute.unhidden().named(name)
         lineage: Lineage = {}
         add_origins(lineage, attribute.lineage, IDENTITY if found.whole else EXPRESSION)
-        return Attribute(name, found.typed.type, found.typed.nullable, lineage, next(self.scope.work.fresh))
+        return Attribute(name, found.typed.type, found.typed.nullable, lineage, next(self.scope.context.new_ids))
 
     def _append(self, attribute: Attribute, node: Any) -> None:
         self.attributes.append(attribute)
         self.nodes.append(node)
 
     def _star(self, node: Any) -> None:
-        attributes, unknown = expanded(node, self.frame, self.scope)
+        attributes, unknown = expand_star(node, self.frame, self.scope)
         if unknown is not None:
             self.unknown = unknown if self.unknown is None else Unknown()
         self.stars.append((node, attributes))
@@ -189,13 +189,13 @@ class _Items:
         lineage: Lineage = {}
         trace(call, self.scope, lineage, EXPRESSION)
         columns = generator_columns(call, self.scope)
-        fresh = self.scope.work.fresh
+        new_ids = self.scope.context.new_ids
         if columns is None:
-            attributes = [Attribute(name, ANY, None, lineage, next(fresh)) for name in names]
+            attributes = [Attribute(name, ANY, None, lineage, next(new_ids)) for name in names]
             if not names:
                 self.unknown = Unknown()
         else:
-            attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(fresh)) for c in columns]
+            attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(new_ids)) for c in columns]
             if names and self._fits(len(names), len(attributes), node):
                 attributes = [a.named(name) for a, name in zip(attributes, names, strict=True)]
         for attribute in attributes:
@@ -244,7 +244,7 @@ def _make_keys_nullable(keys: list[Any], frame: Frame, scope: QueryScope) -> Non
     for key in keys:
         parts = tuple(part.name for part in column_parts(key))
         if parts:
-            found, used = frame.find(parts, scope.work.fresh)
+            found, used = frame.find(parts, scope.context.new_ids)
             if len(found) == 1 and used == len(parts):
                 found[0].nullable = True
 
@@ -257,7 +257,7 @@ def _add_time_windows(keys: list[Any], frame: Frame, by: GroupKeys, scope: Query
             trace(key, scope, lineage, EXPRESSION)
             moment = type_of(key.expressions[0], scope).type
             kind = struct((("start", moment), ("end", moment))) if moment.is_temporal else ANY
-            window = Attribute(name, kind, None, lineage, next(scope.work.fresh))
+            window = Attribute(name, kind, None, lineage, next(scope.context.new_ids))
             frame.index(window)
             by.columns.add(window.identity)
 
@@ -279,7 +279,7 @@ def _group(
                 conditions.update(attribute.lineage)
                 by.add_column(attribute, items.nodes[position], scope)
         return
-    inner = scope.beside(*scope.frames)
+    inner = scope.with_frames(*scope.frames)
     positions: dict[int, int] = {}
     for position, attribute in enumerate(items.attributes):
         positions.setdefault(id(attribute), position)
@@ -336,7 +336,7 @@ def _prefer_groups(node: Any, frame: Frame, by: GroupKeys, plain: QueryScope, na
     """In HAVING a column outside aggregates is a grouped one, else an item of that name."""
     for column, _ in columns_outside_aggregates(node, plain):
         parts = tuple(part.name for part in column_parts(column))
-        found, _used = frame.find(parts, plain.work.fresh)
+        found, _used = frame.find(parts, plain.context.new_ids)
         grouped = len(found) == 1 and (found[0].identity in by.columns or found[0].identity in by.inside)
         (plain if grouped else named).resolve(column)
 

@@ -11,11 +11,11 @@ from sqlglot.tokens import Token, TokenType
 
 from tidegate.names import quote
 
-__all__ = ["TELLING", "Unsupported", "misread_sign", "unsupported_syntax", "wrong_plain_names"]
+__all__ = ["MARKER_NODES", "Unsupported", "misread_character", "unquoted_names", "unsupported_syntax"]
 
 
 _WITH_WORDS = (exp.AtTimeZone, exp.IgnoreNulls, exp.RespectNulls)
-TELLING = (exp.Qualify, exp.Fetch, exp.Lock, *_WITH_WORDS)
+MARKER_NODES = (exp.Qualify, exp.Fetch, exp.Lock, *_WITH_WORDS)
 """Nodes without which some words are only names."""
 
 Nodes = Mapping[type, list[Any]]
@@ -224,7 +224,7 @@ _RULES: dict[TokenType, Rule] = {
 
 
 def unsupported_syntax(tokens: Sequence[Token], nodes: Nodes) -> Iterator[Unsupported]:
-    """`nodes`: those of the tree that are TELLING, by class."""
+    """`nodes`: those of the tree that are MARKER_NODES, by class."""
     words = _TokenWindow(tokens, nodes)
     rules = {**_RULES, TokenType.VAR: _word} if any(nodes[kind] for kind in _WITH_WORDS) else _RULES
     for place, token in enumerate(tokens):
@@ -238,13 +238,13 @@ _QUOTES = frozenset("“”„‟«»‘’‚‛")
 _DASHES = frozenset("‐‑‒–—―−")
 
 
-def wrong_plain_names(tokens: Sequence[Token]) -> Iterator[Unsupported]:
+def unquoted_names(tokens: Sequence[Token]) -> Iterator[Unsupported]:
     for token in _not_ascii(tokens):
         message = f"'{token.text}' has letters or signs that Spark reads only in backticks"
         yield Unsupported(message, f"write it in backticks: {quote(token.text)}", token.start)
 
 
-def misread_sign(tokens: Sequence[Token]) -> Unsupported | None:
+def misread_character(tokens: Sequence[Token]) -> Unsupported | None:
     """The first sign of a text processor that the parser takes for part of a name."""
     for token in _not_ascii(tokens):
         for place, character in enumerate(token.text, token.start):

@@ -14,13 +14,13 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from tidegate.compiler.analysis.functions.function import WRITTEN_AS
-from tidegate.compiler.analysis.query_tokens import WORDS, readable
+from tidegate.compiler.analysis.query_tokens import TOKENS_KEY, rewrite_tokens
 from tidegate.compiler.analysis.unsupported import (
-    TELLING,
+    MARKER_NODES,
     Unsupported,
-    misread_sign,
+    misread_character,
+    unquoted_names,
     unsupported_syntax,
-    wrong_plain_names,
 )
 from tidegate.compiler.sql.permitted import PermissionCheck, Permissions
 from tidegate.compiler.sql.scopes import DrivingPath, cte_of, driving_path
@@ -99,16 +99,16 @@ def parse_query(text: str) -> ParsedQuery | SqlFault:
     if extra := [tokens[i] for i in first if tokens[i].start > statement[-1].end]:
         message = "the file holds more than one statement; a model is one query"
         return SqlFault("MultipleStatements", message, extra[0].start)
-    if not text.isascii() and (sign := misread_sign(statement)):
+    if not text.isascii() and (sign := misread_character(statement)):
         return _unsupported(sign)
-    wrong_names = () if text.isascii() else tuple(map(_unsupported, wrong_plain_names(statement)))
+    wrong_names = () if text.isascii() else tuple(map(_unsupported, unquoted_names(statement)))
     tree = _parsed(statement, text)
     if isinstance(tree, SqlFault):
         return next(iter(wrong_names), tree)
     if not isinstance(tree, exp.Query | exp.Values):
         message = f"a model is a query (SELECT, WITH, VALUES), not {statement[0].text.upper()}"
         return SqlFault("NotAQuery", message, statement[0].start)
-    tree.meta[WORDS] = statement
+    tree.meta[TOKENS_KEY] = statement
     path, nodes = driving_path(tree), _collect(tree)
     found, faults = _references(nodes[exp.Table], statement, path)
     faults += tuple(map(_hidden_by_lateral, filter(_names_a_table, nodes[exp.Lateral])))
@@ -126,7 +126,7 @@ def _parsed(statement: list[Token], text: str) -> Any:
     """The tree, or why there is none."""
     parser = _SPARK.parser()
     try:
-        return parser.parse(readable(statement), text)[0]
+        return parser.parse(rewrite_tokens(statement), text)[0]
     except ParseError as error:
         fault = _syntax_error(text, error)
         first = statement[0]
@@ -199,7 +199,7 @@ _WANTED = (
     exp.Offset,
     exp.QueryTransform,
     exp.Anonymous,
-    *TELLING,
+    *MARKER_NODES,
 )
 
 

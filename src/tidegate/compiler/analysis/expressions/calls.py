@@ -21,7 +21,7 @@ from tidegate.datatypes import BOOLEAN, Column
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["CALLS", "LambdaScope", "call_of", "checked", "counted", "generator_columns"]
+__all__ = ["CALLS", "LambdaScope", "call_of", "generator_columns", "with_argument_check", "with_known_name"]
 
 
 def _is_known(name: str, node: Any, scope: ExpressionScope, meant: str | None = None) -> bool:
@@ -36,7 +36,7 @@ def _is_known(name: str, node: Any, scope: ExpressionScope, meant: str | None = 
     return False
 
 
-def checked(rule: Rule, meant: str) -> Rule:
+def with_known_name(rule: Rule, meant: str) -> Rule:
     """For a class that the parser also makes of functions of other systems."""
 
     def check(node: Any, scope: ExpressionScope) -> Typed:
@@ -115,7 +115,7 @@ def _called(node: Any, scope: ExpressionScope) -> Typed:
     function = FUNCTIONS[name]
     if not _is_rightly_written(node, scope) or not _has_enough(function, nodes, node, scope):
         _arguments(nodes, scope)
-        return function.result_alone
+        return function.result_without_arguments
     return _apply(function, nodes, node, scope)
 
 
@@ -126,7 +126,7 @@ def _has_enough(function: Function, nodes: list[Any], node: Any, scope: Expressi
     """For a call that the parser reads in a way of its own: arguments that are missing are missing in the tree too."""
     if type(node) not in _READ_APART or len(nodes) >= function.least or any(argument.is_star for argument in nodes):
         return True
-    scope.report("WrongArguments", f"{function.name} takes {function.wanted}, not {len(nodes)}", node)
+    scope.report("WrongArguments", f"{function.name} takes {function.arity_text}, not {len(nodes)}", node)
     return False
 
 
@@ -144,7 +144,7 @@ def _is_rightly_written(node: Any, scope: ExpressionScope) -> bool:
     return False
 
 
-def counted(rule: Rule) -> Rule:
+def with_argument_check(rule: Rule) -> Rule:
     """For a class that the parser makes of calls, and of other things too."""
 
     def check(node: Any, scope: ExpressionScope) -> Typed:
@@ -165,9 +165,9 @@ def _anonymous(node: Any, scope: ExpressionScope) -> Typed:
         _arguments(nodes, scope)
         return UNKNOWN
     if not _has_right_count(function, nodes):
-        scope.report("WrongArguments", f"{function.name} takes {function.wanted}, not {len(nodes)}", node)
+        scope.report("WrongArguments", f"{function.name} takes {function.arity_text}, not {len(nodes)}", node)
         _arguments(nodes, scope)
-        return function.result_alone
+        return function.result_without_arguments
     return _apply(function, nodes, node, scope)
 
 
@@ -184,7 +184,7 @@ def _foreign(node: Any, scope: ExpressionScope) -> Typed:
 
 def _has_right_count(function: Function, nodes: list[Any]) -> bool:
     """A star stands for any number of arguments, and some that are not named have defaults."""
-    return function.takes_count(len(nodes)) or any(type(node) is exp.Kwarg or node.is_star for node in nodes)
+    return function.accepts_count(len(nodes)) or any(type(node) is exp.Kwarg or node.is_star for node in nodes)
 
 
 def _arguments(nodes: Sequence[Any], scope: ExpressionScope) -> list[Typed]:
@@ -195,7 +195,7 @@ def _apply(function: Function, nodes: Sequence[Any], node: Any, scope: Expressio
     plain = _plain(nodes, scope)
     if plain is None:
         _arguments(nodes, scope)
-        return function.result_alone
+        return function.result_without_arguments
     call = FunctionCall(function.name, node, plain, _arguments(plain, scope), scope, _body)
     return function.typed(call)
 
@@ -322,7 +322,7 @@ def _exists(node: Any, scope: ExpressionScope) -> Typed:
         scope.subquery(node.this)
         return Typed(BOOLEAN, False)
     if not _is_rightly_written(node, scope):
-        return FUNCTIONS["exists"].result_alone
+        return FUNCTIONS["exists"].result_without_arguments
     return _apply(FUNCTIONS["exists"], [node.this, node.expression], node, scope)
 
 
@@ -335,7 +335,7 @@ CALLS: dict[type, Rule] = {
     **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), _shift),
     exp.Anonymous: _anonymous,
     exp.Any: _any,
-    exp.DateDiff: checked(_date_diff, "datediff"),
+    exp.DateDiff: with_known_name(_date_diff, "datediff"),
     exp.Exists: _exists,
     exp.Extract: _extract,
     exp.Filter: _filter,

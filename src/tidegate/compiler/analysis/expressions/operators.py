@@ -7,8 +7,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.arithmetic import arithmetic, bitwise, concatenated, logical, negated
-from tidegate.compiler.analysis.coercion import common_type_of, comparable, compared_as, decimal_for, same_shape
+from tidegate.compiler.analysis.arithmetic import (
+    arithmetic_type,
+    bitwise_type,
+    concatenated_type,
+    negated_type,
+    takes_booleans,
+)
+from tidegate.compiler.analysis.coercion import common_type_of, comparable, comparison_type, decimal_for, same_shape
 from tidegate.compiler.analysis.expressions.typed import (
     ExpressionScope,
     Rule,
@@ -51,7 +57,7 @@ def _arithmetic(node: Any, scope: ExpressionScope) -> Typed:
         other = operation.expression
         right = type_of(other, scope)
         written = (digits, whole_digits(other))
-        kind = arithmetic(symbol, left.type, right.type, written)
+        kind = arithmetic_type(symbol, left.type, right.type, written)
         digits = 0
         if kind is None:
             message = f"'{symbol}' does not go with {left.type} and {right.type}"
@@ -81,7 +87,7 @@ def _neg(node: Any, scope: ExpressionScope) -> Typed:
     if type(inner) is exp.Literal and not inner.args["is_string"]:
         return Typed(number_type(inner.this, negative=True), False)
     found = type_of(inner, scope)
-    kind = negated(found.type)
+    kind = negated_type(found.type)
     if kind is None:
         return mismatch(node, scope, f"'-' does not go with {found.type}")
     return Typed(kind, True if found.type.kind == "string" else found.nullable)
@@ -89,7 +95,7 @@ def _neg(node: Any, scope: ExpressionScope) -> Typed:
 
 def _bitwise(node: Any, scope: ExpressionScope) -> Typed:
     left, right = type_of(node.this, scope), type_of(node.expression, scope)
-    kind = bitwise(left.type, right.type)
+    kind = bitwise_type(left.type, right.type)
     if kind is None:
         return mismatch(node, scope, f"bits of {left.type} and {right.type} cannot be combined")
     return Typed(kind, any_null((left, right), kind))
@@ -112,9 +118,9 @@ def _concatenation(node: Any, scope: ExpressionScope) -> Typed:
     left = type_of(node, scope)
     for operand in reversed(operands):
         right = type_of(operand, scope)
-        kind = concatenated((left.type, right.type))
+        kind = concatenated_type((left.type, right.type))
         if kind is None:
-            left = mismatch(operand, scope, f"{left.type} and {right.type} cannot be concatenated")
+            left = mismatch(operand, scope, f"{left.type} and {right.type} cannot be concatenated_type")
         else:
             left = Typed(kind, if_any((left, right)))
     return left
@@ -132,7 +138,7 @@ def _null_safe_comparison(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _compared_nullable(left: Typed, right: Typed) -> bool | None:
-    target = compared_as(left.type, right.type)
+    target = comparison_type(left.type, right.type)
     return any_null((left, right), target if target is not None else ANY)
 
 
@@ -200,8 +206,8 @@ def _connector(node: Any, scope: ExpressionScope) -> Typed:
         else:
             operands.append(node)
     found = [type_of(operand, scope) for operand in operands]
-    wrong = [place for place, typed in enumerate(found) if not logical(typed.type)]
-    if not wrong and len(found) == 2 and not logical(found[0].type, found[1].type):
+    wrong = [place for place, typed in enumerate(found) if not takes_booleans(typed.type)]
+    if not wrong and len(found) == 2 and not takes_booleans(found[0].type, found[1].type):
         wrong = [0 if found[0].type.kind == "string" else 1]
     for place in wrong:
         mismatch(operands[place], scope, f"AND and OR take booleans, and this is {found[place].type}")
@@ -210,7 +216,7 @@ def _connector(node: Any, scope: ExpressionScope) -> Typed:
 
 def _not(node: Any, scope: ExpressionScope) -> Typed:
     found = type_of(node.this, scope)
-    if not logical(found.type):
+    if not takes_booleans(found.type):
         mismatch(node.this, scope, f"NOT takes a boolean, and this is {found.type}")
     return Typed(BOOLEAN, cast_nullable(found, BOOLEAN))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, interval_of, may_fail
+from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, cast_may_give_null, interval_of
 from tidegate.compiler.compiled import DiagnosticSeverity
 from tidegate.datatypes import (
     ANY,
@@ -312,4 +312,4 @@ def cast_nullable(source: Typed, target: DataType, safe: bool = False) -> bool |
         return source.nullable
     if safe:
         return None
-    return None if source.type.kind == "?" or target.kind == "?" else may_fail(source.type, target)
+    return None if source.type.kind == "?" or target.kind == "?" else cast_may_give_null(source.type, target)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tidegate.compiler.analysis.coercion import common_type, same_shape, strict_common_type_of, tightest
+from tidegate.compiler.analysis.coercion import common_type, same_shape, strict_common_type_of, tightest_common_type
 from tidegate.compiler.analysis.expressions.typed import Typed
 from tidegate.compiler.analysis.functions.function import (
     ALWAYS,
@@ -15,7 +15,7 @@ from tidegate.compiler.analysis.functions.function import (
     UNSURE,
     Function,
     FunctionCall,
-    of,
+    define,
 )
 from tidegate.compiler.analysis.functions.result_rules import common, element
 from tidegate.datatypes import ANY, BIGINT, BOOLEAN, DOUBLE, FLOAT, INT, STRING, VOID, DataType, array, map_of, struct
@@ -42,9 +42,9 @@ def _with_element(index: int) -> Callable[[FunctionCall], DataType | Typed]:
         kind = call.type(0)
         if kind.kind != "array":
             return ANY
-        merged = tightest(kind.args[0], call.type(index))
+        merged = tightest_common_type(kind.args[0], call.type(index))
         if merged is None:
-            return call.refuse(f"{call.shown} cannot put {call.type(index)} into {kind}")
+            return call.report_mismatch(f"{call.written_name} cannot put {call.type(index)} into {kind}")
         return array(merged)
 
     return rule
@@ -63,7 +63,7 @@ def _array(call: FunctionCall) -> DataType:
 
 def _loosely(element: DataType, other: DataType) -> DataType:
     """Some functions of arrays take a float beside a whole number as a float."""
-    merged = tightest(element, other)
+    merged = tightest_common_type(element, other)
     if merged is None:
         return ANY
     return FLOAT if merged == DOUBLE and "double" not in (element.kind, other.kind) else merged
@@ -84,8 +84,12 @@ def _both(call: FunctionCall) -> DataType | Typed:
     a, b = call.type(0), call.type(1)
     if a.kind != "array" or b.kind != "array":
         return ANY
-    merged = tightest(a, b)
-    return merged if merged is not None else call.refuse(f"{call.shown} does not take {a} and {b} together")
+    merged = tightest_common_type(a, b)
+    return (
+        merged
+        if merged is not None
+        else call.report_mismatch(f"{call.written_name} does not take {a} and {b} together")
+    )
 
 
 def _repeated(call: FunctionCall) -> Typed:
@@ -163,7 +167,7 @@ def _filtered(call: FunctionCall) -> DataType:
 def _contained(call: FunctionCall) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind == "array" and strict_common_type_of((kind.args[0], call.type(1))) is None:
-        return call.refuse(f"{call.shown} cannot look for {call.type(1)} in {kind}")
+        return call.report_mismatch(f"{call.written_name} cannot look for {call.type(1)} in {kind}")
     return BOOLEAN
 
 
@@ -185,7 +189,9 @@ def _folded(call: FunctionCall) -> Typed:
     merged = call.body(2, start, _one(_element(call.type(0)))).type
     if not same_shape(merged, start.type) and merged.known and start.type.known:
         advice = f"cast the start to {merged}" if merged.kind not in ("void", "array", "map", "struct") else None
-        return call.refuse(f"{call.shown} starts with {start.type}, but each step gives {merged}", advice)
+        return call.report_mismatch(
+            f"{call.written_name} starts with {start.type}, but each step gives {merged}", advice
+        )
     if len(call.nodes) < 4:
         return Typed(start.type)
     return Typed(call.body(3, start).type)
@@ -227,43 +233,43 @@ def _picked(call: FunctionCall) -> Typed:
 
 
 COLLECTIONS: list[Function] = [
-    *of("array_append array_prepend", _with_element(1), 2, nulls=IF_FIRST, takes="a*"),
-    *of("array_insert", _inserted, 3, nulls=IF_FIRST_TWO, takes="a**"),
-    *of("array_compact array_distinct", _array, 1, takes="a"),
-    *of("array_remove", _without_element, 2, nulls=UNSURE, takes="a*"),
-    *of("array_contains", _contained, 2, nulls=UNSURE, takes="a*"),
-    *of("arrays_overlap", _overlapping, 2, nulls=UNSURE, takes="a"),
-    *of("array_except", _both, 2, takes="a"),
-    *of("array_intersect array_union", _both, 2, takes="a"),
-    *of("array_join", STRING, 2, 3, takes="aT"),
-    *of("array_max array_min", element(0), 1, nulls=ALWAYS, takes="a"),
-    *of("array_position", BIGINT, 2, takes="a*"),
-    *of("array_repeat", _repeated, 2),
-    *of("array_size", INT, 1, takes="a"),
-    *of("array_sort", _sorted, 1, 2, nulls=UNSURE, takes="a*"),
-    *of("shuffle sort_array", _array, 1, 2, nulls=UNSURE, takes="a*"),
-    *of("arrays_zip", _zipped, 0, None, takes="a"),
-    *of("cardinality size", INT, 1, takes="c"),
-    *of("element_at", _picked, 2),
-    *of("try_element_at get", _picked, 2),
-    *of("exists", _holds, 2, nulls=UNSURE, takes="a*"),
-    *of("forall", _holds, 2, nulls=UNSURE, takes="a*"),
-    *of("filter", _filtered, 2, nulls=UNSURE, takes="a*"),
-    *of("transform", _transformed, 2, takes="a*"),
-    *of("aggregate reduce", _folded, 3, 4, takes="a*"),
-    *of("zip_with", _zipped_with, 3, nulls=UNSURE, takes="aa*"),
-    *of("flatten", _flat, 1, nulls=UNSURE, takes="a"),
-    *of("sequence", _sequence, 2, 3),
-    *of("slice", _array, 3, takes="aii"),
-    *of("map_concat", _maps_joined, 0, None, takes="m"),
-    *of("map_contains_key", BOOLEAN, 2, nulls=UNSURE, takes="m*"),
-    *of("map_entries", _entries, 1, takes="m"),
-    *of("map_filter", _map_filtered, 2, nulls=UNSURE, takes="m*"),
-    *of("map_from_arrays", _from_arrays, 2, takes="a"),
-    *of("map_from_entries", _from_entries, 1, nulls=UNSURE, takes="a"),
-    *of("map_keys", lambda call: array(_key(call.type(0))), 1, takes="m"),
-    *of("map_values", lambda call: array(_value(call.type(0))), 1, takes="m"),
-    *of("map_zip_with", _maps_zipped, 3, nulls=UNSURE, takes="mm*"),
-    *of("transform_keys", _keys_transformed, 2, nulls=UNSURE, takes="m*"),
-    *of("transform_values", _values_transformed, 2, nulls=UNSURE, takes="m*"),
+    *define("array_append array_prepend", _with_element(1), 2, nulls=IF_FIRST, takes="a*"),
+    *define("array_insert", _inserted, 3, nulls=IF_FIRST_TWO, takes="a**"),
+    *define("array_compact array_distinct", _array, 1, takes="a"),
+    *define("array_remove", _without_element, 2, nulls=UNSURE, takes="a*"),
+    *define("array_contains", _contained, 2, nulls=UNSURE, takes="a*"),
+    *define("arrays_overlap", _overlapping, 2, nulls=UNSURE, takes="a"),
+    *define("array_except", _both, 2, takes="a"),
+    *define("array_intersect array_union", _both, 2, takes="a"),
+    *define("array_join", STRING, 2, 3, takes="aT"),
+    *define("array_max array_min", element(0), 1, nulls=ALWAYS, takes="a"),
+    *define("array_position", BIGINT, 2, takes="a*"),
+    *define("array_repeat", _repeated, 2),
+    *define("array_size", INT, 1, takes="a"),
+    *define("array_sort", _sorted, 1, 2, nulls=UNSURE, takes="a*"),
+    *define("shuffle sort_array", _array, 1, 2, nulls=UNSURE, takes="a*"),
+    *define("arrays_zip", _zipped, 0, None, takes="a"),
+    *define("cardinality size", INT, 1, takes="c"),
+    *define("element_at", _picked, 2),
+    *define("try_element_at get", _picked, 2),
+    *define("exists", _holds, 2, nulls=UNSURE, takes="a*"),
+    *define("forall", _holds, 2, nulls=UNSURE, takes="a*"),
+    *define("filter", _filtered, 2, nulls=UNSURE, takes="a*"),
+    *define("transform", _transformed, 2, takes="a*"),
+    *define("aggregate reduce", _folded, 3, 4, takes="a*"),
+    *define("zip_with", _zipped_with, 3, nulls=UNSURE, takes="aa*"),
+    *define("flatten", _flat, 1, nulls=UNSURE, takes="a"),
+    *define("sequence", _sequence, 2, 3),
+    *define("slice", _array, 3, takes="aii"),
+    *define("map_concat", _maps_joined, 0, None, takes="m"),
+    *define("map_contains_key", BOOLEAN, 2, nulls=UNSURE, takes="m*"),
+    *define("map_entries", _entries, 1, takes="m"),
+    *define("map_filter", _map_filtered, 2, nulls=UNSURE, takes="m*"),
+    *define("map_from_arrays", _from_arrays, 2, takes="a"),
+    *define("map_from_entries", _from_entries, 1, nulls=UNSURE, takes="a"),
+    *define("map_keys", lambda call: array(_key(call.type(0))), 1, takes="m"),
+    *define("map_values", lambda call: array(_value(call.type(0))), 1, takes="m"),
+    *define("map_zip_with", _maps_zipped, 3, nulls=UNSURE, takes="mm*"),
+    *define("transform_keys", _keys_transformed, 2, nulls=UNSURE, takes="m*"),
+    *define("transform_values", _values_transformed, 2, nulls=UNSURE, takes="m*"),
 ]

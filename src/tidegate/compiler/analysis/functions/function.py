@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from tidegate.compiler.analysis.coercion import is_interval, is_orderable, may_fail
+from tidegate.compiler.analysis.coercion import cast_may_give_null, is_interval, is_orderable
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Typed, whole_digits
 from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
@@ -33,9 +33,9 @@ __all__ = [
     "Function",
     "FunctionCall",
     "accepts",
+    "define",
     "may_become_null",
-    "of",
-    "refusal",
+    "mismatch_message",
 ]
 
 
@@ -119,10 +119,10 @@ def may_become_null(takes: str, place: int, kind: DataType) -> bool:
     if letter in "ng":
         return kind.kind == "string"
     target = _TARGETS.get(letter)
-    return target is not None and may_fail(kind, target)
+    return target is not None and cast_may_give_null(kind, target)
 
 
-def refusal(name: str, takes: str, place: int, kind: DataType) -> str:
+def mismatch_message(name: str, takes: str, place: int, kind: DataType) -> str:
     wanted = _WORDS[_letter(takes, place)]
     which = "" if len(takes) == 1 and place == 0 else f" as argument {place + 1}"
     return f"{name} takes {wanted}{which}, not {kind}"
@@ -197,11 +197,11 @@ class FunctionCall:
         return whole_digits(self.nodes[index]) if index < len(self.nodes) else 0
 
     @property
-    def shown(self) -> str:
+    def written_name(self) -> str:
         """The function's name as it was written, where the parser kept that."""
         return str(self.node.meta.get(WRITTEN_AS, self.name)).lower()
 
-    def refuse(self, message: str, suggestion: str | None = None) -> Typed:
+    def report_mismatch(self, message: str, suggestion: str | None = None) -> Typed:
         self.scope.report("TypeMismatch", message, self.node, suggestion)
         return UNKNOWN
 
@@ -227,13 +227,13 @@ class Function:
     counts: tuple[int, ...] = ()
     """Where not every number from `least` to `most` will do."""
 
-    def takes_count(self, count: int) -> bool:
+    def accepts_count(self, count: int) -> bool:
         if self.counts:
             return count in self.counts
         return self.least <= count and (self.most is None or count <= self.most)
 
     @property
-    def wanted(self) -> str:
+    def arity_text(self) -> str:
         """How many arguments it takes, in words."""
         if self.counts:
             return f"{', '.join(map(str, self.counts[:-1]))} or {self.counts[-1]} arguments"
@@ -245,7 +245,7 @@ class Function:
         return f"{self.least} {between} {_arguments(self.most)}"
 
     @property
-    def result_alone(self) -> Typed:
+    def result_without_arguments(self) -> Typed:
         """What is known without knowing the arguments."""
         if not isinstance(self.result, DataType):
             return UNKNOWN
@@ -257,7 +257,7 @@ class Function:
         if self.takes:
             for place, arg in enumerate(call.args):
                 if not accepts(self.takes, place, arg.type):
-                    call.refuse(refusal(call.shown, self.takes, place, arg.type))
+                    call.report_mismatch(mismatch_message(call.written_name, self.takes, place, arg.type))
                     return False
         return True
 
@@ -300,7 +300,7 @@ def if_any(args: Sequence[Typed]) -> bool | None:
     return found
 
 
-def of(
+def define(
     names: str,
     result: DataType | Rule,
     least: int,

@@ -8,7 +8,14 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import common_type, decimal_for
 from tidegate.compiler.analysis.expressions.typed import Typed
-from tidegate.compiler.analysis.functions.function import ALWAYS, NEVER, UNSURE, Function, FunctionCall, of
+from tidegate.compiler.analysis.functions.function import (
+    ALWAYS,
+    NEVER,
+    UNSURE,
+    Function,
+    FunctionCall,
+    define,
+)
 from tidegate.compiler.analysis.functions.result_rules import extreme, number, operator, same_number
 from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, STRING, TINYINT, DataType, decimal
 
@@ -104,52 +111,56 @@ def _not_zero(call: FunctionCall) -> Typed:
 
 def _zero_if_null(call: FunctionCall) -> DataType | Typed:
     merged = common_type(call.type(0), INT)
-    return Typed(merged, False) if merged is not None else call.refuse(f"zeroifnull does not take {call.type(0)}")
+    return (
+        Typed(merged, False) if merged is not None else call.report_mismatch(f"zeroifnull does not take {call.type(0)}")
+    )
 
 
 def _absolute(call: FunctionCall) -> DataType | Typed:
     if call.type(0).kind == "interval":
-        return call.refuse("abs does not take interval")
+        return call.report_mismatch("abs does not take interval")
     return same_number(call)
 
 
 NUMBERS: list[Function] = [
-    *of("acos acosh asin asinh atan atanh cbrt cos cosh cot csc degrees exp expm1", DOUBLE, 1, nulls=ALWAYS, takes="d"),
-    *of("radians rint sec sin sinh sqrt tan tanh", DOUBLE, 1, nulls=ALWAYS, takes="d"),
-    *of("sign signum", DOUBLE, 1, nulls=ALWAYS, takes="g"),
-    *of("atan2 hypot pow power", DOUBLE, 2, takes="d"),
-    *of("ln log10 log1p log2", DOUBLE, 1, nulls=ALWAYS, takes="d"),
-    *of("log", DOUBLE, 1, 2, nulls=ALWAYS, takes="d"),
-    *of("e pi", DOUBLE, 0, nulls=NEVER),
-    *of("rand random randn", DOUBLE, 0, 1, nulls=NEVER),
-    *of("uniform", _uniform, 2, 3, nulls=NEVER),
-    *of("abs", _absolute, 1),
-    *of("negative positive", same_number, 1),
-    *of("ceil ceiling floor", _rounded_to_whole, 1, 2, nulls=ALWAYS, takes="n"),
-    *of("round bround", _rounded, 1, 2, nulls=ALWAYS, takes="n"),
-    *of("factorial", BIGINT, 1, nulls=ALWAYS, takes="i"),
-    *of("mod pmod try_mod", operator("%"), 2, nulls=ALWAYS),
-    *of("div", operator("div"), 2, nulls=ALWAYS),
-    *of("try_add", operator("+"), 2, nulls=ALWAYS),
-    *of("try_subtract", operator("-"), 2, nulls=ALWAYS),
-    *of("try_multiply", operator("*"), 2, nulls=ALWAYS),
-    *of("try_divide", operator("/"), 2, nulls=ALWAYS),
-    *of("greatest least", extreme, 2, None),
-    *of("bin", STRING, 1, takes="l"),
-    *of("conv", STRING, 3, nulls=ALWAYS, takes="sii"),
-    *of("hex", STRING, 1, nulls=UNSURE, takes="s"),
-    *of("unhex", BINARY, 1, nulls=ALWAYS, takes="s"),
-    *of("bit_count", INT, 1, nulls=UNSURE),
-    *of("bit_get getbit", TINYINT, 2, nulls=UNSURE, takes="Ii"),
-    *of("shiftleft shiftright shiftrightunsigned", _shifted, 2, nulls=UNSURE),
-    *of("isnan", BOOLEAN, 1, nulls=NEVER, takes="d"),
-    *of("nanvl", _not_a_number, 2, takes="d"),
-    *of("nullifzero", _not_zero, 1),
-    *of("zeroifnull", _zero_if_null, 1),
-    *of("width_bucket", BIGINT, 4, nulls=ALWAYS),
-    *of("format_number", STRING, 2, nulls=ALWAYS),
-    *of("to_number", _to_number, 2, takes="s"),
-    *of("try_to_number", _to_number, 2, nulls=ALWAYS, takes="s"),
-    *of("bitmap_bit_position bitmap_bucket_number", BIGINT, 1, takes="l"),
-    *of("bitmap_count", BIGINT, 1, takes="x"),
+    *define(
+        "acos acosh asin asinh atan atanh cbrt cos cosh cot csc degrees exp expm1", DOUBLE, 1, nulls=ALWAYS, takes="d"
+    ),
+    *define("radians rint sec sin sinh sqrt tan tanh", DOUBLE, 1, nulls=ALWAYS, takes="d"),
+    *define("sign signum", DOUBLE, 1, nulls=ALWAYS, takes="g"),
+    *define("atan2 hypot pow power", DOUBLE, 2, takes="d"),
+    *define("ln log10 log1p log2", DOUBLE, 1, nulls=ALWAYS, takes="d"),
+    *define("log", DOUBLE, 1, 2, nulls=ALWAYS, takes="d"),
+    *define("e pi", DOUBLE, 0, nulls=NEVER),
+    *define("rand random randn", DOUBLE, 0, 1, nulls=NEVER),
+    *define("uniform", _uniform, 2, 3, nulls=NEVER),
+    *define("abs", _absolute, 1),
+    *define("negative positive", same_number, 1),
+    *define("ceil ceiling floor", _rounded_to_whole, 1, 2, nulls=ALWAYS, takes="n"),
+    *define("round bround", _rounded, 1, 2, nulls=ALWAYS, takes="n"),
+    *define("factorial", BIGINT, 1, nulls=ALWAYS, takes="i"),
+    *define("mod pmod try_mod", operator("%"), 2, nulls=ALWAYS),
+    *define("div", operator("div"), 2, nulls=ALWAYS),
+    *define("try_add", operator("+"), 2, nulls=ALWAYS),
+    *define("try_subtract", operator("-"), 2, nulls=ALWAYS),
+    *define("try_multiply", operator("*"), 2, nulls=ALWAYS),
+    *define("try_divide", operator("/"), 2, nulls=ALWAYS),
+    *define("greatest least", extreme, 2, None),
+    *define("bin", STRING, 1, takes="l"),
+    *define("conv", STRING, 3, nulls=ALWAYS, takes="sii"),
+    *define("hex", STRING, 1, nulls=UNSURE, takes="s"),
+    *define("unhex", BINARY, 1, nulls=ALWAYS, takes="s"),
+    *define("bit_count", INT, 1, nulls=UNSURE),
+    *define("bit_get getbit", TINYINT, 2, nulls=UNSURE, takes="Ii"),
+    *define("shiftleft shiftright shiftrightunsigned", _shifted, 2, nulls=UNSURE),
+    *define("isnan", BOOLEAN, 1, nulls=NEVER, takes="d"),
+    *define("nanvl", _not_a_number, 2, takes="d"),
+    *define("nullifzero", _not_zero, 1),
+    *define("zeroifnull", _zero_if_null, 1),
+    *define("width_bucket", BIGINT, 4, nulls=ALWAYS),
+    *define("format_number", STRING, 2, nulls=ALWAYS),
+    *define("to_number", _to_number, 2, takes="s"),
+    *define("try_to_number", _to_number, 2, nulls=ALWAYS, takes="s"),
+    *define("bitmap_bit_position bitmap_bucket_number", BIGINT, 1, takes="l"),
+    *define("bitmap_count", BIGINT, 1, takes="x"),
 ]

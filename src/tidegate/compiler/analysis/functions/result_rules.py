@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidegate.compiler.analysis.arithmetic import arithmetic, concatenated, negated
+from tidegate.compiler.analysis.arithmetic import arithmetic_type, concatenated_type, negated_type
 from tidegate.compiler.analysis.coercion import common_type_of, is_orderable, strict_common_type_of
 from tidegate.compiler.analysis.expressions.typed import Typed, all_null
 from tidegate.compiler.analysis.functions.function import FunctionCall
@@ -59,7 +59,7 @@ def common(start: int = 0) -> Callable[[FunctionCall], DataType | Typed]:
         merged = common_type_of(types)
         if merged is not None:
             return merged
-        return call.refuse(f"the arguments of {call.shown} have no common type: {listed(types)}")
+        return call.report_mismatch(f"the arguments of {call.written_name} have no common type: {listed(types)}")
 
     return rule
 
@@ -75,15 +75,15 @@ def extreme(call: FunctionCall) -> DataType | Typed:
     types = call.types()
     merged = strict_common_type_of(types)
     if merged is None or not is_orderable(merged):
-        return call.refuse(f"the arguments of {call.shown} cannot be compared: {listed(types)}")
+        return call.report_mismatch(f"the arguments of {call.written_name} cannot be compared: {listed(types)}")
     return Typed(merged, all_null(call.args, merged))
 
 
 def concatenation(call: FunctionCall) -> DataType | Typed:
     types = call.types()
-    merged = concatenated(types)
+    merged = concatenated_type(types)
     if merged is None:
-        return call.refuse(f"these types cannot be concatenated: {listed(types)}")
+        return call.report_mismatch(f"these types cannot be concatenated_type: {listed(types)}")
     return merged
 
 
@@ -92,9 +92,9 @@ def operator(symbol: str) -> Callable[[FunctionCall], DataType | Typed]:
 
     def rule(call: FunctionCall) -> DataType | Typed:
         a, b = call.type(0), call.type(1)
-        result = arithmetic(symbol, a, b, (call.digits(0), call.digits(1)))
+        result = arithmetic_type(symbol, a, b, (call.digits(0), call.digits(1)))
         if result is None:
-            return call.refuse(f"{call.shown} does not take {a} and {b}")
+            return call.report_mismatch(f"{call.written_name} does not take {a} and {b}")
         return result
 
     return rule
@@ -102,9 +102,9 @@ def operator(symbol: str) -> Callable[[FunctionCall], DataType | Typed]:
 
 def same_number(call: FunctionCall) -> DataType | Typed:
     """The type of the argument, text being read as a double."""
-    kind = negated(call.type(0))
+    kind = negated_type(call.type(0))
     if kind is None:
-        return call.refuse(f"{call.shown} does not take {call.type(0)}")
+        return call.report_mismatch(f"{call.written_name} does not take {call.type(0)}")
     return kind
 
 

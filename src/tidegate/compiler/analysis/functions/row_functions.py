@@ -18,7 +18,7 @@ from tidegate.compiler.analysis.functions.function import (
     WINDOW,
     Function,
     FunctionCall,
-    of,
+    define,
 )
 from tidegate.compiler.analysis.functions.result_rules import list_of, listed, nth, number
 from tidegate.datatypes import (
@@ -85,7 +85,7 @@ def _not_summed(call: FunctionCall) -> DataType | Typed:
     kind = call.type(0)
     if kind.kind == "timestamp":
         return DOUBLE
-    return call.refuse(f"{call.shown} takes numbers and intervals, not {kind}")
+    return call.report_mismatch(f"{call.written_name} takes numbers and intervals, not {kind}")
 
 
 def _percentile(call: FunctionCall) -> DataType:
@@ -111,7 +111,7 @@ def _approx_percentile(call: FunctionCall) -> DataType | Typed:
     if kind.kind == "?":
         return ANY
     if not (kind.is_numeric or kind.is_temporal or is_day_time(kind) or is_year_month(kind)):
-        return call.refuse(f"{call.shown} takes numbers, dates, times and intervals, not {kind}")
+        return call.report_mismatch(f"{call.written_name} takes numbers, dates, times and intervals, not {kind}")
     return _as_many(kind, call.type(1))
 
 
@@ -148,53 +148,53 @@ def _best(call: FunctionCall) -> DataType:
 
 
 AGGREGATES: list[Function] = [
-    *of("sum try_sum", _sum, 1, nulls=ALWAYS, kind=AGGREGATE),
-    *of("avg mean try_avg", _average, 1, nulls=ALWAYS, kind=AGGREGATE),
-    *of("count", BIGINT, 1, None, nulls=NEVER, kind=AGGREGATE),
-    *of("count_if", BIGINT, 1, nulls=NEVER, kind=AGGREGATE, takes="b"),
-    *of("regr_count", BIGINT, 2, nulls=NEVER, kind=AGGREGATE, takes="d"),
-    *of("approx_count_distinct", BIGINT, 1, 2, nulls=NEVER, kind=AGGREGATE),
-    *of("max min", nth(0), 1, nulls=ALWAYS, kind=AGGREGATE, takes="o"),
-    *of("any_value first first_value last last_value", nth(0), 1, 2, nulls=ALWAYS, kind=AGGREGATE),
-    *of("mode", nth(0), 0, 2, nulls=ALWAYS, kind=AGGREGATE),
-    *of("max_by min_by", _best, 2, nulls=ALWAYS, kind=AGGREGATE, takes="*o"),
-    *of("array_agg collect_list", list_of(0), 1, nulls=NEVER, kind=AGGREGATE),
-    *of("collect_set", list_of(0), 1, nulls=NEVER, kind=AGGREGATE, takes="h"),
-    *of("bool_and bool_or every some any", BOOLEAN, 1, nulls=ALWAYS, kind=AGGREGATE, takes="b"),
-    *of("bit_and bit_or bit_xor", _bits, 1, nulls=ALWAYS, kind=AGGREGATE, takes="I"),
-    *of("kurtosis skewness std stddev stddev_pop stddev_samp", DOUBLE, 1, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("var_pop var_samp variance", DOUBLE, 1, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("corr covar_pop covar_samp", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("regr_avgx", _average_of(1), 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("regr_avgy", _average_of(0), 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("regr_intercept regr_r2 regr_slope", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("regr_sxx regr_sxy regr_syy", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
-    *of("median", _median, 1, nulls=ALWAYS, kind=AGGREGATE, takes="g"),
-    *of("percentile", _percentile, 2, 3, nulls=ALWAYS, kind=AGGREGATE, takes="g*"),
-    *of("percentile_cont percentile_disc", _percentile, 1, nulls=ALWAYS, kind=AGGREGATE),
-    *of("approx_percentile percentile_approx", _approx_percentile, 2, 3, nulls=ALWAYS, kind=AGGREGATE),
-    *of("listagg string_agg", _joined, 1, 2, nulls=ALWAYS, kind=AGGREGATE, takes="s*"),
-    *of("histogram_numeric", _histogram, 2, nulls=ALWAYS, kind=AGGREGATE),
-    *of("count_min_sketch", BINARY, 4, nulls=NEVER, kind=AGGREGATE),
-    *of("approx_top_k", _top, 1, 3, nulls=NEVER, kind=AGGREGATE),
-    *of("approx_top_k_accumulate approx_top_k_combine", ANY, 1, 2, nulls=UNSURE, kind=AGGREGATE),
-    *of("bitmap_and_agg bitmap_construct_agg bitmap_or_agg", BINARY, 1, nulls=NEVER, kind=AGGREGATE),
-    *of("hll_sketch_agg hll_union_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
-    *of("theta_sketch_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
-    *of("theta_union_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
-    *of("theta_intersection_agg", BINARY, 1, nulls=NEVER, kind=AGGREGATE),
-    *of("kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float", BINARY, 1, 2, NEVER, AGGREGATE),
-    *of("kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float", BINARY, 1, 2, NEVER, AGGREGATE),
-    *of("schema_of_variant_agg", STRING, 1, nulls=NEVER, kind=AGGREGATE),
-    *of("grouping", TINYINT, 1, nulls=NEVER, kind=AGGREGATE),
-    *of("grouping_id", BIGINT, 0, None, nulls=NEVER, kind=AGGREGATE),
-    *of("row_number", INT, 0, nulls=NEVER, kind=WINDOW),
-    *of("rank dense_rank", INT, 0, None, nulls=NEVER, kind=WINDOW),
-    *of("ntile", INT, 0, 1, nulls=NEVER, kind=WINDOW),
-    *of("cume_dist", DOUBLE, 0, nulls=NEVER, kind=WINDOW),
-    *of("percent_rank", DOUBLE, 0, None, nulls=NEVER, kind=WINDOW),
-    *of("lag lead", nth(0), 1, 4, nulls=UNSURE, kind=WINDOW),
-    *of("nth_value", nth(0), 2, 3, nulls=ALWAYS, kind=WINDOW),
+    *define("sum try_sum", _sum, 1, nulls=ALWAYS, kind=AGGREGATE),
+    *define("avg mean try_avg", _average, 1, nulls=ALWAYS, kind=AGGREGATE),
+    *define("count", BIGINT, 1, None, nulls=NEVER, kind=AGGREGATE),
+    *define("count_if", BIGINT, 1, nulls=NEVER, kind=AGGREGATE, takes="b"),
+    *define("regr_count", BIGINT, 2, nulls=NEVER, kind=AGGREGATE, takes="d"),
+    *define("approx_count_distinct", BIGINT, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *define("max min", nth(0), 1, nulls=ALWAYS, kind=AGGREGATE, takes="o"),
+    *define("any_value first first_value last last_value", nth(0), 1, 2, nulls=ALWAYS, kind=AGGREGATE),
+    *define("mode", nth(0), 0, 2, nulls=ALWAYS, kind=AGGREGATE),
+    *define("max_by min_by", _best, 2, nulls=ALWAYS, kind=AGGREGATE, takes="*o"),
+    *define("array_agg collect_list", list_of(0), 1, nulls=NEVER, kind=AGGREGATE),
+    *define("collect_set", list_of(0), 1, nulls=NEVER, kind=AGGREGATE, takes="h"),
+    *define("bool_and bool_or every some any", BOOLEAN, 1, nulls=ALWAYS, kind=AGGREGATE, takes="b"),
+    *define("bit_and bit_or bit_xor", _bits, 1, nulls=ALWAYS, kind=AGGREGATE, takes="I"),
+    *define("kurtosis skewness std stddev stddev_pop stddev_samp", DOUBLE, 1, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("var_pop var_samp variance", DOUBLE, 1, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("corr covar_pop covar_samp", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("regr_avgx", _average_of(1), 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("regr_avgy", _average_of(0), 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("regr_intercept regr_r2 regr_slope", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("regr_sxx regr_sxy regr_syy", DOUBLE, 2, nulls=ALWAYS, kind=AGGREGATE, takes="d"),
+    *define("median", _median, 1, nulls=ALWAYS, kind=AGGREGATE, takes="g"),
+    *define("percentile", _percentile, 2, 3, nulls=ALWAYS, kind=AGGREGATE, takes="g*"),
+    *define("percentile_cont percentile_disc", _percentile, 1, nulls=ALWAYS, kind=AGGREGATE),
+    *define("approx_percentile percentile_approx", _approx_percentile, 2, 3, nulls=ALWAYS, kind=AGGREGATE),
+    *define("listagg string_agg", _joined, 1, 2, nulls=ALWAYS, kind=AGGREGATE, takes="s*"),
+    *define("histogram_numeric", _histogram, 2, nulls=ALWAYS, kind=AGGREGATE),
+    *define("count_min_sketch", BINARY, 4, nulls=NEVER, kind=AGGREGATE),
+    *define("approx_top_k", _top, 1, 3, nulls=NEVER, kind=AGGREGATE),
+    *define("approx_top_k_accumulate approx_top_k_combine", ANY, 1, 2, nulls=UNSURE, kind=AGGREGATE),
+    *define("bitmap_and_agg bitmap_construct_agg bitmap_or_agg", BINARY, 1, nulls=NEVER, kind=AGGREGATE),
+    *define("hll_sketch_agg hll_union_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *define("theta_sketch_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *define("theta_union_agg", BINARY, 1, 2, nulls=NEVER, kind=AGGREGATE),
+    *define("theta_intersection_agg", BINARY, 1, nulls=NEVER, kind=AGGREGATE),
+    *define("kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float", BINARY, 1, 2, NEVER, AGGREGATE),
+    *define("kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float", BINARY, 1, 2, NEVER, AGGREGATE),
+    *define("schema_of_variant_agg", STRING, 1, nulls=NEVER, kind=AGGREGATE),
+    *define("grouping", TINYINT, 1, nulls=NEVER, kind=AGGREGATE),
+    *define("grouping_id", BIGINT, 0, None, nulls=NEVER, kind=AGGREGATE),
+    *define("row_number", INT, 0, nulls=NEVER, kind=WINDOW),
+    *define("rank dense_rank", INT, 0, None, nulls=NEVER, kind=WINDOW),
+    *define("ntile", INT, 0, 1, nulls=NEVER, kind=WINDOW),
+    *define("cume_dist", DOUBLE, 0, nulls=NEVER, kind=WINDOW),
+    *define("percent_rank", DOUBLE, 0, None, nulls=NEVER, kind=WINDOW),
+    *define("lag lead", nth(0), 1, 4, nulls=UNSURE, kind=WINDOW),
+    *define("nth_value", nth(0), 2, 3, nulls=ALWAYS, kind=WINDOW),
 ]
 
 
@@ -222,7 +222,7 @@ def _inlined(call: FunctionCall) -> tuple[Column, ...] | None:
     element: DataType = kind.args[0] if kind.kind == "array" else ANY
     if element.kind != "struct":
         if element.kind != "?":
-            call.refuse(f"{call.shown} takes an array of structs, not {kind}")
+            call.report_mismatch(f"{call.written_name} takes an array of structs, not {kind}")
         return None
     nullable = True if call.name == "inline_outer" else None
     return tuple(Column(name, field, nullable) for name, field in element.args)
@@ -243,7 +243,7 @@ def _stacked_type(below: list[Typed], call: FunctionCall) -> DataType:
     if len(types) < 2:
         return types.pop() if types else VOID
     if all(kind.known for kind in types):
-        call.refuse(f"stack puts values of different types into one column: {listed(sorted(types, key=str))}")
+        call.report_mismatch(f"stack puts values of different types into one column: {listed(sorted(types, key=str))}")
     return ANY
 
 
@@ -291,11 +291,11 @@ def _alone(call: FunctionCall) -> DataType:
 
 
 GENERATORS: list[Function] = [
-    *of("explode explode_outer posexplode posexplode_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="c"),
-    *of("inline inline_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="a"),
-    *of("stack", _alone, 2, None, UNSURE, GENERATOR),
-    *of("json_tuple", _alone, 2, None, UNSURE, GENERATOR, takes="T"),
-    *of("variant_explode variant_explode_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="v"),
-    *of("range", ANY, 1, 4, UNSURE, GENERATOR),
-    *of("collations python_worker_logs sql_keywords", ANY, 0, 0, UNSURE, GENERATOR),
+    *define("explode explode_outer posexplode posexplode_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="c"),
+    *define("inline inline_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="a"),
+    *define("stack", _alone, 2, None, UNSURE, GENERATOR),
+    *define("json_tuple", _alone, 2, None, UNSURE, GENERATOR, takes="T"),
+    *define("variant_explode variant_explode_outer", _alone, 1, 1, UNSURE, GENERATOR, takes="v"),
+    *define("range", ANY, 1, 4, UNSURE, GENERATOR),
+    *define("collations python_worker_logs sql_keywords", ANY, 0, 0, UNSURE, GENERATOR),
 ]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from tidegate.compiler.analysis.coercion import CALENDAR_INTERVAL, DAY_TO_SECOND, is_day_time, is_year_month
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
-from tidegate.compiler.analysis.functions.function import ALWAYS, NEVER, UNSURE, Function, FunctionCall, of
+from tidegate.compiler.analysis.functions.function import (
+    ALWAYS,
+    NEVER,
+    UNSURE,
+    Function,
+    FunctionCall,
+    define,
+)
 from tidegate.datatypes import (
     ANY,
     BIGINT,
@@ -59,7 +66,7 @@ def has_parts(kind: DataType) -> bool:
 def _date_part(call: FunctionCall) -> DataType | Typed:
     part = call.text(0)
     if not has_parts(call.type(1)):
-        return call.refuse(f"{call.shown} takes a date, a time or an interval, not {call.type(1)}")
+        return call.report_mismatch(f"{call.written_name} takes a date, a time or an interval, not {call.type(1)}")
     return ANY if part is None else extracted(part, call.type(1))
 
 
@@ -75,7 +82,9 @@ def _days_later(call: FunctionCall) -> DataType | Typed:
     """The days are an int or less, or text."""
     days = call.type(1)
     if days.kind not in ("tinyint", "smallint", "int", "string", "void", "?"):
-        return call.refuse(f"{call.shown} takes a whole number of days, not {days}", "cast the days to int")
+        return call.report_mismatch(
+            f"{call.written_name} takes a whole number of days, not {days}", "cast the days to int"
+        )
     if days.kind == "string":
         return Typed(DATE, True)
     return DATE
@@ -97,58 +106,58 @@ def _window_time(call: FunctionCall) -> DataType:
 
 
 TIMES: list[Function] = [
-    *of("curdate", DATE, 0, nulls=NEVER),
-    *of("current_date", DATE, 0, None, nulls=NEVER),
-    *of("now", TIMESTAMP, 0, nulls=NEVER),
-    *of("current_timestamp", TIMESTAMP, 0, None, nulls=NEVER),
-    *of("localtimestamp", TIMESTAMP_NTZ, 0, nulls=NEVER),
-    *of("current_timezone", STRING, 0, nulls=NEVER),
-    *of("current_time", ANY, 0, None),
-    *of("add_months", DATE, 2, takes="Di"),
-    *of("date_add date_sub", _days_later, 2, takes="D*"),
-    *of("date_diff datediff", INT, 2, takes="D"),
-    *of("timestampadd", _moved, 2, nulls=UNSURE),
-    *of("timestampdiff", BIGINT, 2, takes="t"),
-    *of("date_format", STRING, 2, takes="ts"),
-    *of("date_from_unix_date", DATE, 1, takes="i"),
-    *of("date_part datepart", _date_part, 2, nulls=UNSURE),
-    *of("date_trunc", TIMESTAMP, 2, nulls=ALWAYS, takes="st"),
-    *of("trunc", DATE, 2, nulls=ALWAYS, takes="Ds"),
-    *of("day", INT, 1, nulls=UNSURE, takes="D"),
-    *of("dayofmonth dayofweek dayofyear month quarter weekday weekofyear year", INT, 1, takes="D"),
-    *of("hour minute second", INT, 1, takes="t"),
-    *of("dayname monthname", STRING, 1, takes="D"),
-    *of("from_unixtime", STRING, 1, 2, nulls=ALWAYS, takes="ls"),
-    *of("from_utc_timestamp to_utc_timestamp", TIMESTAMP, 2, takes="ts"),
-    *of("convert_timezone", TIMESTAMP_NTZ, 2, 3, nulls=UNSURE, takes="s*"),
-    *of("last_day", DATE, 1, takes="D"),
-    *of("make_date", DATE, 3, takes="i"),
-    *of("make_dt_interval", DAY_TO_SECOND, 0, 4, nulls=UNSURE, takes="d"),
-    *of("make_interval", CALENDAR_INTERVAL, 0, 7, nulls=UNSURE, takes="d"),
-    *of("try_make_interval", CALENDAR_INTERVAL, 1, 7, nulls=ALWAYS, takes="d"),
-    *of("make_ym_interval", DataType("interval year to month"), 0, 2, takes="i"),
-    *of("make_timestamp", TIMESTAMP, 1, 7, nulls=UNSURE, counts=(1, 2, 3, 6, 7)),
-    *of("try_make_timestamp", TIMESTAMP, 1, 7, nulls=UNSURE, counts=(1, 2, 3, 6, 7)),
-    *of("make_timestamp_ltz try_make_timestamp_ltz", TIMESTAMP, 2, 7, nulls=UNSURE, counts=(2, 3, 6, 7)),
-    *of("make_timestamp_ntz try_make_timestamp_ntz", TIMESTAMP_NTZ, 2, 6, nulls=UNSURE, counts=(2, 6)),
-    *of("months_between", DOUBLE, 2, 3, takes="ttb"),
-    *of("next_day", DATE, 2, nulls=ALWAYS, takes="Ds"),
-    *of("to_date", DATE, 1, 2, nulls=UNSURE, takes="s"),
-    *of("try_to_date", DATE, 1, 2, nulls=UNSURE, takes="s"),
-    *of("to_timestamp to_timestamp_ltz", TIMESTAMP, 1, 2, nulls=UNSURE, takes="s"),
-    *of("try_to_timestamp", TIMESTAMP, 1, 2, nulls=UNSURE, takes="s"),
-    *of("to_timestamp_ntz", TIMESTAMP_NTZ, 1, 2, nulls=UNSURE, takes="s"),
-    *of("to_unix_timestamp", BIGINT, 1, 2, nulls=UNSURE, takes="DT"),
-    *of("unix_timestamp", BIGINT, 0, 2, nulls=UNSURE, takes="DT"),
-    *of("timestamp_micros timestamp_millis", TIMESTAMP, 1, nulls=UNSURE, takes="I"),
-    *of("timestamp_seconds", TIMESTAMP, 1, nulls=UNSURE, takes="n"),
-    *of("unix_date", INT, 1, takes="D"),
-    *of("unix_micros unix_millis unix_seconds", BIGINT, 1, takes="t"),
-    *of("window", _window, 2, 4, nulls=UNSURE, takes="D*"),
-    *of("session_window", _window, 2, nulls=NEVER, takes="D*"),
-    *of("window_time", _window_time, 1, nulls=UNSURE),
-    *of("make_time time_diff", ANY, 3, nulls=UNSURE),
-    *of("time", ANY, 1, nulls=UNSURE),
-    *of("time_trunc", ANY, 2, nulls=UNSURE),
-    *of("to_time try_to_time", ANY, 1, 2, nulls=UNSURE),
+    *define("curdate", DATE, 0, nulls=NEVER),
+    *define("current_date", DATE, 0, None, nulls=NEVER),
+    *define("now", TIMESTAMP, 0, nulls=NEVER),
+    *define("current_timestamp", TIMESTAMP, 0, None, nulls=NEVER),
+    *define("localtimestamp", TIMESTAMP_NTZ, 0, nulls=NEVER),
+    *define("current_timezone", STRING, 0, nulls=NEVER),
+    *define("current_time", ANY, 0, None),
+    *define("add_months", DATE, 2, takes="Di"),
+    *define("date_add date_sub", _days_later, 2, takes="D*"),
+    *define("date_diff datediff", INT, 2, takes="D"),
+    *define("timestampadd", _moved, 2, nulls=UNSURE),
+    *define("timestampdiff", BIGINT, 2, takes="t"),
+    *define("date_format", STRING, 2, takes="ts"),
+    *define("date_from_unix_date", DATE, 1, takes="i"),
+    *define("date_part datepart", _date_part, 2, nulls=UNSURE),
+    *define("date_trunc", TIMESTAMP, 2, nulls=ALWAYS, takes="st"),
+    *define("trunc", DATE, 2, nulls=ALWAYS, takes="Ds"),
+    *define("day", INT, 1, nulls=UNSURE, takes="D"),
+    *define("dayofmonth dayofweek dayofyear month quarter weekday weekofyear year", INT, 1, takes="D"),
+    *define("hour minute second", INT, 1, takes="t"),
+    *define("dayname monthname", STRING, 1, takes="D"),
+    *define("from_unixtime", STRING, 1, 2, nulls=ALWAYS, takes="ls"),
+    *define("from_utc_timestamp to_utc_timestamp", TIMESTAMP, 2, takes="ts"),
+    *define("convert_timezone", TIMESTAMP_NTZ, 2, 3, nulls=UNSURE, takes="s*"),
+    *define("last_day", DATE, 1, takes="D"),
+    *define("make_date", DATE, 3, takes="i"),
+    *define("make_dt_interval", DAY_TO_SECOND, 0, 4, nulls=UNSURE, takes="d"),
+    *define("make_interval", CALENDAR_INTERVAL, 0, 7, nulls=UNSURE, takes="d"),
+    *define("try_make_interval", CALENDAR_INTERVAL, 1, 7, nulls=ALWAYS, takes="d"),
+    *define("make_ym_interval", DataType("interval year to month"), 0, 2, takes="i"),
+    *define("make_timestamp", TIMESTAMP, 1, 7, nulls=UNSURE, counts=(1, 2, 3, 6, 7)),
+    *define("try_make_timestamp", TIMESTAMP, 1, 7, nulls=UNSURE, counts=(1, 2, 3, 6, 7)),
+    *define("make_timestamp_ltz try_make_timestamp_ltz", TIMESTAMP, 2, 7, nulls=UNSURE, counts=(2, 3, 6, 7)),
+    *define("make_timestamp_ntz try_make_timestamp_ntz", TIMESTAMP_NTZ, 2, 6, nulls=UNSURE, counts=(2, 6)),
+    *define("months_between", DOUBLE, 2, 3, takes="ttb"),
+    *define("next_day", DATE, 2, nulls=ALWAYS, takes="Ds"),
+    *define("to_date", DATE, 1, 2, nulls=UNSURE, takes="s"),
+    *define("try_to_date", DATE, 1, 2, nulls=UNSURE, takes="s"),
+    *define("to_timestamp to_timestamp_ltz", TIMESTAMP, 1, 2, nulls=UNSURE, takes="s"),
+    *define("try_to_timestamp", TIMESTAMP, 1, 2, nulls=UNSURE, takes="s"),
+    *define("to_timestamp_ntz", TIMESTAMP_NTZ, 1, 2, nulls=UNSURE, takes="s"),
+    *define("to_unix_timestamp", BIGINT, 1, 2, nulls=UNSURE, takes="DT"),
+    *define("unix_timestamp", BIGINT, 0, 2, nulls=UNSURE, takes="DT"),
+    *define("timestamp_micros timestamp_millis", TIMESTAMP, 1, nulls=UNSURE, takes="I"),
+    *define("timestamp_seconds", TIMESTAMP, 1, nulls=UNSURE, takes="n"),
+    *define("unix_date", INT, 1, takes="D"),
+    *define("unix_micros unix_millis unix_seconds", BIGINT, 1, takes="t"),
+    *define("window", _window, 2, 4, nulls=UNSURE, takes="D*"),
+    *define("session_window", _window, 2, nulls=NEVER, takes="D*"),
+    *define("window_time", _window_time, 1, nulls=UNSURE),
+    *define("make_time time_diff", ANY, 3, nulls=UNSURE),
+    *define("time", ANY, 1, nulls=UNSURE),
+    *define("time_trunc", ANY, 2, nulls=UNSURE),
+    *define("to_time try_to_time", ANY, 1, 2, nulls=UNSURE),
 ]
