@@ -12,6 +12,7 @@ from tidegate.checks.values import Check, Measure
 from tidegate.compiler import bind_test
 from tidegate.compiler.compiled import Compiled, RunValues
 from tidegate.compiler.hidden_columns import (
+    has_errors_upstream,
     hidden_in_query,
     hidden_in_table,
     touches_hidden_columns,
