@@ -50,7 +50,7 @@ def test_an_empty_catalog_in_its_place_is_refused_too(command: str, lake: Path, 
     outcome = tidegate(command)
     text = outcome.out + outcome.err
     assert outcome.code == 1
-    assert "the catalog has no tables on main and is not the one that the warehouse was begun with" in text
+    assert "the catalog has no tables on main and is not the one that the warehouse belongs to" in text
 
 
 def test_the_catalog_restored_works_as_before(lake: Path, tidegate: Call) -> None:

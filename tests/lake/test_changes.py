@@ -47,7 +47,7 @@ def test_rows_that_came_and_went_are_counted(
     since: Since, lines: str, came: int, went: int, rows_now: int, insert_only: bool, may_delete: bool
 ) -> None:
     found = change(since(lines))
-    assert (found.came, found.went, found.rows_now) == (came, went, rows_now)
+    assert (found.rows_written, found.rows_removed, found.rows_now) == (came, went, rows_now)
     assert (found.insert_only, found.may_delete) == (insert_only, may_delete)
 
 

@@ -109,8 +109,8 @@ def test_images_hold_the_rows_that_changed(table: Table, what: str, compacted: b
     images = {image: table.rows(image_sql(ORDERS, image, found, columns)) for image in Image}
     assert images == {Image.BEFORE: before, Image.AFTER: after, Image.THEN: then}
     assert (found.rows_then, found.rows_now) == (10, len(table.rows()))
-    assert found.came >= len(after)
-    assert found.went >= len(before)
+    assert found.rows_written >= len(after)
+    assert found.rows_removed >= len(before)
     assert (found.insert_only, found.may_delete) == (insert_only, may_delete)
 
 
@@ -121,7 +121,7 @@ def test_copy_on_write_tells_changed_rows_from_copied_ones(table: Table) -> None
     table.sql(merge("(1, 'b'), (10, 'a')", UPDATE, INSERT))
     found = table.since(seen)
     assert isinstance(found, TableChange)
-    assert (found.came, found.went, found.insert_only, found.may_delete) == (2, 1, False, True)
+    assert (found.rows_written, found.rows_removed, found.insert_only, found.may_delete) == (2, 1, False, True)
     assert table.rows(image_sql(ORDERS, Image.BEFORE, found, ("id", "status"))) == [(1, "new")]
     assert table.rows(image_sql(ORDERS, Image.AFTER, found, ("id", "status"))) == [(1, "b"), (10, "a")]
 

@@ -159,7 +159,7 @@ def test_a_folder_with_a_few_files_of_its_owner_becomes_the_warehouse(catalog: E
 def test_a_folder_that_holds_other_things_is_used_but_never_swept(catalog: EmbeddedCatalog) -> None:
     (catalog.warehouse / "photos").mkdir(parents=True)
     catalog.create_branch("run-1")
-    with pytest.raises(LakeError, match="not begun by this catalog"):
+    with pytest.raises(LakeError, match="does not belong to this catalog"):
         catalog.check_warehouse()
 
 

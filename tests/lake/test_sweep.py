@@ -163,7 +163,7 @@ def test_a_manifest_list_that_cannot_be_read_stops_the_sweep(
 def test_a_warehouse_of_another_catalog_is_not_swept(catalog: EmbeddedCatalog, orders: Path, tmp_path: Path) -> None:
     dead = touch(orders / "data" / "dead.parquet")
     stranger = EmbeddedCatalog(tmp_path / "another.db", catalog.warehouse)
-    with pytest.raises(LakeError, match="not begun by this catalog"):
+    with pytest.raises(LakeError, match="does not belong to this catalog"):
         swept(stranger)
     assert dead.exists()
 

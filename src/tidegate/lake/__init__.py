@@ -1,4 +1,4 @@
-"""The lake: catalogs with branches, and what tables say about themselves. No Spark in here.
+"""The lake: catalogs with branches, and the metadata of tables. No Spark in here.
 
 `sweep` and `manifests` are imported where they are needed: they bring PyIceberg, which takes a second to load; so are
 the catalogs that speak to a server.
@@ -54,8 +54,8 @@ __all__ = [
 
 
 def open_catalog(settings: Settings) -> BranchCatalog:
-    """The catalog that `[lake]` names. Nothing is asked of it yet, but a lake that was moved or copied is refused,
-    and one that lost its catalog."""
+    """The catalog that `[lake]` names, without a request to it. Raises for a lake that was moved or copied, and for one
+    that lost its catalog."""
     lake = settings.lake
     check_location(lake.warehouse)
     if lake.jdbc is not None:
@@ -77,9 +77,9 @@ def open_catalog(settings: Settings) -> BranchCatalog:
 
 
 def is_initialized(settings: Settings) -> bool:
-    """False where the first run is yet to make the catalog. A server is taken to be there: asking it shows.
+    """False before the first run creates the catalog. A server is assumed to exist.
 
-    Raises where there was a catalog, and its file is gone.
+    Raises where the catalog's file was lost.
     """
     lake = settings.lake
     if lake.catalog != "embedded" or lake.catalog_path.exists():

@@ -11,7 +11,7 @@ __all__ = ["write_atomically"]
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Raises OSError; then nothing is left behind, and a file that was there is as it was."""
+    """Raises OSError; then nothing is left behind, and an existing file is unchanged."""
     scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:

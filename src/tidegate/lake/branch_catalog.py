@@ -35,7 +35,7 @@ class PointerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where a table or view stands: its metadata file."""
+    """The current metadata file of a table or view."""
 
     kind: PointerKind
     location: str
@@ -46,38 +46,41 @@ Heads = Mapping[TableName, Pointer]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A table that a branch changed. `before` None: new; `after` None: dropped."""
+    """A table that a branch changed."""
 
     table: TableName
     before: Pointer | None
+    """None: the table is new."""
     after: Pointer | None
+    """None: the table was dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchInfo:
-    """`kept` branches wait for `tidegate publish`. `heartbeat_at` is when its process was last known to live."""
-
     name: str
     created_at: datetime
     heartbeat_at: datetime
+    """When its process was last known to be alive."""
     kept: bool
+    """It waits for `tidegate publish`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a catalog can promise, as data: `atomic_publish` over many tables, `branches` private to a run.
-
-    `sweep`: whether files that no branch refers to may be deleted. `over_compaction`: whether a branch can be published
-    though main was compacted since. `gaps` gives the reason for each that is False.
-    """
+    """What a catalog can promise, as data."""
 
     branches: bool
+    """A run has a private branch."""
     atomic_publish: bool
+    """Many tables move to main in one step."""
     views: bool
     row_lineage: bool
     sweep: bool = True
+    """Files that no branch refers to may be deleted."""
     over_compaction: bool = True
+    """A branch can be published though main was compacted since it started."""
     gaps: Mapping[str, str] = field(default_factory=dict)
+    """The reason for each of the above that is False."""
 
 
 class BranchCatalog(Protocol):
@@ -87,10 +90,10 @@ class BranchCatalog(Protocol):
         """Every pointer of the branch, in one read: never a mix of two publishes."""
 
     def pointer(self, branch: str, table: TableName) -> Pointer | None:
-        """Where one table of the branch stands; None: it is not there."""
+        """The pointer of one table of the branch; None: there is no such table."""
 
     def all_pointers(self) -> frozenset[Pointer]:
-        """All that main, any branch, or any branch's base refers to, in one read: what a sweep must keep."""
+        """Everything that main, any branch, or any branch's base refers to, in one read: a sweep must retain it."""
 
     def create_branch(self, name: str) -> None:
         """A private copy of main's pointers. `name` is a run id; no data is copied."""
@@ -109,29 +112,29 @@ class BranchCatalog(Protocol):
 
         A table conflicts when main no longer has the pointer that the branch started from; `accept` names pointers
         of main that are as good as that one (main was only compacted). So do tables of `unmoved` that main no longer
-        has there, if anything is to be moved at all. What moved is the branch's new base.
+        has there, if anything is to be moved at all. What was moved is the branch's new base.
         """
 
     def refresh_branch(self, branch: str, tables: Collection[TableName]) -> None:
-        """Make `tables`, and whatever the branch has not changed, as main is now; its other changes stay."""
+        """Reset `tables`, and whatever the branch has not changed, to the present state of main; other changes stay."""
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
-        """Put one table of the branch back to a pointer it had before (None: it did not exist)."""
+        """Restore one table of the branch to a pointer it had before (None: it did not exist)."""
 
     def create_namespace(self, branch: str, table: TableName) -> None:
-        """Make room for the table on the branch, if there is none. Models of one wave may ask at the same moment."""
+        """Create the table's namespace on the branch if it is missing. Models of a wave call this concurrently."""
 
     def drop_branch(self, name: str) -> None:
-        """Forget the branch; a branch that is gone already is no error. No file is touched."""
+        """Delete the branch, not its files. A branch that does not exist is no error."""
 
     def drop_strays(self) -> None:
-        """Forget what a process that was given up wrote to a branch after the branch was dropped."""
+        """Delete what an abandoned process wrote to a branch after the branch was dropped."""
 
     def keep_branch(self, name: str) -> None:
         """Mark the branch as waiting for `tidegate publish`."""
 
     def heartbeat(self, branch: str) -> None:
-        """Say that the branch's process is alive."""
+        """Record that the branch's process is alive."""
 
     def list_branches(self) -> tuple[BranchInfo, ...]: ...
 
@@ -159,10 +162,10 @@ def moves_to_main(
     accept: Heads,
     unmoved: Heads,
 ) -> tuple[Change, ...]:
-    """The tables that the branch changed, if main still has what it started from (or what `accept` names).
+    """The changes to publish: tables that the branch changed, if main still has what it started from (or `accept`).
 
-    Raises PublishConflictError that names every table which main moved meanwhile, also of those that must be `unmoved`;
-    but where main has all of it already, there is nothing left that they could spoil.
+    Raises PublishConflictError with every table that main moved meanwhile, also of those that must be `unmoved`. Where
+    main already has all changes, those no longer matter.
     """
     moves, conflicts = [], []
     for table in tables:

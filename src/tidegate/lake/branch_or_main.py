@@ -1,4 +1,4 @@
-"""`[lake] on_branch_failure = "direct"`: a run whose branch cannot be made works on main itself."""
+"""`[lake] on_branch_failure = "direct"`: a run whose branch cannot be created works on main itself."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tidegate.names import TableName
 
 __all__ = ["BranchOrMain"]
 
-_GAP = "no branch could be made for this run, and [lake] on_branch_failure is 'direct'"
+_GAP = "no branch could be created for this run, and [lake] on_branch_failure is 'direct'"
 
 
 class BranchOrMain:
-    """A catalog whose branch `name` is main from the moment that it cannot be made; `failure` says why.
+    """A catalog whose branch `name` is main once it could not be created; `failure` is the reason.
 
-    What is written there is on main at once, so a publish only tells what has been written since the last one.
+    What is written there is on main at once, so a publish only reports what was written since the last one.
     """
 
     def __init__(self, catalog: BranchCatalog, name: str) -> None:
@@ -31,7 +31,7 @@ class BranchOrMain:
         self._reporting = threading.Lock()
 
     def create_branch(self, name: str) -> None:
-        """Raises what keeps the branch from being made where main cannot be used either."""
+        """Raises the error of the catalog where main cannot be used either."""
         try:
             self._catalog.create_branch(name)
         except BranchExistsError:
@@ -84,7 +84,7 @@ class BranchOrMain:
         self._catalog.create_namespace(self._actual(branch), table)
 
     def drop_branch(self, name: str) -> None:
-        """Never main: of a branch that could not be made, what there may be of it."""
+        """Never drops main, but what may exist of a branch that could not be created."""
         if not self._is_main(name):
             self._catalog.drop_branch(name)
             return

@@ -1,4 +1,4 @@
-"""What became of a table since it was read, from its metadata alone: how many rows changed, or why nobody can say."""
+"""What changed in a table since it was read, from its metadata alone: how many rows, or why that is unknown."""
 
 from __future__ import annotations
 
@@ -29,46 +29,50 @@ _MERGED = "spark.merge-into.num-target-rows-"
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """The way from the snapshot that was read (`then_id`, with its sequence number and next row id) to `now_id`.
-
-    `came` and `went` are the rows that were written and taken away, at most: an updated row is in both. `insert_only`:
-    no row was updated or deleted. `may_delete` is false only where no row's id went. `keyed_by`: columns whose values
-    no row changed under its id. `columns`: the only ones in which rows differ, None where rows came or went or it is
-    not known. `bytes_written`: the size of what was written.
-    """
+    """From the snapshot that was read to the present one."""
 
     then_id: int
+    """The snapshot that was read."""
     now_id: int
+    """The present snapshot."""
     sequence_number: int
+    """Of the snapshot that was read."""
     next_row_id: int
+    """Of the snapshot that was read."""
     rows_then: int
     rows_now: int
-    came: int
-    went: int
+    rows_written: int
+    """At most; an updated row counts as written and as removed."""
+    rows_removed: int
+    """At most."""
     insert_only: bool
+    """No row was updated or deleted."""
     may_delete: bool
+    """False only where no row id was removed."""
     keyed_by: frozenset[str] | None = None
+    """Columns whose values no row changed under its id."""
     columns: frozenset[str] | None = None
+    """The only columns in which rows differ; None where rows were inserted or deleted, or it is unknown."""
     bytes_written: int = 0
 
     @property
     def rows(self) -> int:
         """How many rows differ, at most."""
-        return max(self.came, self.went)
+        return max(self.rows_written, self.rows_removed)
 
 
 @dataclass(frozen=True, slots=True)
 class Untraceable:
-    """What changed in a table cannot be told. `reason` continues a sentence that begins with the table's name.
-
-    `expired`: the snapshot that was read is not kept any more. `rebuilt`: all rows were written again since.
-    `rolled_back`: the present state is not a later one than that.
-    """
+    """It is unknown what changed in a table."""
 
     reason: str
+    """Continues a sentence that begins with the table's name."""
     expired: bool = False
+    """The snapshot that was read no longer exists."""
     rebuilt: bool = field(default=False, compare=False)
+    """All rows were written again since."""
     rolled_back: bool = field(default=False, compare=False)
+    """The present state is older than the one that was read, or on another line."""
 
 
 def change_since(metadata: TableMetadata, seen: TableInput) -> TableChange | Untraceable:
@@ -97,8 +101,8 @@ def other_columns(metadata: TableMetadata, seen: TableInput) -> str | None:
         return "has other columns"
     now = {field.name: field for field in metadata.fields}
     names = {field.id: field.name for field in metadata.fields}
-    told = [_difference(name, was, now.get(name), names) for name, was in sorted(seen.used.items())]
-    differences = [text for text in told if text]
+    texts = [_difference(name, was, now.get(name), names) for name, was in sorted(seen.used.items())]
+    differences = [text for text in texts if text]
     return f"has other columns: {', '.join(differences)}" if differences else None
 
 
@@ -150,7 +154,7 @@ def _change(metadata: TableMetadata, then: Snapshot, newer: list[Snapshot]) -> T
     assert now is not None
     earlier = [*newer, then][1:]
     updating = [commit for commit in zip(newer, earlier, strict=True) if not _only_adds(commit[0])]
-    kept = [_keeps_ids(snapshot, before) for snapshot, before in zip(newer, earlier, strict=True)]
+    keeps_ids = [_keeps_ids(snapshot, before) for snapshot, before in zip(newer, earlier, strict=True)]
     return TableChange(
         then_id=then.id,
         now_id=now.id,
@@ -158,10 +162,10 @@ def _change(metadata: TableMetadata, then: Snapshot, newer: list[Snapshot]) -> T
         next_row_id=then.next_row_id,
         rows_then=then.rows,
         rows_now=now.rows,
-        came=sum(map(_came, newer)),
-        went=min(then.rows, sum(map(_went, newer))),
+        rows_written=sum(map(_rows_written, newer)),
+        rows_removed=min(then.rows, sum(map(_rows_removed, newer))),
         insert_only=not updating,
-        may_delete=not all(kept),
+        may_delete=not all(keeps_ids),
         keyed_by=_kept_columns(metadata, updating),
         columns=_changed_columns(metadata, zip(newer, earlier, strict=True)),
         bytes_written=sum(snapshot.count("added-files-size") for snapshot in newer),
@@ -174,7 +178,7 @@ def _only_adds(snapshot: Snapshot) -> bool:
 
 
 def _keeps_ids(snapshot: Snapshot, before: Snapshot) -> bool:
-    """A MERGE says how many rows it inserted and deleted; it is believed where the table's own count agrees."""
+    """A MERGE records how many rows it inserted and deleted; that counts where the table's own count agrees."""
     if _only_adds(snapshot):
         return True
     inserted, deleted = (snapshot.summary.get(f"{_MERGED}{what}") for what in ("inserted", "deleted"))
@@ -183,11 +187,11 @@ def _keeps_ids(snapshot: Snapshot, before: Snapshot) -> bool:
     return snapshot.rows - before.rows == snapshot.count(f"{_MERGED}inserted")
 
 
-def _came(snapshot: Snapshot) -> int:
+def _rows_written(snapshot: Snapshot) -> int:
     return _merged(snapshot, "inserted", "updated", most=snapshot.count("added-records"))
 
 
-def _went(snapshot: Snapshot) -> int:
+def _rows_removed(snapshot: Snapshot) -> int:
     masked = snapshot.count("added-position-deletes") - snapshot.count("removed-position-deletes")
     return _merged(snapshot, "updated", "deleted", most=max(0, snapshot.count("deleted-records") + masked))
 
@@ -199,7 +203,7 @@ def _merged(snapshot: Snapshot, *what: str, most: int) -> int:
 
 
 def _kept_columns(metadata: TableMetadata, updating: Sequence[tuple[Snapshot, Snapshot]]) -> frozenset[str] | None:
-    """Columns in which no updated row differs: those that no commit says it changed, or else the common key."""
+    """Columns in which no updated row differs: those that no commit lists as changed, or else the common key."""
     changed = _changed_columns(metadata, updating)
     if changed is not None:
         return frozenset(metadata.column_names) - changed

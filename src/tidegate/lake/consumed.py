@@ -1,4 +1,4 @@
-"""The landing files that a table has taken, as a small file beside its metadata, named by its content's digest."""
+"""The list of landing files that a table has consumed: a small file beside its metadata, named by its digest."""
 
 from __future__ import annotations
 
@@ -17,28 +17,25 @@ __all__ = ["Consumed", "ConsumedFile", "consumed_files", "read_consumed", "write
 
 @dataclass(frozen=True, slots=True)
 class ConsumedFile:
-    """`path` is relative to the zone, `run_id` the first run that took the file with this content.
-
-    `digest`: what its content is known by; None in lists that were written before there were digests.
-    `delivery`: grows with each run that published files of the zone to the table, whichever began first; files of one
-    run share it. None in lists that were written before there were numbers.
-    """
-
     path: str
+    """Relative to the zone."""
     size: int
     mtime_ns: int
     run_id: str
+    """The first run that consumed the file with this content."""
     digest: str | None = None
+    """Of its content; None in lists that were written before there were digests."""
     delivery: int | None = None
+    """A number that grows with each run that published files of the zone to the table, in the order of publishing;
+    files of one run share it. None in lists that were written before there were numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumed:
-    """`columns` is the schema (Spark DDL) that the zone was first read with, so that later files are read alike."""
-
     zone: str
     files: tuple[ConsumedFile, ...]
     columns: str | None = None
+    """The schema (Spark DDL) that the zone was first read with, so that later files are read alike."""
 
     @property
     def last_delivery(self) -> int:
@@ -47,10 +44,10 @@ class Consumed:
 
 
 def write_consumed(table_location: str, consumed: Consumed) -> ZoneInput:
-    """Keep the list; the same list twice is one file. Nothing refers to it until the returned value is published."""
+    """Write the list; the same list twice is one file. Nothing refers to it until the returned value is published."""
     content = json.dumps(asdict(consumed), separators=(",", ":"), sort_keys=True).encode()
-    found = ZoneInput(digest=blake3(content).hexdigest(), files=len(consumed.files))
-    path = local_path(_location(table_location, found.digest))
+    zone_input = ZoneInput(digest=blake3(content).hexdigest(), files=len(consumed.files))
+    path = local_path(_location(table_location, zone_input.digest))
     try:
         # Also where the file is there: it becomes young again, and so out of a sweep's reach until it is referred to.
         write_atomically(path, content)
@@ -60,7 +57,7 @@ def write_consumed(table_location: str, consumed: Consumed) -> ZoneInput:
             where=str(path),
             remedy="check the disk's space and the folder's permissions; nothing was published",
         ) from error
-    return found
+    return zone_input
 
 
 def read_consumed(table_location: str, zone_input: ZoneInput) -> Consumed:

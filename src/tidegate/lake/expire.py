@@ -1,7 +1,7 @@
-"""Forget old snapshots by writing a new metadata file. No data file is touched: that is the sweep's work.
+"""Expire old snapshots by writing a new metadata file. Data files are left to the sweep.
 
-Iceberg's own expiry deletes files as it goes, and is refused on purpose (`gc.enabled=false`): it sees one table on one
-branch and would take files that another branch still reads.
+Iceberg's own expiry deletes files as it goes, and is disabled on purpose (`gc.enabled=false`): it sees one table on
+one branch and would delete files that another branch still reads.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Expired:
 def expired_snapshots(
     table: TableMetadata, *, keep_newest: int, newer_than: datetime, keep: Collection[int] = ()
 ) -> tuple[int, ...]:
-    """Snapshots that nothing asks for, oldest first.
+    """Snapshots that nothing needs, oldest first.
 
     The current line stays unbroken down to the last snapshot that is among its newest, young, named in `keep`, or the
     last that changed rows: readers recognise the table's state by that one, and may read the changes since a snapshot

@@ -36,7 +36,7 @@ _FIXED = re.compile(r"fixed\[\d+\]")
 
 
 def relation_of(fields: Iterable[Field]) -> Relation:
-    """That a column is optional is Iceberg's default and says nothing of its values."""
+    """Optional is Iceberg's default, so it says nothing about whether a column has NULLs."""
     return Relation(tuple(Column(f.name, spark_type(f.type), False if f.required else None) for f in fields))
 
 

@@ -1,4 +1,4 @@
-"""What a snapshot's manifests name. They are Avro, so this is the one place that needs PyIceberg."""
+"""The files and column bounds in a snapshot's manifests. These are Avro, so only this module needs PyIceberg."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tidegate.errors import LakeError
 from tidegate.lake.metadata import Field, Snapshot, local_path
 
 __all__ = [
+    "AddedFiles",
     "ColumnBounds",
     "DataFile",
-    "NewFiles",
     "column_bounds",
     "data_files",
     "list_manifests",
@@ -46,43 +46,40 @@ _REFERENCED = [field.name for field in DATA_FILE_TYPE[3].fields].index("referenc
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A live file of a snapshot. `deletes`: it holds deletes of rows, as a deletion vector or otherwise.
-
-    `sequence_number` is that of the commit which wrote its rows. `deletes_from`: the one file whose rows it deletes.
-    """
+    """A live file of a snapshot."""
 
     location: str
     size: int
     partition: str
     deletes: bool
+    """It holds deletes of rows, as a deletion vector or otherwise."""
     format: str = "PARQUET"
     encrypted: bool = False
     sequence_number: int = 0
+    """Of the commit that wrote its rows."""
     deletes_from: str | None = None
+    """The one file whose rows it deletes."""
 
 
 @dataclass(frozen=True, slots=True)
-class NewFiles:
-    """Files that a snapshot has and an earlier one had not. `masked`: locations of those that lost rows since.
-
-    `deletes_are_located`: each delete that came says which file it is about, so nothing else is masked.
-    """
+class AddedFiles:
+    """Files that a snapshot has and an earlier one had not."""
 
     files: tuple[DataFile, ...]
     masked: frozenset[str]
+    """Locations of those that lost rows since."""
     deletes_are_located: bool
+    """Each new delete names the file it is about, so no other file lost rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnBounds:
-    """What the files of a snapshot say of a column: of rows that were deleted since, too.
-
-    `least` and `most` are None where there is no number, and where the column has none.
-    """
+    """The statistics of a column over the files of a snapshot, including rows that were deleted since."""
 
     nulls: int
     nans: int
     least: Number | None = None
+    """None where there is no number, and where the column is not numeric."""
     most: Number | None = None
 
 
@@ -97,7 +94,7 @@ def list_manifests(snapshot: Snapshot) -> tuple[ManifestFile, ...]:
 
 
 def data_files(manifest: ManifestFile) -> Iterator[DataFile]:
-    """The manifest's files but for entries that only say which one was removed."""
+    """The manifest's files without entries for removed ones."""
     for entry in _entries(manifest):
         yield _data_file(manifest, entry)
 
@@ -118,7 +115,7 @@ def share_of_rows_within(snapshot: Snapshot, field_id: int, low: int, high: int)
 
 
 def column_bounds(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, ColumnBounds]:
-    """By the ids of those columns of which every file says all."""
+    """By the ids of those columns for which every file has all statistics."""
     found: dict[int, list[ColumnBounds] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
     for manifest in list_manifests(snapshot):
         if manifest.content is not ManifestContent.DATA:
@@ -188,8 +185,8 @@ def _entries(manifest: ManifestFile) -> Iterator[ManifestEntry]:
         raise _unreadable(manifest.manifest_path, error) from error
 
 
-def new_files(snapshot: Snapshot, sequence_number: int) -> NewFiles:
-    """What came after the commit of that number; only the manifests written since are opened."""
+def new_files(snapshot: Snapshot, sequence_number: int) -> AddedFiles:
+    """The files added after the commit of that number; only manifests written since are opened."""
     files, masked, deletes_are_located = [], set(), True
     for manifest in list_manifests(snapshot):
         if manifest.sequence_number <= sequence_number:
@@ -203,7 +200,7 @@ def new_files(snapshot: Snapshot, sequence_number: int) -> NewFiles:
                 masked.add(file.deletes_from)
             else:
                 deletes_are_located = False
-    return NewFiles(tuple(files), frozenset(masked & {file.location for file in files}), deletes_are_located)
+    return AddedFiles(tuple(files), frozenset(masked & {file.location for file in files}), deletes_are_located)
 
 
 def _data_file(manifest: ManifestFile, entry: ManifestEntry) -> DataFile:

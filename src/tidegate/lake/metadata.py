@@ -73,7 +73,7 @@ class Snapshot:
 
     @property
     def changed_rows(self) -> bool:
-        """Compaction does not, nor does a commit that added and removed nothing. In doubt: it did."""
+        """False for compaction and for a commit that added and removed nothing. True where it is unknown."""
         if self.operation == "replace":
             return False
         return "total-records" not in self.summary or any(self.count(key) for key in _ROW_COUNTS)
@@ -223,7 +223,7 @@ class ViewMetadata:
         return _digest([self.sql, self.default_namespace, [[field.name, _bare(field.type)] for field in self.fields]])
 
     def table_input(self) -> TableInput:
-        """The view's own definition; what it reads is its readers' business."""
+        """The view's own definition, not the tables that it reads."""
         return TableInput(self.uuid, None, 0, 0, self.columns_digest)
 
 
@@ -342,7 +342,7 @@ def _progress(properties: Mapping[str, str]) -> Progress | None:
     progress = Progress.from_json(text)
     if progress is None:
         raise LakeError(
-            f"the property {PROGRESS_PROPERTY} of a table cannot be understood",
+            f"the property {PROGRESS_PROPERTY} of a table cannot be read",
             remedy="it was written by another version of Tidegate: use that one, or remove the table",
         )
     return progress

@@ -26,17 +26,19 @@ _MOST_NAMED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """`what`: metadata file, manifest list, manifest, data file or delete file. `files`: their locations, at most 1000;
-    `more`: there are others. `snapshot`: None where the metadata file itself is missing; `past`: it is not the table's
-    current one. `progress`: what the model that made the table recorded; None where no model did."""
-
     table: TableName
     what: str
+    """metadata file, manifest list, manifest, data file or delete file"""
     files: tuple[str, ...]
+    """The missing files, at most 1000."""
     progress: Progress | None = None
+    """What the model that built the table recorded; None where no model did."""
     snapshot: Snapshot | None = None
+    """None where the metadata file itself is missing."""
     more: bool = False
+    """More files are missing than are listed."""
     past: bool = False
+    """The snapshot is not the table's current one."""
 
     def error(self, namespace: str) -> LakeError:
         """With the way back. `namespace`: the project's own, which names leave out."""
@@ -59,7 +61,7 @@ class Damage:
             again = f"if a model makes it, rebuild it from its inputs: tidegate run {name} --full-refresh"
             return f"{restore}; or, {again} (what they no longer hold is lost)"
         if self.past:
-            return f"{restore}; only that past snapshot needs it, and the table as it is now does not"
+            return f"{restore}; only that past snapshot needs it, not the present state of the table"
         if self.progress is None:
             return f"{restore}, or write the table again where it comes from"
         again = f"{restore}, or rebuild the table from its inputs: tidegate run {name} --full-refresh"
@@ -71,7 +73,7 @@ class Damage:
 
 
 def damages(heads: Mapping[TableName, Pointer]) -> Iterator[Damage]:
-    """At most one of each table, the most basic: without a manifest its data files are not known."""
+    """At most one per table, the most basic: without a manifest its data files are unknown."""
     folders: dict[str, frozenset[str]] = {}
     for table, pointer in sorted(heads.items()):
         if (damage := _damage(table, pointer, folders)) is not None:
@@ -79,7 +81,7 @@ def damages(heads: Mapping[TableName, Pointer]) -> Iterator[Damage]:
 
 
 def first_damage(heads: Mapping[TableName, Pointer], tables: Iterable[TableName]) -> Damage | None:
-    """Of these tables; where what is there cannot be read either, that is for others to report."""
+    """The first of these tables; files that exist and cannot be read are reported elsewhere."""
     try:
         return next(damages({table: heads[table] for table in tables if table in heads}), None)
     except (LakeError, OSError):

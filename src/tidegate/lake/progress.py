@@ -1,4 +1,4 @@
-"""What a table remembers of the run that made it: the property `tidegate.progress`, published with the data."""
+"""What a table records about the run that built it: the property `tidegate.progress`, published with the data."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ _READABLE = (1, PROGRESS_VERSION)
 
 @dataclass(frozen=True, slots=True)
 class TableInput:
-    """A lake table as it was read. `snapshot_id` is the last one that changed rows (None: no snapshot yet).
-
-    `columns` is a digest of the field ids, names and types. For a view, `uuid` and `columns` describe the view itself.
-    `used`: the columns that were read, with their field ids and types; None: all of them. `discarded`: snapshots that
-    were read and are no ancestors of this one, because the table was rolled back: their rows were taken, too.
-    """
+    """A lake table as it was read. For a view, `uuid` and `columns` describe the view itself."""
 
     uuid: str
     snapshot_id: int | None
+    """The last snapshot that changed rows; None: there is none yet."""
     sequence_number: int
     next_row_id: int
     columns: str
+    """A digest of the field ids, names and types."""
     used: Mapping[str, str] | None = None
+    """The columns that were read, with their field ids and types; None: all of them."""
     discarded: tuple[int, ...] = ()
+    """Snapshots that were read and are no ancestors of this one, because the table was rolled back."""
 
     @property
     def state(self) -> str:
-        """Another one where a reader may see other rows or columns; compaction changes nothing."""
+        """Differs where a reader may see other rows or columns. Compaction does not change it."""
         return f"{self.uuid} {self.snapshot_id} {self.columns}"
 
 
@@ -58,19 +57,7 @@ WHOLE = Order()
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`snapshot_id`: the table's own, the last that changed its rows: a later one was made by something else.
-
-    `full_ms`: what the last build from all rows took, and `full_rows` how many rows its inputs had then.
-
-    `delta_factor`: how many times as long as estimated an update from changes took the last time.
-    `deltas`: how often the table was brought up to date from changes alone since then, or since it was verified.
-    `checks`: a digest of the checks that the table passed before it was published. `checked`: other tables that those
-    read, where isolation is serializable.
-    `unique`: columns of which no two rows have the same values, as every write since the table was made saw to.
-    `order`: which of its rows stand in the order of their arrival; None: none does.
-    `key`: columns by which readers tell its rows apart, declared or proven from its query. `proven_since`: the sequence
-    number of the first of the states up to this one in which the query proves the key; None: it is not known to.
-    """
+    """Its JSON is a table property, so a field keeps its name."""
 
     run_id: str
     fingerprint: str
@@ -85,16 +72,27 @@ class Progress:
     rows: int = 0
     duration_ms: int = 0
     snapshot_id: int | None = None
+    """The table's own last snapshot that changed rows. A later one was written by another program."""
     full_ms: int = 0
+    """How long the last build from all rows took."""
     full_rows: int = 0
+    """How many rows its inputs had in that build."""
     delta_factor: float = 1.0
+    """The actual by the estimated time of the last update from changes."""
     deltas: int = 0
+    """Updates from changes alone since the last full build or verification."""
     unique: tuple[str, ...] = ()
+    """Columns that are unique together, as every write since the table was created ensured."""
     key: tuple[str, ...] = ()
+    """Columns by which readers identify its rows, declared or proven from its query."""
     proven_since: int | None = None
+    """The sequence number of the first state from which on the query proves the key; None: it is not known to."""
     order: Order | None = None
+    """Which rows stand in the order of their arrival; None: none."""
     checks: str = ""
+    """A digest of the checks that the table passed before it was published."""
     checked: Mapping[str, TableInput] = field(default_factory=dict)
+    """Other tables that those checks read, where isolation is serializable."""
     version: int = PROGRESS_VERSION
 
     def to_json(self) -> str:

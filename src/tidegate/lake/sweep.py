@@ -19,24 +19,24 @@ from tidegate.lake.warehouse import record_sweep
 __all__ = ["MIN_AGE_FLOOR", "SweepReport", "referenced_files", "sweep"]
 
 MIN_AGE_FLOOR = timedelta(hours=24)
-"""A file is written before anything refers to it, so a young one is never taken, whatever the settings say."""
+"""A file is written before anything refers to it, so a young one is never deleted, whatever the settings."""
 
 _TABLE_FOLDERS = frozenset({"data", "metadata"})
 
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """`files` were deleted (or would be), `kept` are in use or too young, `failed` could not be deleted.
-
-    `left`: why unused files of this lake are not deleted at all.
-    """
-
     files: tuple[str, ...]
+    """Deleted, or to be deleted where it is a dry run."""
     bytes: int
+    """The size of `files`."""
     kept: int
+    """How many files are in use or too young."""
     failed: tuple[str, ...] = ()
+    """Files that could not be deleted."""
     dry_run: bool = False
     left: str = ""
+    """Why unused files of this lake are not deleted at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def sweep(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     dry_run: bool = False,
 ) -> SweepReport:
-    """Anything that cannot be read stops it before the first file is deleted: what is unknown may be in use."""
+    """Raises before the first file is deleted if anything cannot be read: an unknown file may be in use."""
     if not warehouse.exists():
         return SweepReport(files=(), bytes=0, kept=0, dry_run=dry_run)
     root, now = Path(os.path.realpath(warehouse)), clock()
@@ -86,10 +86,10 @@ def sweep(
         return SweepReport(files=(), bytes=0, kept=0, dry_run=dry_run, left=catalog.capabilities.gaps["sweep"])
     catalog.check_warehouse()
     cutoff = _cutoff(catalog, now, max(min_age, MIN_AGE_FLOOR)).timestamp()
-    # First list, then mark: a file that comes into use in between was either marked or is too young to be taken.
+    # First list, then mark: a file that comes into use in between was either marked or is too young to be deleted.
     folders, files = _list(root)
     pointers = catalog.all_pointers()
-    _refuse_strangers(root, pointers)
+    _refuse_pointers_outside(root, pointers)
     used = referenced_files(pointers)
     dead = [file for file in files if file.mtime < cutoff and _owner(file.path) not in used]
     failed = [] if dry_run else [file.path for file in dead if not _delete(file.path, cutoff)]
@@ -107,7 +107,7 @@ def sweep(
 
 
 def _cutoff(catalog: BranchCatalog, now: datetime, min_age: timedelta) -> datetime:
-    """What a living branch has written but not yet committed is younger than the branch, however long it takes."""
+    """What a live branch has written but not yet committed is younger than the branch, however long it takes."""
     limit = now - min_age
     return min([limit, *(b.created_at for b in catalog.list_branches() if b.heartbeat_at >= limit)])
 
@@ -139,7 +139,7 @@ def _stop(error: OSError) -> None:
         ) from error
 
 
-def _refuse_strangers(root: Path, pointers: Iterable[Pointer]) -> None:
+def _refuse_pointers_outside(root: Path, pointers: Iterable[Pointer]) -> None:
     for pointer in pointers:
         if not Path(_real(pointer.location)).is_relative_to(root):
             raise LakeError(
@@ -170,7 +170,7 @@ def _owner(path: str) -> str:
 def _delete(path: str, cutoff: float) -> bool:
     try:
         if os.stat(path, follow_symlinks=False).st_mtime >= cutoff:
-            return False  # written anew since it was listed
+            return False  # written again since it was listed
         os.unlink(path)
     except FileNotFoundError:
         return True

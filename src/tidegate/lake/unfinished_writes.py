@@ -57,7 +57,7 @@ def snapshot_at(metadata: TableMetadata, timestamp_ms: int) -> int | None:
 
 
 def state_before(metadata: TableMetadata, snapshot_id: int) -> int | None:
-    """The last state that a run meant before an intermediate one; None where it has expired or there was none."""
+    """The last complete state before an intermediate one; None where it has expired or there was none."""
     skipped = intermediate_snapshots(metadata)
     before: int | None = None
     for entry in _log(metadata):
@@ -74,8 +74,8 @@ def _log(metadata: TableMetadata) -> _Log:
 
 
 def pointer_before_unfinished_write(table: TableName, metadata: TableMetadata) -> Pointer | None:
-    """Where the table has the rows of which it remembers how they were made. None where it has those now, where others
-    than its model have added to them, where it was rolled back, and where that file is not kept."""
+    """The last state whose rows the recorded progress describes. None where the table is in that state, where something
+    else than its model added rows, where it was rolled back, and where that metadata file no longer exists."""
     progress, last = metadata.progress, metadata.last_change
     if progress is None or progress.snapshot_id is None or last is None or last.id == progress.snapshot_id:
         return None
@@ -95,16 +95,17 @@ def pointer_before_unfinished_write(table: TableName, metadata: TableMetadata) -
 
 
 STAGED = "tidegate.staging"
-"""A property of such tables; anything else of such a name is a user's."""
+"""A property of staging tables; another table with such a name is a user's."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedTable:
-    """`run_id`: the run that made it, None where it does not say."""
+    """A table that lives for one write. One is left where a process that wrote main itself was killed."""
 
     table: TableName
     made_at: datetime
     run_id: str | None
+    """The run that created it; None where it is unknown."""
 
 
 def staged_tables(lake: BranchView) -> Iterator[StagedTable]:

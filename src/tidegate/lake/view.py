@@ -1,4 +1,4 @@
-"""One branch of the lake, to look at."""
+"""Reading one branch of the lake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BranchView"]
 
 @dataclass(frozen=True)
 class BranchView:
-    """Every call asks the catalog anew; nothing is remembered but metadata files, which never change."""
+    """Every call reads the catalog again; only metadata files are cached, which never change."""
 
     catalog: BranchCatalog
     branch: str
@@ -38,12 +38,12 @@ class BranchView:
 
     def table(self, table: TableName) -> TableMetadata | None:
         """None also where the name is a view's."""
-        found = self.metadata(table)
-        return found if isinstance(found, TableMetadata) else None
+        metadata = self.metadata(table)
+        return metadata if isinstance(metadata, TableMetadata) else None
 
     def progress(self, table: TableName) -> Progress | None:
-        found = self.metadata(table)
-        return None if found is None else found.progress
+        metadata = self.metadata(table)
+        return None if metadata is None else metadata.progress
 
     def create_namespace(self, table: TableName) -> None:
         self.catalog.create_namespace(self.branch, table)

@@ -41,9 +41,9 @@ _MARKER = "tidegate-warehouse.json"
 
 
 def claim_warehouse(warehouse: Path, lake: str, alone: bool = False) -> None:
-    """Make the folder and leave the catalog's id in it, if nobody was here. Raise if it was moved or copied here.
+    """Create the folder and record the catalog's id in it, unless it has one. Raise if it was moved or copied here.
 
-    `alone`: raise also where another catalog was here first, whose sweep would take our files for unused ones.
+    `alone`: raise also where it belongs to another catalog, whose sweep would delete our files as unused.
     """
     marker = warehouse / _MARKER
     try:
@@ -68,12 +68,12 @@ def claim_warehouse(warehouse: Path, lake: str, alone: bool = False) -> None:
 
 
 def check_location(warehouse: Path) -> None:
-    """Raise if the warehouse was moved or copied here. One that was never begun is fine."""
+    """Raise if the warehouse was moved or copied here. One that was never used is fine."""
     _check_place(warehouse, _read(warehouse / _MARKER))
 
 
 def owner(warehouse: Path) -> str | None:
-    """The id of the catalog that began the warehouse; None where that is not known."""
+    """The id of the catalog that owns the warehouse; None where it is unknown."""
     return _read(warehouse / _MARKER).get("lake")
 
 
@@ -83,7 +83,7 @@ def check_warehouse(warehouse: Path, lake: str) -> None:
     claim = _read(marker)
     if claim.get("lake") != lake:
         raise LakeError(
-            "the warehouse was not begun by this catalog, so its files may be in use elsewhere; nothing was deleted",
+            "the warehouse does not belong to this catalog, so its files may be in use elsewhere; nothing was deleted",
             where=str(marker),
             remedy="give each catalog a warehouse of its own ([lake] warehouse); if the catalog was lost, restore it;"
             f" to start from nothing, remove the warehouse too: {LOST_BY_REBUILDING}",
@@ -100,13 +100,13 @@ def _read(marker: Path) -> dict[str, str]:
 
 
 def _check_place(warehouse: Path, claim: dict[str, str]) -> None:
-    begun = claim.get("warehouse")
-    if begun is not None and begun != os.path.realpath(warehouse):
+    original = claim.get("warehouse")
+    if original is not None and original != os.path.realpath(warehouse):
         error = LakeError(
-            f"the warehouse was moved or copied here from {begun}, and its tables name their files by that path",
+            f"the warehouse was moved or copied here from {original}, and its tables name their files by that path",
             where=str(warehouse),
-            remedy=f"move it back to {begun}, or let [lake] warehouse and catalog_path name the place it came from;"
-            " to build every table again here instead, remove this warehouse and its catalog (the folder .tidegate,"
+            remedy=f"move it back to {original}, or let [lake] warehouse and catalog_path name the place it came from;"
+            " to rebuild every table here instead, remove this warehouse and its catalog (the folder .tidegate,"
             f" unless [lake] says otherwise) and run: {LOST_BY_REBUILDING}",
         )
         error.kind = FailureKind.QUERY_REJECTED
@@ -125,7 +125,7 @@ def refuse_emptied_catalog(catalog: Path, warehouse: Path, lake: str) -> None:
     Tables of its own are what a first run left that did not publish.
     """
     if owner(warehouse) not in (None, lake) and (metadata := _first_metadata(warehouse)):
-        what = "the catalog has no tables on main and is not the one that the warehouse was begun with"
+        what = "the catalog has no tables on main and is not the one that the warehouse belongs to"
         raise _lost(what, catalog, warehouse, metadata)
 
 
@@ -166,9 +166,9 @@ def _may_write(folder: Path) -> bool:
 
 
 def require_writable(lake: LakeSection, may_write: Callable[[Path], bool] = _may_write) -> None:
-    """Raises where the folder cannot be written, or cannot be made in the nearest one above it that is there."""
+    """Raises where the folder cannot be written, or cannot be created in its nearest existing parent."""
     if lake.catalog == "rest":
-        return  # the server says where its tables are
+        return  # the server decides where its tables are
     folder = next(path for path in (lake.warehouse, *lake.warehouse.parents) if path.exists() or path == path.parent)
     if folder.is_dir() and may_write(folder):
         return

@@ -91,7 +91,7 @@ def estimate_new(inputs: Inputs) -> Estimate:
     """Only rows that tables gained and files that are new are read; no history says how long that takes."""
     files = [file.size for zone in inputs.zones.values() for file in (*zone.fresh.new, *zone.fresh.replaced)]
     changes = inputs.traced.values()
-    rows = None if files else sum(change.came for change in changes)
+    rows = None if files else sum(change.rows_written for change in changes)
     return Estimate(rows, sum(change.bytes_written for change in changes) + sum(files))
 
 
@@ -110,10 +110,10 @@ def estimate_delta(
     before = {read.table for read in delta.reads if read.image is Image.BEFORE}
     for table, change in changes.items():
         size = sizes[str(table)]
-        rows, bytes = rows + change.came, bytes + change.bytes_written
-        seconds += change.came * size.columns * _READ_VALUE
+        rows, bytes = rows + change.rows_written, bytes + change.bytes_written
+        seconds += change.rows_written * size.columns * _READ_VALUE
         if table in before and not change.insert_only:
-            rows, bytes = rows + change.went, bytes + size.bytes // max(1, size.columns)
+            rows, bytes = rows + change.rows_removed, bytes + size.bytes // max(1, size.columns)
             seconds += change.rows_then * _BEFORE_ROW
     for name, size in sizes.items():
         if _reads(delta.result, name):

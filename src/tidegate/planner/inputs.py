@@ -120,7 +120,7 @@ def count_rows(rows: int) -> str:
 
 def _extent(change: TableChange) -> str:
     if change.insert_only:
-        return f"gained {count_rows(change.came)}"
+        return f"gained {count_rows(change.rows_written)}"
     return f"changed: about {count_rows(change.rows)}"
 
 

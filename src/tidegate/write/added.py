@@ -13,7 +13,7 @@ from tidegate.write.sql import literal, quote
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tidegate.lake.manifests import DataFile, NewFiles
+    from tidegate.lake.manifests import AddedFiles, DataFile
 
 __all__ = ["added_rows", "masked_positions", "newer_snapshots"]
 
@@ -80,7 +80,7 @@ def _is_plain(field: Field) -> bool:
     return isinstance(field.type, str) and _PLAIN_TYPE.fullmatch(field.type) is not None
 
 
-def _readable(added: NewFiles) -> bool:
+def _readable(added: AddedFiles) -> bool:
     names = [_name(file.location) for file in added.files]
     return (
         added.deletes_are_located
@@ -104,7 +104,7 @@ def _name(location: str) -> str:
     return location.rpartition("/")[2]
 
 
-def _read(session: SparkSession, fields: tuple[Field, ...], added: NewFiles) -> DataFrame:
+def _read(session: SparkSession, fields: tuple[Field, ...], added: AddedFiles) -> DataFrame:
     columns = [f"{quote(field.name)} {spark_type(field.type).sql}" for field in fields]
     reader = session.read.schema(", ".join([*columns, f"{_SEQUENCE} bigint"]))
     # Folders such as `day=1` are in the location only; the columns are all in the files.
