@@ -20,9 +20,9 @@ from benchmarks.session import bench_session, timed
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidegate.checks.values import Within
+    from tidegate.checks.check_values import ValueRange
     from tidegate.lake.metadata import TableMetadata, ViewMetadata
-    from tidegate.quality import Asked
+    from tidegate.quality import CheckQuery
 
 __all__ = ["CHECK_ROWS", "CheckTimes", "check_targets", "measure_checks"]
 
@@ -117,19 +117,19 @@ def _write(session: SparkSession, rows: int) -> None:
     session.sql(f"CREATE TABLE {_OTHER} USING iceberg AS SELECT id FROM range(1000)")
 
 
-def _asked(session: SparkSession, calls: Sequence[str]) -> list[Asked]:
-    from tidegate.checks.forms import form_of
+def _asked(session: SparkSession, calls: Sequence[str]) -> list[CheckQuery]:
+    from tidegate.checks.check_registry import rule_of
+    from tidegate.checks.check_values import Check, Stage
     from tidegate.checks.parsing import parse_call
-    from tidegate.checks.values import Check, Stage
     from tidegate.datatypes import Column, Relation, parse_type
     from tidegate.problems import Place
-    from tidegate.quality import Asked
+    from tidegate.quality import CheckQuery
 
     fields = session.table(_TABLE).schema.fields
     types = [(field.name, parse_type(field.dataType.simpleString())) for field in fields]
     columns = Relation(tuple(Column(name, kind) for name, kind in types if kind is not None))
     checks = [Check(text, Stage.BEFORE_WRITE, Place("bench.sql"), parse_call(text)[0]) for text in calls]
-    return [Asked(check, form_of(check, columns, "bench")) for check in checks]
+    return [CheckQuery(check, rule_of(check, columns, "bench")) for check in checks]
 
 
 def _metadata(session: SparkSession) -> TableMetadata | ViewMetadata:
@@ -141,17 +141,17 @@ def _metadata(session: SparkSession) -> TableMetadata | ViewMetadata:
 
 
 def _ask(
-    session: SparkSession, asked: Sequence[Asked], proven: Callable[[Within], bool] = lambda within: False
+    session: SparkSession, asked: Sequence[CheckQuery], proven: Callable[[ValueRange], bool] = lambda within: False
 ) -> None:
-    from tidegate.quality import measure
+    from tidegate.quality import evaluate_checks
 
-    found = measure(session, _TABLE, asked, keys=("id",), proven=proven)
+    found = evaluate_checks(session, _TABLE, asked, keys=("id",), proven=proven)
     wrong = [one for one in found if one.status != "passed"]
     if wrong:
         raise SystemExit(f"These checks should have passed: {wrong}")
 
 
-def _each(session: SparkSession, asked: Sequence[Asked]) -> None:
+def _each(session: SparkSession, asked: Sequence[CheckQuery]) -> None:
     for one in asked:
         _ask(session, [one])
 

@@ -28,7 +28,7 @@ from tidegate.operations.run import run_project
 from tidegate.planner.make_plan import PlanRequest, make_plan
 from tidegate.runs import RunOptions
 from tidegate.spark.session import child_session, start_session
-from tidegate.write.promises import promised
+from tidegate.write.commits import row_key_recorded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +92,7 @@ def measure_deltas(work: Path, cells: Sequence[Cell], rounds: int) -> Measured:
 
 
 def delta_targets(measured: Measured) -> list[Target]:
-    """What was promised, as far as it was measured."""
+    """The promised figures, as far as they were measured."""
     found = []
     for cell, limits in _LIMITS.items():
         for model, limit in limits.items():
@@ -193,7 +193,7 @@ class Bench:
         """Amount and status of one order in a thousand, with what a run of its model would say of the commit."""
         session, rows = self.session(), self.cell.rows
         batch = f"SELECT DISTINCT pmod(xxhash64(id, {100 + round_number}), {rows}) AS id FROM range({rows // UPDATED})"
-        with promised(session, ("id",), ("amount", "status")):
+        with row_key_recorded(session, ("id",), ("amount", "status")):
             session.sql(
                 f"MERGE INTO {ORDERS.quoted} o USING ({batch}) u ON o.id = u.id WHEN MATCHED THEN UPDATE"
                 " SET amount = CAST(o.amount + 1 AS DECIMAL(12,2)), status = (o.status + 1) % 10"

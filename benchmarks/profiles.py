@@ -72,8 +72,8 @@ def _write(session: SparkSession, rows: int) -> None:
 
 
 def _refresh(session: SparkSession, rows: int, profiled: bool) -> None:
-    from tidegate.write.columns import columns_of
-    from tidegate.write.content import WatchedQuery
+    from tidegate.write.observed_rows import WatchedQuery
+    from tidegate.write.write_columns import columns_of
 
     query = f"SELECT * FROM {_SOURCE}"
     columns = columns_of(session.sql(query))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.compiler import bind
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.config import Settings

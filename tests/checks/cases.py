@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tidegate.checks.forms import form_of
+from tidegate.checks.check_registry import rule_of
+from tidegate.checks.check_values import Check, CheckRule, Stage
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.values import Check, Form, Stage
 from tidegate.datatypes import Column, parse_type
 from tidegate.problems import Place
 from tidegate.project.declared_checks import declared_checks
@@ -63,8 +63,8 @@ class CaseFile:
     cases: tuple[Case, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
 
-    def form(self, case: Case) -> Form:
-        return form_of(case.check, self.tables[case.table].columns, "shop")
+    def form(self, case: Case) -> CheckRule:
+        return rule_of(case.check, self.tables[case.table].columns, "shop")
 
 
 def case_files() -> list[Path]:

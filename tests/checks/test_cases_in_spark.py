@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.checks.cases import Case, CaseFile, case_files, read_cases
-from tidegate.checks.values import Query
-from tidegate.quality.asking import Asked, Found
-from tidegate.quality.measuring import measure
+from tidegate.checks.check_values import QueryRule
+from tidegate.quality.check_answers import CheckAnswer, CheckQuery
+from tidegate.quality.evaluate import evaluate_checks
 
 pytestmark = pytest.mark.spark
 
@@ -29,7 +29,7 @@ def test_checks_find_what_the_cases_say(path: Path, spark: SparkSession) -> None
         cases = list(group)
         asked = [_asked(file, case) for case in cases]
         before = file.tables[past].query if past else None
-        found = measure(spark, file.tables[table].query, asked, past=before)
+        found = evaluate_checks(spark, file.tables[table].query, asked, past=before)
         told += [_difference(case, one) for case, one in zip(cases, found, strict=True)]
     assert [difference for difference in told if difference] == []
 
@@ -38,14 +38,14 @@ def _relation(case: Case) -> tuple[str, str]:
     return case.table, case.past or ""
 
 
-def _asked(file: CaseFile, case: Case) -> Asked:
+def _asked(file: CaseFile, case: Case) -> CheckQuery:
     form = file.form(case)
-    if isinstance(form, Query) and file.other is not None:
+    if isinstance(form, QueryRule) and file.other is not None:
         form = replace(form, sql=form.sql.replace(OTHER, file.other.query))
-    return Asked(case.check, form)
+    return CheckQuery(case.check, form)
 
 
-def _difference(case: Case, found: Found) -> str | None:
+def _difference(case: Case, found: CheckAnswer) -> str | None:
     value = str(found.value)
     if found.status == case.status and (case.value is None or value.lower() == case.value.lower()):
         return None

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tidegate.checks.forms import digest_of, form_of, other_tables
-from tidegate.checks.kinds import CheckKind, bind, mistakes
+from tidegate.checks.check_kinds import CheckKind, bind, mistakes
+from tidegate.checks.check_registry import BUILT_IN, KEYED, digest_of, other_tables, rule_of
+from tidegate.checks.check_values import AggregateRule, Check, CheckCall, QueryRule, RowRule, Stage
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.registry import BUILT_IN, KEYED
-from tidegate.checks.sql import number
-from tidegate.checks.values import Call, Check, Measure, Query, RowRule, Stage
+from tidegate.checks.sql_literals import number
 from tidegate.datatypes import BIGINT, DATE, DOUBLE, NOTHING_KNOWN, STRING, TIMESTAMP, Column, Relation, array, decimal
 from tidegate.names import literal
 from tidegate.problems import Place, Severity
@@ -39,11 +38,11 @@ def wrong(text: str, table: Relation | None = None) -> list[str]:
 
 
 def test_names_and_texts_cannot_get_out_of_their_quotes() -> None:
-    form = form_of(check("not_null('odd `name`')"), COLUMNS)
+    form = rule_of(check("not_null('odd `name`')"), COLUMNS)
     assert isinstance(form, RowRule)
     assert form.violates == "`odd ``name``` IS NULL"
     assert literal("it's \\") == "'it\\'s \\\\'"
-    form = form_of(check("""compare(name, =, "x' OR '1' = '1")"""), COLUMNS)
+    form = rule_of(check("""compare(name, =, "x' OR '1' = '1")"""), COLUMNS)
     assert isinstance(form, RowRule)
     assert form.violates == "NOT (`name` = 'x\\' OR \\'1\\' = \\'1')"
 
@@ -115,7 +114,7 @@ def test_a_number_in_quotes_is_compared_as_text(text: str) -> None:
 
 
 def test_a_number_in_quotes_is_still_one_for_a_column_of_numbers() -> None:
-    form = form_of(check("compare(id, <=, '900')"), COLUMNS)
+    form = rule_of(check("compare(id, <=, '900')"), COLUMNS)
     assert isinstance(form, RowRule)
     assert form.violates == "NOT (`id` <= 900)"
 
@@ -128,12 +127,12 @@ def test_the_quotes_of_a_number_are_part_of_what_a_check_asks() -> None:
     ("function", "texts", "fits"), [("max", (), False), ("max", (3,), True), ("count", (), True), ("sum", (), False)]
 )
 def test_a_keyed_aggregate_of_text_compares_with_no_number(function: str, texts: tuple[int, ...], fits: bool) -> None:
-    call = Call("aggregate", (function, "name", "<=", "900"), keyed=True, texts=texts)
+    call = CheckCall("aggregate", (function, "name", "<=", "900"), keyed=True, texts=texts)
     assert (mistakes(KEYED["aggregate"], call, Relation(COLUMNS)) == []) is fits
 
 
 def test_a_keyed_range_of_text_is_told_once() -> None:
-    call = Call("in_range", ("name", "0", "900"), keyed=True)
+    call = CheckCall("in_range", ("name", "0", "900"), keyed=True)
     (mistake,) = mistakes(KEYED["in_range"], call, Relation(COLUMNS))
     assert str(mistake) == "column 'name' is string, and the check compares it with a number"
 
@@ -155,15 +154,15 @@ def test_nothing_is_said_of_columns_that_nobody_knows() -> None:
 
 def test_a_check_that_does_not_go_with_the_table_raises() -> None:
     with pytest.raises(ValueError, match="no column 'gone'"):
-        form_of(check("not_null(gone)"), COLUMNS)
+        rule_of(check("not_null(gone)"), COLUMNS)
     with pytest.raises(ValueError, match="there is no check 'not_nul'"):
-        form_of(check("not_nul(id)"), COLUMNS)
+        rule_of(check("not_nul(id)"), COLUMNS)
 
 
 def test_other_tables_are_named_in_full() -> None:
     called = check("references(id, silver.customers, key)")
-    form = form_of(called, COLUMNS, "shop")
-    assert isinstance(form, Query)
+    form = rule_of(called, COLUMNS, "shop")
+    assert isinstance(form, QueryRule)
     assert form.other == ("shop.silver.customers",)
     assert "`shop`.`silver`.`customers`" in form.sql
     (other,) = other_tables(called)
@@ -175,13 +174,13 @@ OWN = "-- @kind: row\n-- @params: column amount, number limit\n{amount} <= {limi
 
 
 def test_a_check_of_the_project_is_put_together_from_its_arguments() -> None:
-    form = form_of(check("at_most(amount, 10.50)", OWN), COLUMNS)
+    form = rule_of(check("at_most(amount, 10.50)", OWN), COLUMNS)
     assert form == RowRule("NOT (`amount` <= 10.50)", "`amount` <= 10.50", ("amount",))
     query = (
         "-- @kind: query\n-- @params: text word, table others\nSELECT * FROM {table} JOIN {others} WHERE x = {word};\n"
     )
-    found = form_of(check("mine('{table}', silver.b)", query), COLUMNS, "shop")
-    assert found == Query(
+    found = rule_of(check("mine('{table}', silver.b)", query), COLUMNS, "shop")
+    assert found == QueryRule(
         "SELECT * FROM {table} JOIN `shop`.`silver`.`b` WHERE x = '\\u007Btable}'",
         "no rows from mine",
         ("shop.silver.b",),
@@ -213,15 +212,15 @@ def test_a_measure_tells_whose_values_its_value_is_made_of(kind: CheckKind) -> N
     call = parse_call(kind.example)[0]
     form = kind.build(bind(kind, call, NOTHING_KNOWN, "shop", "id\n1\n"))
     column = call.arguments[0] if kind.name in VALUES.split() else ""
-    assert not isinstance(form, Measure) or form.of == column
-    assert isinstance(form, Measure) or not column
+    assert not isinstance(form, AggregateRule) or form.of == column
+    assert isinstance(form, AggregateRule) or not column
 
 
 def test_a_measure_by_key_tells_it_too() -> None:
     def of(function: str) -> str:
-        call = Call("aggregate", (function, "amount", ">", "0"), keyed=True)
-        form = form_of(Check("x", Stage.BEFORE_PUBLISH, Place("x.toml"), call), COLUMNS)
-        assert isinstance(form, Measure)
+        call = CheckCall("aggregate", (function, "amount", ">", "0"), keyed=True)
+        form = rule_of(Check("x", Stage.BEFORE_PUBLISH, Place("x.toml"), call), COLUMNS)
+        assert isinstance(form, AggregateRule)
         return form.of
 
     assert [of(function) for function in ("min", "sum", "count", "count_distinct")] == ["amount", "amount", "", ""]

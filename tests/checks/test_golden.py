@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.checks.golden import golden_rows
+from tidegate.checks.audits import golden_rows
 from tidegate.datatypes import BIGINT, STRING, Column, Relation, array
 
 TABLE = Relation((Column("id", BIGINT), Column("name", STRING), Column("list", array(BIGINT))))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.checks.kinds import OwnCheckError, bind, mistakes
-from tidegate.checks.own import read_own_check
+from tidegate.checks.check_kinds import OwnCheckError, bind, mistakes
+from tidegate.checks.check_values import CheckRule, QueryRule, RowRule, Stage
+from tidegate.checks.own_checks import read_own_check
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.values import Form, Query, RowRule, Stage
 from tidegate.datatypes import BIGINT, STRING, Column, Relation
 
 TABLE = Relation((Column("id", BIGINT), Column("name", STRING)))
 
 
-def form(text: str, call: str) -> Form:
+def form(text: str, call: str) -> CheckRule:
     kind = read_own_check("mine", text)
     parsed = parse_call(call)[0]
     assert mistakes(kind, parsed, TABLE, "shop") == []
@@ -44,7 +44,7 @@ def test_an_argument_stands_in_the_sql_as_what_it_is(kind: str, argument: str, s
 def test_a_table_is_named_in_full_and_told() -> None:
     text = "-- @kind: query\n-- @params: table parents\nSELECT * FROM {table} ANTI JOIN {parents} USING (id)"
     found = form(text, "mine(silver.parents)")
-    assert found == Query(
+    assert found == QueryRule(
         "SELECT * FROM {table} ANTI JOIN `shop`.`silver`.`parents` USING (id)",
         "no rows from mine",
         ("shop.silver.parents",),

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 
-from tidegate.checks.forms import digest_of
-from tidegate.checks.kinds import CheckKind, OwnCheckError, bind, mistakes
-from tidegate.checks.own import read_own_check
+from tidegate.checks.check_kinds import CheckKind, OwnCheckError, bind, mistakes
+from tidegate.checks.check_registry import digest_of
+from tidegate.checks.check_values import Argument, Check, ColumnName, FunctionRule, Stage
+from tidegate.checks.own_checks import read_own_check
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.values import Argument, Check, ColumnName, FunctionRule, Stage
 from tidegate.datatypes import BIGINT, STRING, Column, Relation
 from tidegate.problems import Place
 

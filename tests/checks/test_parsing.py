@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tidegate.checks.check_values import CheckCall
 from tidegate.checks.parsing import MalformedCall, call_text, parse_call
-from tidegate.checks.values import Call
 from tidegate.problems import Severity
 
 
@@ -50,8 +50,8 @@ def test_it_is_known_where_each_argument_begins() -> None:
 
 @pytest.mark.parametrize(("word", "severity"), [("warn", Severity.WARN), ("error", Severity.ERROR)])
 def test_a_severity_may_follow(word: str, severity: Severity) -> None:
-    assert parse_call(f"not_null(a) {word}") == (Call("not_null", ("a",)), severity)
-    assert parse_call(f"own {word}") == (Call("own"), severity)
+    assert parse_call(f"not_null(a) {word}") == (CheckCall("not_null", ("a",)), severity)
+    assert parse_call(f"own {word}") == (CheckCall("own"), severity)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.checks.cases import Case, case_files, read_cases
+from tidegate.checks.check_kinds import CheckKind
+from tidegate.checks.check_registry import BUILT_IN, KEYED
+from tidegate.checks.check_values import Stage
 from tidegate.checks.keyed import KEYED_ONLY
-from tidegate.checks.kinds import CheckKind
 from tidegate.checks.parsing import call_text, parse_call
-from tidegate.checks.registry import BUILT_IN, KEYED
-from tidegate.checks.values import Stage
 from tidegate.project.docs_tables import with_tables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.checks.row_constraints import row_constraints
+from tidegate.checks.check_registry import row_constraints
 from tidegate.datatypes import INT, NOTHING_KNOWN, STRING, Column, Relation
 from tidegate.problems import Place
 from tidegate.project.declared_checks import declared_checks

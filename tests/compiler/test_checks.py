@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.projects import build, table
-from tidegate.checks.forms import form_of
-from tidegate.checks.values import Query
+from tidegate.checks.check_registry import rule_of
+from tidegate.checks.check_values import QueryRule
 
 ORDERS = "select 1L as id, 2L as customer_id, 'x' as status"
 
@@ -77,8 +77,8 @@ def test_a_model_is_built_after_the_tables_that_its_checks_look_at(tmp_path: Pat
     model = compiled.models[table("silver.orders")]
     assert model.depends_on == ()
     (settled,) = model.checks
-    form = form_of(settled, model.relation)
-    assert isinstance(form, Query)
+    form = rule_of(settled, model.relation)
+    assert isinstance(form, QueryRule)
     assert form.other == ("shop.silver.zcustomers",)
     assert settled.name == "references(customer_id, Silver.Zcustomers, id)"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.datatypes import parse_type
 from tidegate.lake.iceberg_types import spark_type, type_text
-from tidegate.write.columns import Column
+from tidegate.write.write_columns import TableColumn
 
 NESTED = {
     "type": "struct",
@@ -35,7 +35,7 @@ WORDS = [
 @pytest.mark.parametrize(("iceberg", "word"), WORDS)
 def test_a_table_and_a_change_of_its_columns_name_a_type_alike(iceberg: Any, word: str) -> None:
     assert type_text(iceberg) == word
-    assert Column("c", spark_type(iceberg)).type_text == word
+    assert TableColumn("c", spark_type(iceberg)).type_text == word
 
 
 @pytest.mark.parametrize("word", ["int", "bigint", "decimal(18,2)", "array<bigint>", "map<string,timestamp>"])

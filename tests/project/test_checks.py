@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiler.projects import write_project
-from tidegate.checks.values import Call, Stage
+from tidegate.checks.check_values import CheckCall, Stage
 from tidegate.config import load_settings
 from tidegate.problems import Place, Severity
 from tidegate.project import Project, load_project
@@ -32,7 +32,7 @@ def test_directives_become_checks_of_their_stages(tmp_path: Path) -> None:
         Stage.BEFORE_WRITE,
         Severity.ERROR,
     )
-    assert constraint.call == Call("not_null", ("id",))
+    assert constraint.call == CheckCall("not_null", ("id",))
     assert constraint.place == Place(SQL, 1, 17)
     assert (audit.name, audit.stage, audit.severity) == ("row_count(>, 0)", Stage.BEFORE_PUBLISH, Severity.WARN)
     assert audit.place == Place(SQL, 2, 15)
@@ -90,11 +90,11 @@ def test_settings_files_declare_checks_by_key(tmp_path: Path, file: str, text: s
     first, second, values, few = project.models[0].checks
     assert (first.name, first.stage) == ("not_null(id)", Stage.BEFORE_WRITE)
     assert second.severity is Severity.WARN
-    assert values.call == Call("accepted_values", ("status", "a, 'it''s, b', 3"), keyed=True)
+    assert values.call == CheckCall("accepted_values", ("status", "a, 'it''s, b', 3"), keyed=True)
     assert (values.stage, values.severity, values.description) == (Stage.BEFORE_PUBLISH, Severity.WARN, "known ones")
     assert values.name == "accepted_values(status, 'a, ''it''''s, b'', 3')"
     assert (values.tags, values.remediation, values.timeout) == (("shop",), "ask", timedelta(minutes=5))
-    assert (few.name, few.call) == ("few", Call("row_count", ("", "10"), keyed=True))
+    assert (few.name, few.call) == ("few", CheckCall("row_count", ("", "10"), keyed=True))
     assert few.call is not None
     assert few.call.lines[1] == few.place.line + 1
 
@@ -156,7 +156,7 @@ def test_settings_files_name_the_parameters_of_a_function(tmp_path: Path) -> Non
     project = load(tmp_path, files)
     assert project.problems == ()
     (check,) = project.models[0].checks
-    assert (check.name, check.call) == ("yours(id, 5)", Call("yours", ("id", "5"), keyed=True))
+    assert (check.name, check.call) == ("yours(id, 5)", CheckCall("yours", ("id", "5"), keyed=True))
 
 
 def test_a_label_is_the_name_of_its_check(tmp_path: Path) -> None:

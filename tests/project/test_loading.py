@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.compiler.projects import write_project
-from tidegate.checks.values import Stage
+from tidegate.checks.check_values import Stage
 from tidegate.config import load_settings
 from tidegate.project import Materialized, Project, Severity, Strategy, load_project
 from tidegate.project.model import Freshness, Model

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.config import AnomaliesSection
-from tidegate.quality.anomalies import KINDS, MOST_RUNS, Anomaly, Seen, find_anomalies
-from tidegate.quality.profile import HIDDEN, ColumnProfile, Profile
+from tidegate.quality.anomaly_rules import KINDS, MOST_RUNS, Anomaly, Seen, find_anomalies
+from tidegate.quality.check_answers import REDACTED
+from tidegate.quality.column_profiles import ColumnProfile, Profile
 
 CASES = Path(__file__).parents[1] / "cases" / "anomalies" / "rules.txt"
 NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
@@ -72,8 +73,8 @@ def test_keys_that_grow_with_their_table_are_told_as_rows_only() -> None:
 
 def test_hidden_values_are_not_compared() -> None:
     def hidden(number: int, nulls: int = 0) -> Seen:
-        column = ColumnProfile("born", "date", nulls, 40, HIDDEN, HIDDEN)
-        salary = ColumnProfile("salary", "double", nulls, 40, HIDDEN, HIDDEN, HIDDEN)
+        column = ColumnProfile("born", "date", nulls, 40, REDACTED, REDACTED)
+        salary = ColumnProfile("salary", "double", nulls, 40, REDACTED, REDACTED, REDACTED)
         return Seen(f"run-{number}", NOON, Profile(100, (column, salary)))
 
     past = [hidden(number) for number in range(3)]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tidegate.quality.distinct import BITMAP_BYTES, estimated
+from tidegate.quality.column_profiles import BITMAP_BYTES, estimated
 
 
 def bitmap(values: int, seed: int) -> int:

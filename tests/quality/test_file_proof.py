@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tidegate.checks.forms import form_of
+from tidegate.checks.check_registry import rule_of
+from tidegate.checks.check_values import Check, CheckRule, RowRule, Stage, ValueRange
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.values import Check, Form, RowRule, Stage, Within
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
 from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.problems import Place
-from tidegate.quality import Asked, measure
+from tidegate.quality import CheckQuery, evaluate_checks
 from tidegate.quality.file_proof import FileProof
 from tidegate.spark.session import child_session
 
@@ -87,26 +87,28 @@ def test_rules_are_proven_where_they_hold_and_only_there(spark: SparkSession, tm
     columns = relation_of(metadata.fields)
     calls = (*PROVEN, *BROKEN, *UNKNOWN)
     checks = [Check(text, Stage.BEFORE_WRITE, Place("m.sql"), parse_call(text)[0]) for text in calls]
-    forms = [form_of(check, columns, "shop") for check in checks]
+    forms = [rule_of(check, columns, "shop") for check in checks]
     proof = FileProof(metadata, least_rows=1)
 
     by_files = {text for text, form in zip(calls, forms, strict=True) if proof.proves(within(form))}
-    found = measure(session, table.quoted, [Asked(check, form) for check, form in zip(checks, forms, strict=True)])
+    found = evaluate_checks(
+        session, table.quoted, [CheckQuery(check, form) for check, form in zip(checks, forms, strict=True)]
+    )
     by_rows = {text for text, one in zip(calls, found, strict=True) if one.status == "passed"}
 
     assert by_files == set(PROVEN)
     assert by_rows == {*PROVEN, *UNKNOWN}
-    assert not FileProof(metadata).proves(Within("id"))  # so few rows are read sooner than the manifests
+    assert not FileProof(metadata).proves(ValueRange("id"))  # so few rows are read sooner than the manifests
 
 
-def within(form: Form) -> Within:
+def within(form: CheckRule) -> ValueRange:
     assert isinstance(form, RowRule)
-    return form.within or Within("no such column")
+    return form.within or ValueRange("no such column")
 
 
 def test_what_is_proven_is_not_asked(spark: SparkSession) -> None:
-    rule = RowRule("id >= 0", "negative", within=Within("id", high=Fraction(-1)))
-    question = Asked(Check("c", Stage.BEFORE_WRITE, Place("m.sql")), rule)
+    rule = RowRule("id >= 0", "negative", within=ValueRange("id", high=Fraction(-1)))
+    question = CheckQuery(Check("c", Stage.BEFORE_WRITE, Place("m.sql")), rule)
     asked = [question, replace(question, relation="range(5)")]
-    found = measure(spark, "range(10)", asked, proven=lambda within: within.column == "id")
+    found = evaluate_checks(spark, "range(10)", asked, proven=lambda within: within.column == "id")
     assert [(one.status, one.value) for one in found] == [("passed", 0), ("failed", 5)]

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidegate.checks.values import Argument, Check, ColumnName, Form, FunctionRule, Measure, RowRule, Stage
+from tidegate.checks.check_values import (
+    AggregateRule,
+    Argument,
+    Check,
+    CheckRule,
+    ColumnName,
+    FunctionRule,
+    RowRule,
+    Stage,
+)
 from tidegate.errors import QueryError
 from tidegate.problems import Place
-from tidegate.quality import Asked, Found, OwnFunctions, breaks, measure
+from tidegate.quality import CheckAnswer, CheckQuery, OwnFunctions, breaks, evaluate_checks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 ROWS = "(SELECT * FROM VALUES (1, 'a', 5), (2, 'b', NULL), (3, 'b', -1), (4, NULL, -2) AS t(id, name, amount))"
-COUNT = Measure((("value", "count(*)"),), "value", "value = 4", "4 rows")
+COUNT = AggregateRule((("value", "count(*)"),), "value", "value = 4", "4 rows")
 
 
 def rule(name: str, text: str, *columns: str, **others: Argument) -> FunctionRule:
@@ -30,9 +39,11 @@ def rule(name: str, text: str, *columns: str, **others: Argument) -> FunctionRul
     return FunctionRule(name, f"checks/{name}.py", line, source, arguments, "good", columns)
 
 
-def ask(session: SparkSession, *forms: Form, root: Path = Path("project"), **options: object) -> tuple[Found, ...]:
-    asked = [Asked(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in forms]
-    return measure(session, ROWS, asked, functions=OwnFunctions(root), **options)  # type: ignore[arg-type]
+def ask(
+    session: SparkSession, *forms: CheckRule, root: Path = Path("project"), **options: object
+) -> tuple[CheckAnswer, ...]:
+    asked = [CheckQuery(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in forms]
+    return evaluate_checks(session, ROWS, asked, functions=OwnFunctions(root), **options)  # type: ignore[arg-type]
 
 
 POSITIVE = rule("positive", "def positive(amount, least=0):\n    return amount > least\n", "amount")
@@ -107,9 +118,9 @@ def test_a_file_is_loaded_once_also_where_that_fails(spark: SparkSession, tmp_pa
     good = rule("once", f"{counted}def once(id):\n    return id > 0", "id")
     bad = rule("never", f"{counted}raise ValueError('no')\ndef never(id):\n    return id > 0", "id")
     functions = OwnFunctions(tmp_path)
-    asked = [Asked(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in (good, bad)]
+    asked = [CheckQuery(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in (good, bad)]
     for _ in range(2):
-        found = measure(spark, ROWS, asked, functions=functions)
+        found = evaluate_checks(spark, ROWS, asked, functions=functions)
         assert [one.status for one in found] == ["passed", "error"]
     assert (tmp_path / "loads").read_text() == "xx"
 

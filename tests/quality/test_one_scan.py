@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tidegate.checks.values import Check, ColumnName, FunctionRule, Measure, RowRule, Stage
+from tidegate.checks.check_values import AggregateRule, Check, ColumnName, FunctionRule, RowRule, Stage
 from tidegate.problems import Place
-from tidegate.quality import Asked, Found, measure
+from tidegate.quality import CheckAnswer, CheckQuery, evaluate_checks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,18 +20,18 @@ pytestmark = pytest.mark.spark
 SOURCE = "def most(column, least=0):\n    return column >= least"
 
 
-def ask(session: SparkSession, least: int, described: str) -> tuple[Found, ...]:
+def ask(session: SparkSession, least: int, described: str) -> tuple[CheckAnswer, ...]:
     rules = [RowRule(f"c{n} < {least}", "x", (f"c{n}",)) for n in range(10)]
-    means = [Measure((("value", f"avg(c{n})"),), "value", "value > 0", "x") for n in range(10)]
+    means = [AggregateRule((("value", f"avg(c{n})"),), "value", "value > 0", "x") for n in range(10)]
     columns = [ColumnName(f"c{n}") for n in range(3)]
     own = [
         FunctionRule("most", "checks/most.py", 1, SOURCE, (("column", c), ("least", least)), "x", (c.name,))
         for c in columns
     ]
-    asked = [Asked(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in (*rules, *means, *own)]
+    asked = [CheckQuery(Check("c", Stage.BEFORE_PUBLISH, Place("m.sql")), form) for form in (*rules, *means, *own)]
     session.sparkContext.setJobDescription(described)
     try:
-        return measure(session, "shop.silver.t", asked)
+        return evaluate_checks(session, "shop.silver.t", asked)
     finally:
         session.sparkContext.setLocalProperty("spark.job.description", None)
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from tidegate.datatypes import ANY, Column, DataType, parse_type
-from tidegate.quality.distinct import BITMAP_BYTES
-from tidegate.quality.hiding import HIDDEN
-from tidegate.quality.profile import ColumnProfile, Counted, Profile, Survey, hide, merged, survey
+from tidegate.quality.check_answers import REDACTED
+from tidegate.quality.column_profiles import BITMAP_BYTES, ColumnProfile, Counted, Profile, Survey, hide, merged, survey
 
 
 def kind(text: str) -> DataType:
@@ -103,14 +102,14 @@ def test_values_of_hidden_columns_are_not_even_asked_for() -> None:
     assert "avg(" not in secret.aggregate
     found = secret.read(answer(3, {"values": 2, "bits": bits(1)}, {"values": 0, "bits": bits()})).profile(3, None)
     assert found.columns == (
-        ColumnProfile("Salary", "double", 1, 1, HIDDEN, HIDDEN, HIDDEN),
+        ColumnProfile("Salary", "double", 1, 1, REDACTED, REDACTED, REDACTED),
         ColumnProfile("born", "date", 3, 0),
     )
 
 
 def test_a_column_may_be_hidden_later() -> None:
     columns = (ColumnProfile("a", "int", 0, 2, 1, 5, 3.0), ColumnProfile("B", "string", 0, 1, "x", "x"))
-    assert hide(columns, {"b"}) == (columns[0], ColumnProfile("B", "string", 0, 1, HIDDEN, HIDDEN))
+    assert hide(columns, {"b"}) == (columns[0], ColumnProfile("B", "string", 0, 1, REDACTED, REDACTED))
 
 
 def part(rows: int, values: int, least: str, greatest: str, mean: float, *places: int) -> Counted:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tidegate.checks.row_constraints import RowConstraint
-from tidegate.checks.values import Check, ColumnName, FunctionRule, RowRule, Stage
+from tidegate.checks.check_registry import RowConstraint
+from tidegate.checks.check_values import Check, ColumnName, FunctionRule, RowRule, Stage
 from tidegate.problems import Place
 from tidegate.quality import OwnFunctions
-from tidegate.quality.quarantine import GOOD, REFUSED, about_refused, look_at, marked
-from tidegate.quality.samples import Columns
+from tidegate.quality.check_queries import SampleColumns
+from tidegate.quality.quarantine_marks import GOOD, REFUSED, about_refused, count_refused, mark_rows
 
 pytestmark = pytest.mark.spark
 
@@ -30,7 +30,7 @@ def constraint(name: str, rule: RowRule | FunctionRule) -> RowConstraint:
 
 def test_rows_are_told_apart_by_every_rule_that_the_result_can_answer(spark: SparkSession) -> None:
     frame = spark.sql("SELECT * FROM VALUES (1, 'a'), (2, 'it\\'s'), (3, NULL), (NULL, 'd') AS t(n, `odd ``name`)")
-    found = marked(
+    found = mark_rows(
         frame,
         [
             constraint("named", RowRule("`odd ``name` IS NULL", "a name")),
@@ -44,7 +44,7 @@ def test_rows_are_told_apart_by_every_rule_that_the_result_can_answer(spark: Spa
     assert [one.check.name for one in found.constraints] == ["named", "even(n)", "it's small"]
     found.frame.createOrReplaceTempView("marked_rows")
     columns = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-    look = look_at(spark, "marked_rows", found.constraints, Columns(columns))
+    look = count_refused(spark, "marked_rows", found.constraints, SampleColumns(columns))
     assert (look.good, look.refused) == (2, 2)
     assert [one.rows for one in look.by_constraint] == [1, 2, 1]
     assert look.by_constraint[0].samples == ({"odd `name": None},)
@@ -61,6 +61,6 @@ def test_rows_are_told_apart_by_every_rule_that_the_result_can_answer(spark: Spa
 
 def test_where_no_rule_can_be_answered_the_result_is_as_it_was(spark: SparkSession) -> None:
     frame = spark.sql("SELECT 1 AS n")
-    found = marked(frame, [constraint("later", RowRule("valid_from IS NULL", "a time"))], OwnFunctions(Path()))
+    found = mark_rows(frame, [constraint("later", RowRule("valid_from IS NULL", "a time"))], OwnFunctions(Path()))
     assert found.constraints == ()
     assert found.frame.columns == ["n"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.quality.words import mentioned, renamed
+from tidegate.quality.check_queries import mentioned, renamed
 
 
 @pytest.mark.parametrize(

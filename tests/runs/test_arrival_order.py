@@ -12,7 +12,7 @@ from tidegate.lake.metadata import arrival_order
 from tidegate.names import TableName
 from tidegate.runs.build import spark_builder
 from tidegate.spark.session import child_session
-from tidegate.transform.landing import file_order
+from tidegate.transform.landing import zone_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +44,7 @@ def shop_of_pieces(module_shop: ProjectFolder) -> ProjectFolder:
     shop.file("landing/parts/a.csv", lines("a", 2))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spark_builder, "child_session", child)
-        patch.setattr(file_order, "BYTES_OF_A_TASK", 8192)
+        patch.setattr(zone_frame, "BYTES_OF_A_TASK", 8192)
         assert shop.run().exit_code == 0
     return shop
 

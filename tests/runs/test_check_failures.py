@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.checks.check_values import Check, Stage
 from tidegate.checks.parsing import parse_call
-from tidegate.checks.values import Check, Stage
 from tidegate.problems import Place
 from tidegate.results import CheckResult
 from tidegate.runs.checks import failure_of

@@ -22,7 +22,7 @@ from tidegate.names import TableName
 from tidegate.operations.diff.run_diff import diff
 from tidegate.project.column_masks import ColumnMask
 from tidegate.project.model import ModelSettings
-from tidegate.quality.hiding import without_values
+from tidegate.quality.check_answers import redact_message
 from tidegate.results import ModelResult
 from tidegate.runs import RunResult
 from tidegate.runs.build.masking import masked_frame
@@ -261,4 +261,4 @@ def test_a_verification_that_fails_shows_no_hidden_value(
     ],
 )
 def test_values_are_taken_out_of_messages(message: str, shown: str) -> None:
-    assert without_values(message) == shown
+    assert redact_message(message) == shown

@@ -19,7 +19,7 @@ from tidegate.project.model import ModelSettings, Strategy
 from tidegate.runs.build.verify import Verified, can_be_verified, verification_due, verify
 from tidegate.spark.session import child_session
 from tidegate.write import WriteRequest, write
-from tidegate.write.sql import literal
+from tidegate.write.spark_sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

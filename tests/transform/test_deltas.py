@@ -17,7 +17,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.deltas.delta_query import TOUCHED, DeltaQuery, Image, ImageRead
-from tidegate.transform.deltas import bind_images, touched_keys
+from tidegate.transform.changed_rows import bind_images, touched_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.transform.frames import QueryInputs, explain
-from tidegate.transform.places import source_line
+from tidegate.transform.frames import QueryInputs, explain, source_line
 
 HEADER = "-- @merge_strategy: append_only\n-- @constraint: not_null(id)\n\n-- @constraint: compare(id, >, 0)\n"
 SOURCE = HEADER + "SELECT id FROM {{ landing_zone('pay') }}\nWHERE cast(amount as int) >= 0\n"

@@ -15,7 +15,7 @@ from tidegate.config import ZoneSettings
 from tidegate.errors import FailureKind, LandingError
 from tidegate.project.landing_files import list_zone
 from tidegate.transform.landing import explain_read_error, read_zone
-from tidegate.transform.landing.delivery import ZoneFrame
+from tidegate.transform.landing.zone_frame import ZoneFrame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

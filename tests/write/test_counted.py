@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
-from tidegate.quality.profile import Profile
+from tidegate.quality.column_profiles import Profile
 from tidegate.write import WriteRequest, write
 
 from .conftest import Branch

@@ -8,8 +8,8 @@ import pytest
 
 from tidegate.names import TableName
 from tidegate.runs.build.comparing import Pair
-from tidegate.write.columns import Columns, columns_of
-from tidegate.write.content import HASHES, hash_columns
+from tidegate.write.observed_rows import HASHES, hash_columns
+from tidegate.write.write_columns import TableColumns, columns_of
 
 from .conftest import Branch
 
@@ -74,7 +74,7 @@ def compared(branch: Branch, pairs: list[tuple[str, str]]) -> list[Compared]:
     for column in columns_of(session.table(tables[0].quoted)):
         pair = Pair(column, column)
         left, right = pair.values("a", "b")
-        hashes = zip(hash_columns(Columns((column,))), HASHES, strict=True)
+        hashes = zip(hash_columns(TableColumns((column,))), HASHES, strict=True)
         texts = [text.removesuffix(f" AS {name}") for text, name in hashes]
         one, other = ([text.replace(column.quoted, f"{side}.{column.quoted}") for text in texts] for side in ("a", "b"))
         content = " AND ".join(f"NOT ({x} = {y})" for x, y in zip(one, other, strict=True))

@@ -13,9 +13,9 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
 from tidegate.write import WriteOutcome, WriteRequest, write
-from tidegate.write.columns import columns_of
-from tidegate.write.content import CONTENT_PROPERTY, WatchedQuery, content_of
-from tidegate.write.sql import literal
+from tidegate.write.observed_rows import CONTENT_PROPERTY, WatchedQuery, content_of
+from tidegate.write.spark_sql import literal
+from tidegate.write.write_columns import columns_of
 
 from .conftest import Branch
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.checks.row_constraints import RowConstraint, row_constraints
+from tidegate.checks.check_registry import RowConstraint, row_constraints
 from tidegate.datatypes import Column, Relation, parse_type
 from tidegate.errors import QualityError, StrategyError
 from tidegate.names import TableName
@@ -25,8 +25,8 @@ from tidegate.project.model import ModelSettings, Strategy
 from tidegate.project.settings_files import SourceNode
 from tidegate.quality import OwnFunctions
 from tidegate.write import WriteOutcome, WriteRequest
-from tidegate.write import quarantine as quarantining
-from tidegate.write.quarantine import Sieve, write_sieved
+from tidegate.write import quarantine_table as quarantining
+from tidegate.write.quarantine_table import QuarantineRules, write_with_quarantine
 
 from .case_files import Block, Case, Step, read_case, split_row
 from .conftest import Branch
@@ -70,7 +70,9 @@ def _run(
     request = WriteRequest(branch.session, branch.lake, table, result, case.settings, dropped_columns=dropped, **flags)
     columns = Relation(tuple(Column(name.strip("`"), parse_type(kind)) for name, kind in step.columns))  # type: ignore[arg-type]
     whole = case.settings.strategy is Strategy.FULL_REFRESH or flags["complete"]
-    outcome, refused = write_sieved(request, Sieve(constraints(rules, columns), _NO_FUNCTIONS, "run-1", whole))
+    outcome, refused = write_with_quarantine(
+        request, QuarantineRules(constraints(rules, columns), _NO_FUNCTIONS, "run-1", whole)
+    )
     if "drift" in step.outcome or outcome.drift:
         found = [f"{c.column} {c.action} {c.before or 'none'} -> {c.after or 'none'}" for c in outcome.drift]
         assert sorted(found) == sorted(step.outcome["drift"].lines)
@@ -122,16 +124,16 @@ def _request(branch: Branch, name: str, query: str, **settings: Any) -> WriteReq
     return WriteRequest(branch.session, branch.lake, table, result, ModelSettings(**settings), _RUN, complete=True)
 
 
-def _sieve(request: WriteRequest, *rules: str, staged: bool = False) -> Sieve:
+def _sieve(request: WriteRequest, *rules: str, staged: bool = False) -> QuarantineRules:
     columns = Relation(tuple(Column(name) for name in request.result.columns))
-    return Sieve(constraints(list(rules), columns), _NO_FUNCTIONS, "run-1", whole=True, staged=staged)
+    return QuarantineRules(constraints(list(rules), columns), _NO_FUNCTIONS, "run-1", whole=True, staged=staged)
 
 
 @pytest.mark.parametrize("staged", [False, True], ids=["kept by Spark", "staged"])
 def test_a_result_that_is_another_each_time_is_computed_once(branch: Branch, staged: bool) -> None:
     query = "SELECT id, reflect('java.util.UUID', 'randomUUID') AS u FROM range(0, 500, 1, 3)"
     request = _request(branch, f"q_once_{staged}".lower(), query, sorted_by=("u",))
-    outcome, _ = write_sieved(request, _sieve(request, "check('half', 'u < \"8\"')", staged=staged))
+    outcome, _ = write_with_quarantine(request, _sieve(request, "check('half', 'u < \"8\"')", staged=staged))
     assert outcome.rows_written + outcome.rows_quarantined == 500
     assert 0 < outcome.rows_quarantined < 500
     good, refused = (branch.session.table(t.quoted) for t in (request.table, request.table.quarantine))
@@ -153,7 +155,7 @@ def test_the_query_is_computed_once(branch: Branch, limit: int) -> None:
     counted = f.udf(count, "int", useArrow=False).asNondeterministic()
     numbers = branch.session.range(0, 40, 1, 2).select(counted("id").alias("n"))
     request = replace(request, result=numbers)
-    outcome, _ = write_sieved(request, _sieve(request, f"compare(n, >=, {limit})"))
+    outcome, _ = write_with_quarantine(request, _sieve(request, f"compare(n, >=, {limit})"))
     assert (outcome.rows_written, outcome.rows_quarantined) == (40 - limit, limit)
     assert computed.value == 40
 
@@ -161,23 +163,23 @@ def test_the_query_is_computed_once(branch: Branch, limit: int) -> None:
 def test_a_constraint_that_some_row_cannot_answer_refuses_none_and_the_others_do(branch: Branch) -> None:
     request = _request(branch, "q_raises", "SELECT * FROM VALUES (1, 1), (2, 0), (3, -1) AS t(id, n)")
     rules = ("check('ratio', '6 / n > 1')", "compare(id, <, 3)")
-    outcome, refused = write_sieved(request, _sieve(request, *rules))
+    outcome, refused = write_with_quarantine(request, _sieve(request, *rules))
     assert (outcome.rows_written, outcome.rows_quarantined) == (2, 1)
     assert [(one.constraint.check.name, one.rows) for one in refused] == [("compare(id, <, 3)", 1), ("ratio", 0)]
     assert "Division by zero." in (refused[1].error or "")
     broken = _request(branch, "q_broken", "SELECT id, 6 / n AS n FROM VALUES (1, 1), (2, 0) AS t(id, n)")
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
-        write_sieved(broken, _sieve(broken, *rules))
+        write_with_quarantine(broken, _sieve(broken, *rules))
 
 
 def test_both_tables_are_put_back_when_the_strategy_refuses(branch: Branch) -> None:
     settings = {"strategy": Strategy.INCREMENTAL, "unique_key": ("id",)}
     first = _request(branch, "q_back", "SELECT * FROM VALUES (1, 1), (2, 0) AS t(id, n)", **settings)
-    write_sieved(first, _sieve(first, "compare(n, >, 0)"))
+    write_with_quarantine(first, _sieve(first, "compare(n, >, 0)"))
     before = branch.lake.heads()
     second = _request(branch, "q_back", "SELECT * FROM VALUES (1, 1), (1, 2), (3, 0) AS t(id, n)", **settings)
     with pytest.raises(Exception, match="more than one row"):
-        write_sieved(second, _sieve(second, "compare(n, >, 0)"))
+        write_with_quarantine(second, _sieve(second, "compare(n, >, 0)"))
     assert branch.lake.heads() == before
 
 
@@ -186,7 +188,7 @@ def test_what_stands_in_the_place_of_a_quarantine_is_not_overwritten(branch: Bra
     branch.lake.create_namespace(request.table)
     branch.session.sql(f"CREATE TABLE {request.table.quarantine.quoted} AS SELECT 'mine' AS a")
     with pytest.raises(StrategyError, match="holds no quarantined rows"):
-        write_sieved(request, _sieve(request, "compare(n, >, 0)"))
+        write_with_quarantine(request, _sieve(request, "compare(n, >, 0)"))
     assert branch.session.table(request.table.quarantine.quoted).collect()[0]["a"] == "mine"
     assert branch.lake.pointer(request.table) is None
 
@@ -195,7 +197,7 @@ def test_rows_that_do_not_add_up_fail(branch: Branch, monkeypatch: pytest.Monkey
     request = _request(branch, "q_sum", "SELECT * FROM VALUES (1), (0) AS t(n)")
     monkeypatch.setattr(quarantining, "GOOD", "n > 5")
     with pytest.raises(QualityError, match="1 break no constraint, but 0 were written"):
-        write_sieved(request, _sieve(request, "compare(n, >, 0)"))
+        write_with_quarantine(request, _sieve(request, "compare(n, >, 0)"))
     assert branch.lake.pointer(request.table) is None
     assert branch.lake.pointer(request.table.quarantine) is None
 
@@ -203,13 +205,13 @@ def test_rows_that_do_not_add_up_fail(branch: Branch, monkeypatch: pytest.Monkey
 def test_columns_that_the_quarantine_fills_are_refused(branch: Branch) -> None:
     request = _request(branch, "q_own", "SELECT 1 AS n, 'x' AS _Run_Id")
     with pytest.raises(StrategyError, match="column '_run_id'"):
-        write_sieved(request, _sieve(request, "compare(n, >, 0)"))
+        write_with_quarantine(request, _sieve(request, "compare(n, >, 0)"))
 
 
 def test_samples_do_not_show_hidden_columns(branch: Branch) -> None:
     query = "SELECT * FROM VALUES (1, 'clear', 0) AS t(id, name, n)"
     request = replace(_request(branch, "q_hidden", query, unique_key=("id",)), hidden=frozenset({"name"}))
-    _, (length, positive) = write_sieved(request, _sieve(request, "length_eq(name, 1)", "compare(n, >, 0)"))
+    _, (length, positive) = write_with_quarantine(request, _sieve(request, "length_eq(name, 1)", "compare(n, >, 0)"))
     assert (length.rows, positive.rows) == (1, 1)
     assert length.samples == ({"name": "***", "id": 1},)
     assert positive.samples == ({"n": 0, "id": 1},)

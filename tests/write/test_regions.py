@@ -19,8 +19,8 @@ from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
 from tidegate.write import WriteOutcome, WriteRequest, write
-from tidegate.write.regions import write_region
 from tidegate.write.request import Touched
+from tidegate.write.touched_regions import write_region
 
 from .conftest import Branch
 

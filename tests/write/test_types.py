@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.datatypes import DataType, parse_type
-from tidegate.write.types import alterations, comparable, conversion
+from tidegate.write.spark_sql import alterations, comparable, conversion
 
 
 def of(text: str) -> DataType:

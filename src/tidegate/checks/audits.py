@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from tidegate.checks.golden import golden_rows
-from tidegate.checks.kinds import Build, CheckKind, column, operand
-from tidegate.checks.parameters import (
+import re
+from collections.abc import Iterator
+
+from tidegate.checks.check_kinds import Build, CheckKind, column, operand
+from tidegate.checks.check_parameters import (
     COMPARABLE,
     GROUPABLE,
     NUMERIC,
     TIME,
     Arguments,
+    Mistake,
     Parameter,
     ParameterKind,
 )
-from tidegate.checks.rules import aggregate, entropy_of, ordered, plain
-from tidegate.checks.sql import interval, is_floating
-from tidegate.checks.values import Form, Measure, Query, Settled, Stage
-from tidegate.names import quote
+from tidegate.checks.check_values import AggregateRule, CheckRule, QueryRule, Stage, StaticRule
+from tidegate.checks.rule_forms import aggregate, entropy_of, ordered, plain
+from tidegate.checks.sql_literals import interval, is_floating
+from tidegate.datatypes import Column, Relation
+from tidegate.names import literal, nearest, quote
+from tidegate.problems import did_you_mean
 
-__all__ = ["AUDITS", "fresh"]
+__all__ = ["AUDITS", "fresh", "golden_rows"]
+
 
 _AUDIT = frozenset({Stage.BEFORE_PUBLISH})
 _OR_WARNING = _AUDIT | {Stage.AFTER_PUBLISH}
@@ -27,66 +33,66 @@ _FAILS = "fails"
 _NOT_ASKED = "does not matter"
 
 
-def _row_count(given: Arguments) -> Form:
+def _row_count(given: Arguments) -> CheckRule:
     condition = f"value {given.operator()} {given.whole('value')}"
     expected = f"rows {given.operator()} {given.whole('value')}"
-    return Measure((("value", "count(*)"),), "value", condition, expected)
+    return AggregateRule((("value", "count(*)"),), "value", condition, expected)
 
 
-def fresh(given: Arguments, parameter: str) -> Measure:
+def fresh(given: Arguments, parameter: str) -> AggregateRule:
     oldest = f"current_timestamp() - {interval(given.duration(parameter))}"
     expected = f"newest {given.name()} at most {given.text(parameter)} old"
     newest = f"CAST(max({given.quoted()}) AS TIMESTAMP)"
-    return Measure((("value", newest),), "value", f"value >= {oldest}", expected, of=given.name())
+    return AggregateRule((("value", newest),), "value", f"value >= {oldest}", expected, of=given.name())
 
 
-def _freshness(given: Arguments) -> Form:
+def _freshness(given: Arguments) -> CheckRule:
     return fresh(given, "age")
 
 
-def _judge(what: str, function: str, given: Arguments, value: str, *, exact: bool = False) -> Measure:
+def _judge(what: str, function: str, given: Arguments, value: str, *, exact: bool = False) -> AggregateRule:
     expected = f"{what} of {given.name()} {given.operator()} {given.text('value')}"
     condition = f"{given.operator()} {value}"
     return aggregate(f"{function}({given.quoted()})", condition, expected, given.column(), exact=exact)
 
 
-def _mean(given: Arguments) -> Form:
+def _mean(given: Arguments) -> CheckRule:
     return _judge("mean", "avg", given, given.number("value"))
 
 
-def _median(given: Arguments) -> Form:
+def _median(given: Arguments) -> CheckRule:
     return _judge("median", "median", given, given.number("value"), exact=True)
 
 
-def _min(given: Arguments) -> Form:
+def _min(given: Arguments) -> CheckRule:
     return _judge("min", "min", given, given.value("value"))
 
 
-def _max(given: Arguments) -> Form:
+def _max(given: Arguments) -> CheckRule:
     return _judge("max", "max", given, given.value("value"))
 
 
-def _sum(given: Arguments) -> Form:
+def _sum(given: Arguments) -> CheckRule:
     return _judge("sum", "sum", given, given.number("value"))
 
 
-def _mean_between(given: Arguments) -> Form:
+def _mean_between(given: Arguments) -> CheckRule:
     ordered(given, "low", "high")
     expected = f"mean of {given.name()} between {given.text('low')} and {given.text('high')}"
     condition = f"BETWEEN {given.number('low')} AND {given.number('high')}"
     return aggregate(f"avg({given.quoted()})", condition, expected, given.column())
 
 
-def _stddev(given: Arguments) -> Form:
+def _stddev(given: Arguments) -> CheckRule:
     return _judge("standard deviation", "stddev_samp", given, given.number("value"))
 
 
-def _zscore(given: Arguments) -> Form:
+def _zscore(given: Arguments) -> CheckRule:
     most, of = given.number("threshold"), f"CAST({given.quoted()} AS DOUBLE)"
     if given.decimal("threshold") <= 0:
         raise ValueError("the threshold must be more than 0")
     furthest = "greatest(last - middle, middle - first)"
-    return Measure(
+    return AggregateRule(
         (("middle", f"avg({of})"), ("spread", f"stddev_pop({of})"), ("first", f"min({of})"), ("last", f"max({of})")),
         f"CASE WHEN first = last THEN 0.0D ELSE round(try_divide({furthest}, spread), 6) END",
         # Values that are all the same may differ from their mean in the last digit.
@@ -95,34 +101,34 @@ def _zscore(given: Arguments) -> Form:
     )
 
 
-def _percentile(given: Arguments) -> Form:
+def _percentile(given: Arguments) -> CheckRule:
     share = plain(given.share("share"))
     expected = f"percentile {share} of {given.name()} {given.operator()} {given.text('value')}"
     condition = f"{given.operator()} {given.number('value')}"
     return aggregate(f"percentile({given.quoted()}, {share})", condition, expected, given.column(), exact=True)
 
 
-def _entropy(given: Arguments) -> Form:
+def _entropy(given: Arguments) -> CheckRule:
     expected = f"entropy of {given.name()} {given.operator()} {given.text('value')} bits"
     return entropy_of(given.quoted(), f"{given.operator()} {given.number('value')}", expected)
 
 
-def _approx_distinct(given: Arguments) -> Form:
+def _approx_distinct(given: Arguments) -> CheckRule:
     condition = f"value {given.operator()} {given.whole('value')}"
     expected = f"about {given.operator()} {given.whole('value')} different values of {given.name()}"
-    return Measure((("value", f"approx_count_distinct({given.quoted()})"),), "value", condition, expected)
+    return AggregateRule((("value", f"approx_count_distinct({given.quoted()})"),), "value", condition, expected)
 
 
-def _reconcile_count(given: Arguments) -> Form:
+def _reconcile_count(given: Arguments) -> CheckRule:
     other = given.relation("table")
     sql = (
         "SELECT * FROM (SELECT (SELECT count(*) FROM {table}) AS `rows`, "
         f"(SELECT count(*) FROM {other.quoted}) AS `other_rows`) WHERE `rows` <> `other_rows`"
     )
-    return Query(sql, f"as many rows as {given.text('table')}", (str(other),))
+    return QueryRule(sql, f"as many rows as {given.text('table')}", (str(other),))
 
 
-def _reconcile_sum(given: Arguments) -> Form:
+def _reconcile_sum(given: Arguments) -> CheckRule:
     other, theirs = given.relation("table"), quote(given.text("other"))
     same = "`total` = `other_total`"
     if is_floating(given.type()):
@@ -133,27 +139,27 @@ def _reconcile_sum(given: Arguments) -> Form:
         f"(SELECT sum({theirs}) FROM {other.quoted}) AS `other_total`) WHERE coalesce(NOT ({same}), true)"
     )
     expected = f"sum of {given.name()} is that of {given.text('other')} in {given.text('table')}"
-    return Query(sql, expected, (str(other),))
+    return QueryRule(sql, expected, (str(other),))
 
 
-def _column_exists(given: Arguments) -> Form:
+def _column_exists(given: Arguments) -> CheckRule:
     name = given.condition("column")
     found = given.table.find(name)
-    return Settled(found is not None, str(found.type) if found else "no such column", f"a column {name}")
+    return StaticRule(found is not None, str(found.type) if found else "no such column", f"a column {name}")
 
 
-def _column_type(given: Arguments) -> Form:
+def _column_type(given: Arguments) -> CheckRule:
     name, kind = given.condition("column"), given.data_type("type")
     found = given.table.find(name)
     any_decimal = given.text("type").strip().lower() in ("decimal", "dec", "numeric")
     expected = f"{name} is {'decimal' if any_decimal else kind}"
     if found is None:
-        return Settled(False, "no such column", expected)
+        return StaticRule(False, "no such column", expected)
     same = found.type.kind == "decimal" if any_decimal else found.type == kind
-    return Settled(same, str(found.type), expected)
+    return StaticRule(same, str(found.type), expected)
 
 
-def _golden(given: Arguments) -> Form:
+def _golden(given: Arguments) -> CheckRule:
     return golden_rows(given.text("file"), given.source, given.table)
 
 
@@ -331,3 +337,83 @@ AUDITS = (
         _golden,
     ),
 )
+
+
+_CELL = re.compile(r'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^",\r\n]*))(?P<end>,|\r?\n|\r|\Z)')
+_MOST_ROWS = 5000
+
+Cells = list[str | None]
+
+
+def golden_rows(file: str, text: str, table: Relation) -> QueryRule:
+    """Raises ValueError where the file cannot be compared with such a table."""
+    rows = list(_rows(text, file))
+    if not rows:
+        raise ValueError(f"{file} is empty; its first line must name columns")
+    header, rows = rows[0], rows[1:]
+    if len(rows) > _MOST_ROWS:
+        raise ValueError(f"{file} has {len(rows)} rows; more than {_MOST_ROWS} are compared better by a SQL test")
+    columns = [_golden_column(name, file, table) for name in header]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(columns):
+            raise ValueError(f"row {number} of {file} has {len(row)} cells, not {len(columns)}")
+    names = ", ".join(quote(column.name) for column in columns)
+    expected = _golden_relation(columns, rows)
+    actual = f"SELECT {names} FROM {{table}}"
+    sql = (
+        f"SELECT 'not in the file' AS `_row`, * FROM ({actual} EXCEPT ALL {expected}) "
+        f"UNION ALL SELECT 'not in the table' AS `_row`, * FROM ({expected} EXCEPT ALL {actual})"
+    )
+    return QueryRule(sql, f"the {len(rows)} rows of {file}")
+
+
+def _golden_column(name: str | None, file: str, table: Relation) -> Column:
+    if not name:
+        raise ValueError(f"a column of {file} has no name")
+    found = table.find(name)
+    if found is None and table.complete:
+        fix = did_you_mean(nearest(name, [column.name for column in table.columns]))
+        raise Mistake(f"the table has no column '{name}', which {file} names", "UnknownColumn", fix)
+    column = found or Column(name)
+    if column.type.kind in ("array", "map", "struct", "variant", "binary"):
+        raise Mistake(f"column '{name}' is {column.type}, which a CSV file cannot hold", "CheckColumnType")
+    return column
+
+
+def _golden_relation(columns: list[Column], rows: list[Cells]) -> str:
+    places = [f"c{place}" for place in range(len(columns))]
+    cast = [
+        f"CAST({place} AS {column.type}) AS {quote(column.name)}"
+        if column.type.known
+        else f"{place} AS {quote(column.name)}"
+        for place, column in zip(places, columns, strict=True)
+    ]
+    # A table of values has at least one row; the types of its columns are set by it.
+    values = [", ".join("CAST(NULL AS STRING)" for _ in columns)]
+    values += [", ".join("NULL" if cell is None else _literal(cell) for cell in row) for row in rows]
+    numbered = ", ".join(f"({number}, {row})" for number, row in enumerate(values))
+    return f"SELECT {', '.join(cast)} FROM VALUES {numbered} AS golden(`row`, {', '.join(places)}) WHERE `row` > 0"
+
+
+def _literal(cell: str) -> str:
+    """`{table}` in a cell is no place for the table."""
+    return literal(cell).replace("{", "\\u007B")
+
+
+def _rows(text: str, file: str) -> Iterator[Cells]:
+    row: Cells = []
+    at, text = 0, text.removeprefix("\ufeff")
+    while at < len(text):
+        cell = _CELL.match(text, at)
+        if cell is None:
+            line = text.count("\n", 0, at) + 1
+            raise ValueError(f"line {line} of {file} cannot be read: a quote is not closed, or text stands beside it")
+        quoted, plain = cell["quoted"], cell["plain"]
+        row.append(quoted.replace('""', '"') if quoted is not None else plain or None)
+        at = cell.end()
+        if cell["end"] != ",":
+            if row != [None]:
+                yield row
+            row = []
+    if row:
+        yield [*row, None]

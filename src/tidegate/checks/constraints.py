@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.checks.kinds import CheckKind, column, operand
-from tidegate.checks.parameters import (
+from tidegate.checks.check_kinds import CheckKind, column, operand
+from tidegate.checks.check_parameters import (
     COMPARABLE,
     GROUPABLE,
     NUMERIC,
@@ -16,10 +16,14 @@ from tidegate.checks.parameters import (
     Parameter,
     ParameterKind,
 )
-from tidegate.checks.rules import (
+from tidegate.checks.check_values import AggregateRule, CheckRule, GroupRule, QueryRule, Stage, StaticRule, ValueRange
+from tidegate.checks.rule_forms import (
     at_most_percent,
+    between,
+    compared,
     distinct_values,
     every_row,
+    finite,
     found_in,
     matching,
     nulls_at_most,
@@ -31,9 +35,7 @@ from tidegate.checks.rules import (
     step_rule,
     unique_rows,
 )
-from tidegate.checks.sql import is_floating
-from tidegate.checks.values import Form, Grouped, Measure, Query, Settled, Stage, Within
-from tidegate.checks.within import between, compared, finite
+from tidegate.checks.sql_literals import is_floating
 from tidegate.names import literal
 
 __all__ = ["CONSTRAINTS"]
@@ -51,38 +53,38 @@ _EMAIL = rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_LABEL}(?:\.{_LABEL})+"
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 
-def _not_null(given: Arguments) -> Form:
+def _not_null(given: Arguments) -> CheckRule:
     rule = row_rule(given, f"{given.quoted()} IS NULL", f"no NULL in {given.name()}")
-    return replace(rule, within=Within(given.name(), nulls=False, nans=True))
+    return replace(rule, within=ValueRange(given.name(), nulls=False, nans=True))
 
 
-def _not_empty(given: Arguments) -> Form:
+def _not_empty(given: Arguments) -> CheckRule:
     of = given.quoted()
     holds = f"size({of}) > 0" if given.type().kind in ("array", "map") else f"{of} RLIKE {literal(_NOT_BLANK)}"
     return row_rule(given, f"{of} IS NULL OR NOT ({holds})", f"no NULL and nothing blank in {given.name()}")
 
 
-def _at_least_one(given: Arguments) -> Form:
+def _at_least_one(given: Arguments) -> CheckRule:
     expected = f"some value in {given.name()}"
-    return Measure((("known", f"count({given.quoted()})"),), "known", "known > 0", expected)
+    return AggregateRule((("known", f"count({given.quoted()})"),), "known", "known > 0", expected)
 
 
-def _null_percent(given: Arguments) -> Form:
+def _null_percent(given: Arguments) -> CheckRule:
     return nulls_at_most(given, given.percent("max"))
 
 
-def _unique(given: Arguments) -> Form:
+def _unique(given: Arguments) -> CheckRule:
     return unique_rows((given.quoted(),), f"no value of {given.name()} twice")
 
 
-def _composite_unique(given: Arguments) -> Form:
+def _composite_unique(given: Arguments) -> CheckRule:
     names = ", ".join(found.name for found in given.columns())
     return unique_rows(quoted_columns(given), f"no values of {names} twice")
 
 
-def _primary_key(given: Arguments) -> Form:
+def _primary_key(given: Arguments) -> CheckRule:
     of = given.quoted()
-    return Grouped(
+    return GroupRule(
         keys=(of,),
         only="true",
         aggregates=(("broken", "count_if(n > 1)"),),
@@ -95,29 +97,29 @@ def _primary_key(given: Arguments) -> Form:
     )
 
 
-def _compare(given: Arguments) -> Form:
+def _compare(given: Arguments) -> CheckRule:
     condition = f"{given.quoted()} {given.operator()} {given.value('value')}"
     rule = row_rule(given, f"NOT ({condition})", f"{given.name()} {given.operator()} {given.text('value')}")
     return replace(rule, within=compared(given, given.operator(), "value"))
 
 
-def _between(given: Arguments) -> Form:
+def _between(given: Arguments) -> CheckRule:
     ordered(given, "low", "high")
     condition = f"{given.quoted()} BETWEEN {given.value('low')} AND {given.value('high')}"
     expected = f"{given.name()} between {given.text('low')} and {given.text('high')}"
     return replace(row_rule(given, f"NOT ({condition})", expected), within=between(given, "low", "high"))
 
 
-def _not_in(given: Arguments) -> Form:
+def _not_in(given: Arguments) -> CheckRule:
     condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
     return row_rule(given, condition, f"{given.name()} none of {given.text('values')}")
 
 
-def _not_constant(given: Arguments) -> Form:
+def _not_constant(given: Arguments) -> CheckRule:
     of = given.quoted()
     # How many different ones there are beyond two takes a shuffle to know, and does not matter.
     value = "CASE WHEN least_value IS NULL THEN 0 WHEN least_value = most_value THEN 1 ELSE 2 END"
-    return Measure(
+    return AggregateRule(
         (("least_value", f"min({of})"), ("most_value", f"max({of})")),
         value,
         "least_value IS NULL OR least_value <> most_value",
@@ -125,30 +127,30 @@ def _not_constant(given: Arguments) -> Form:
     )
 
 
-def _like(given: Arguments) -> Form:
+def _like(given: Arguments) -> CheckRule:
     condition = f"{given.quoted()} LIKE {given.literal('pattern')}"
     return row_rule(given, f"NOT ({condition})", f"{given.name()} like {given.text('pattern')}")
 
 
-def _not_like(given: Arguments) -> Form:
+def _not_like(given: Arguments) -> CheckRule:
     condition = f"{given.quoted()} LIKE {given.literal('pattern')}"
     return row_rule(given, condition, f"{given.name()} not like {given.text('pattern')}")
 
 
-def _matches(given: Arguments) -> Form:
+def _matches(given: Arguments) -> CheckRule:
     pattern = given.condition("pattern")
     return matching(given, pattern, f"{given.name()} matches {pattern}")
 
 
-def _email(given: Arguments) -> Form:
+def _email(given: Arguments) -> CheckRule:
     return matching(given, _EMAIL, f"{given.name()} is an e-mail address")
 
 
-def _uuid(given: Arguments) -> Form:
+def _uuid(given: Arguments) -> CheckRule:
     return matching(given, _UUID, f"{given.name()} is a UUID")
 
 
-def _valid_type(given: Arguments) -> Form:
+def _valid_type(given: Arguments) -> CheckRule:
     of, kind = given.quoted(), given.data_type("type")
     expected = f"{given.name()} can be read as {kind}"
     if kind.args and kind.kind != "decimal":
@@ -156,11 +158,11 @@ def _valid_type(given: Arguments) -> Form:
     if given.type().is_numeric and not (kind.is_numeric or kind.is_text):
         raise ValueError(f"column '{given.name()}' is {given.type()}, and only text can be read as {kind}")
     if given.type() == kind:
-        return Settled(True, str(kind), expected)
+        return StaticRule(True, str(kind), expected)
     return row_rule(given, f"{of} IS NOT NULL AND try_cast({of} AS {kind}) IS NULL", expected)
 
 
-def _length_between(given: Arguments) -> Form:
+def _length_between(given: Arguments) -> CheckRule:
     low, high = given.whole("low"), given.whole("high")
     if low > high:
         raise ValueError(f"{low} is more than {high}, so nothing is between them")
@@ -168,36 +170,36 @@ def _length_between(given: Arguments) -> Form:
     return row_rule(given, f"NOT ({condition})", f"{given.name()} has {low} to {high} characters")
 
 
-def _length_eq(given: Arguments) -> Form:
+def _length_eq(given: Arguments) -> CheckRule:
     length = given.whole("length")
     condition = f"char_length({given.quoted()}) <> {length}"
     return row_rule(given, condition, f"{given.name()} has {length} characters")
 
 
-def _references(given: Arguments) -> Form:
+def _references(given: Arguments) -> CheckRule:
     return found_in(given, "table", "key")
 
 
-def _sequential(given: Arguments) -> Form:
+def _sequential(given: Arguments) -> CheckRule:
     return step_rule(given, 1)
 
 
-def _sequential_step(given: Arguments) -> Form:
+def _sequential_step(given: Arguments) -> CheckRule:
     return step_rule(given, given.whole("step"))
 
 
-def _distinct_count(given: Arguments) -> Form:
+def _distinct_count(given: Arguments) -> CheckRule:
     return distinct_values(given, f"different values of {given.name()} {given.operator()} {given.whole('value')}")
 
 
-def _duplicate_percent(given: Arguments) -> Form:
+def _duplicate_percent(given: Arguments) -> CheckRule:
     of, most = given.quoted(), given.percent("max")
     repeated = ("repeated", f"count({of}) - count(DISTINCT {of})")
     expected = f"repeated values in at most {plain(most)} % of {given.name()}"
     return replace(at_most_percent(repeated, ("known", f"count({of})"), most, expected), exact=True)
 
 
-def _no_overlap(given: Arguments) -> Form:
+def _no_overlap(given: Arguments) -> CheckRule:
     start, end = given.quoted("start"), given.quoted("end")
     apart = f"PARTITION BY {', '.join(quoted_columns(given, 'within'))} " if given.has("within") else ""
     before = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
@@ -207,31 +209,31 @@ def _no_overlap(given: Arguments) -> Form:
         f"SELECT * EXCEPT (`_ended`) FROM (SELECT *, {ended} "
         f"FROM {{table}} WHERE {start} < {end}) WHERE `_ended` > {start}"
     )
-    return Query(sql, f"no row begins ({given.name('start')}) before another ends ({given.name('end')})")
+    return QueryRule(sql, f"no row begins ({given.name('start')}) before another ends ({given.name('end')})")
 
 
-def _no_nan(given: Arguments) -> Form:
+def _no_nan(given: Arguments) -> CheckRule:
     if given.type().known and not is_floating(given.type()):
-        return Settled(True, str(given.type()), f"no NaN in {given.name()}")
+        return StaticRule(True, str(given.type()), f"no NaN in {given.name()}")
     rule = row_rule(given, f"isnan({given.quoted()})", f"no NaN in {given.name()}")
-    return replace(rule, within=Within(given.name()))
+    return replace(rule, within=ValueRange(given.name()))
 
 
-def _finite(given: Arguments) -> Form:
+def _finite(given: Arguments) -> CheckRule:
     if given.type().known and not is_floating(given.type()):
-        return Settled(True, str(given.type()), f"{given.name()} is finite")
+        return StaticRule(True, str(given.type()), f"{given.name()} is finite")
     of = given.quoted()
     infinite = f"abs({of}) = CAST('Infinity' AS DOUBLE)"
     rule = row_rule(given, f"isnan({of}) OR {infinite}", f"{given.name()} is finite")
     return replace(rule, within=finite(given.name()))
 
 
-def _required_if(given: Arguments) -> Form:
+def _required_if(given: Arguments) -> CheckRule:
     condition = given.condition("condition")
     return row_rule(given, f"{given.quoted()} IS NULL AND ({condition})", f"{given.name()} where {condition}")
 
 
-def _check(given: Arguments) -> Form:
+def _check(given: Arguments) -> CheckRule:
     return every_row(given.condition("condition"))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tidegate.checks.audits import fresh
-from tidegate.checks.kinds import Build, CheckKind, column
-from tidegate.checks.parameters import (
+from tidegate.checks.check_kinds import Build, CheckKind, column
+from tidegate.checks.check_parameters import (
     COMPARABLE,
     GROUPABLE,
     TEXTUAL,
@@ -13,9 +13,18 @@ from tidegate.checks.parameters import (
     Parameter,
     ParameterKind,
 )
-from tidegate.checks.rules import every_row, found_in, matching, nulls_at_most, one_of, ordered, row_rule, unique_rows
-from tidegate.checks.sql import is_floating
-from tidegate.checks.values import Form, Measure
+from tidegate.checks.check_values import AggregateRule, CheckRule
+from tidegate.checks.rule_forms import (
+    every_row,
+    found_in,
+    matching,
+    nulls_at_most,
+    one_of,
+    ordered,
+    row_rule,
+    unique_rows,
+)
+from tidegate.checks.sql_literals import is_floating
 
 __all__ = ["KEYED_ONLY"]
 
@@ -33,26 +42,26 @@ _FUNCTIONS = {
 }
 
 
-def _unique_expr(given: Arguments) -> Form:
+def _unique_expr(given: Arguments) -> CheckRule:
     expression = given.condition("expression")
     return unique_rows((f"({expression})",), f"no value of {expression} twice")
 
 
-def _relationships(given: Arguments) -> Form:
+def _relationships(given: Arguments) -> CheckRule:
     return found_in(given, "to_table", "to_column")
 
 
-def _expression(given: Arguments) -> Form:
+def _expression(given: Arguments) -> CheckRule:
     return every_row(given.condition("expression"))
 
 
-def _row_count(given: Arguments) -> Form:
+def _row_count(given: Arguments) -> CheckRule:
     bounds = [f"value >= {given.whole('min')}"] if given.has("min") else []
     bounds += [f"value <= {given.whole('max')}"] if given.has("max") else []
-    return Measure((("value", "count(*)"),), "value", " AND ".join(bounds), f"rows {_range(given)}")
+    return AggregateRule((("value", "count(*)"),), "value", " AND ".join(bounds), f"rows {_range(given)}")
 
 
-def _in_range(given: Arguments) -> Form:
+def _in_range(given: Arguments) -> CheckRule:
     expected = f"{given.name()} {_range(given)}"
     bounds = [f"{given.quoted()} >= {given.value('min')}"] if given.has("min") else []
     bounds += [f"{given.quoted()} <= {given.value('max')}"] if given.has("max") else []
@@ -72,12 +81,12 @@ def _range(given: Arguments) -> str:
     return f">= {given.text('min')}" if given.has("min") else f"<= {given.text('max')}"
 
 
-def _regex_match(given: Arguments) -> Form:
+def _regex_match(given: Arguments) -> CheckRule:
     pattern = given.condition("pattern")
     return matching(given, pattern, f"{given.name()} matches {pattern}")
 
 
-def _aggregate(given: Arguments) -> Form:
+def _aggregate(given: Arguments) -> CheckRule:
     word = given.text("function").strip().lower()
     if not given.has("column") and word != "count":
         raise ValueError(f"{word} needs a column")
@@ -93,7 +102,7 @@ def _aggregate(given: Arguments) -> Form:
     of = f"DISTINCT {of}" if word == "count_distinct" else of
     condition = f"value {given.operator()} {value}"
     shown = f"{word} of {given.name()}" if given.has("column") else "rows"
-    return Measure(
+    return AggregateRule(
         (("value", f"{_FUNCTIONS[word]}({of})"),),
         "value",
         f"NOT isnan(value) AND {condition}" if floating else condition,
@@ -103,11 +112,11 @@ def _aggregate(given: Arguments) -> Form:
     )
 
 
-def _not_in_future(given: Arguments) -> Form:
+def _not_in_future(given: Arguments) -> CheckRule:
     return row_rule(given, f"{given.quoted()} > {_now(given)}", f"no {given.name()} in the future")
 
 
-def _older_than_n_days(given: Arguments) -> Form:
+def _older_than_n_days(given: Arguments) -> CheckRule:
     days = given.whole("days")
     if days > 100_000:
         raise ValueError(f"{days} days are too many")
@@ -119,11 +128,11 @@ def _now(given: Arguments) -> str:
     return "current_date()" if given.type().kind == "date" else "current_timestamp()"
 
 
-def _freshness(given: Arguments) -> Form:
+def _freshness(given: Arguments) -> CheckRule:
     return fresh(given, "max_age")
 
 
-def _null_rate(given: Arguments) -> Form:
+def _null_rate(given: Arguments) -> CheckRule:
     return nulls_at_most(given, given.share("max") * 100)
 
 

@@ -1,11 +1,11 @@
-"""`name(argument, 'quoted, argument', >, 24h) warn` → a Call, with where each argument begins."""
+"""`name(argument, 'quoted, argument', >, 24h) warn` → a CheckCall, with where each argument begins."""
 
 from __future__ import annotations
 
 import re
 
-from tidegate.checks.sql import is_number
-from tidegate.checks.values import Call
+from tidegate.checks.check_values import CheckCall
+from tidegate.checks.sql_literals import is_number
 from tidegate.problems import Severity
 
 __all__ = ["MalformedCall", "argument_text", "call_text", "parse_call"]
@@ -23,7 +23,7 @@ class MalformedCall(ValueError):
         self.offset = offset
 
 
-def parse_call(text: str, column: int = 1) -> tuple[Call, Severity | None]:
+def parse_call(text: str, column: int = 1) -> tuple[CheckCall, Severity | None]:
     """`column`: where the text begins in its line. A severity may follow the call. Raises MalformedCall."""
     name = _NAME.match(text)
     if name is None:
@@ -44,10 +44,10 @@ def parse_call(text: str, column: int = 1) -> tuple[Call, Severity | None]:
         texts = tuple(
             number for number, (value, at) in enumerate(given) if text[at - 1] in _TEXT_QUOTES and is_number(value)
         )
-    return Call(name[1], arguments, columns, texts=texts), _severity(text, at)
+    return CheckCall(name[1], arguments, columns, texts=texts), _severity(text, at)
 
 
-def call_text(call: Call) -> str:
+def call_text(call: CheckCall) -> str:
     """The call as a person would write it, quoted only where that is needed."""
     given = call.arguments
     while call.keyed and given and not given[-1]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from tidegate.checks.kinds import CheckKind, column, operand
-from tidegate.checks.parameters import GROUPABLE, NUMERIC, Arguments, Parameter, ParameterKind
-from tidegate.checks.rules import distinct_values, entropy_of, plain
-from tidegate.checks.values import Form, Measure, Stage
+from tidegate.checks.check_kinds import CheckKind, column, operand
+from tidegate.checks.check_parameters import GROUPABLE, NUMERIC, Arguments, Parameter, ParameterKind
+from tidegate.checks.check_values import AggregateRule, CheckRule, Stage
+from tidegate.checks.rule_forms import distinct_values, entropy_of, plain
 
 __all__ = ["WARNINGS"]
 
 _WARNING = frozenset({Stage.AFTER_PUBLISH})
 
 
-def _row_count_delta(given: Arguments) -> Form:
+def _row_count_delta(given: Arguments) -> CheckRule:
     most = plain(given.percent("max"))
-    return Measure(
+    return AggregateRule(
         (("total", "count(*)"),),
         "round(try_divide(100.0D * (total - past_total), past_total), 4)",
         f"past_total IS NULL OR abs(total - past_total) * 100 <= {most} * past_total",
@@ -23,11 +23,11 @@ def _row_count_delta(given: Arguments) -> Form:
     )
 
 
-def _delta(given: Arguments, function: str, what: str) -> Form:
+def _delta(given: Arguments, function: str, what: str) -> CheckRule:
     """Without a former version or a former value there is nothing to differ from."""
     most = plain(given.percent("max"))
     change = "abs(value - past_value) * 100 <= {} * abs(past_value)"
-    return Measure(
+    return AggregateRule(
         (("total", "count(*)"), ("value", f"CAST({function}({given.quoted()}) AS DOUBLE)")),
         "round(try_divide(100.0D * (value - past_value), abs(past_value)), 4)",
         "past_total IS NULL OR (value IS NOT NULL AND NOT isnan(value) AND (past_value IS NULL OR isnan(past_value) OR "
@@ -37,15 +37,15 @@ def _delta(given: Arguments, function: str, what: str) -> Form:
     )
 
 
-def _sum_delta(given: Arguments) -> Form:
+def _sum_delta(given: Arguments) -> CheckRule:
     return _delta(given, "sum", "sum")
 
 
-def _mean_delta(given: Arguments) -> Form:
+def _mean_delta(given: Arguments) -> CheckRule:
     return _delta(given, "avg", "mean")
 
 
-def _approaching_limit(given: Arguments) -> Form:
+def _approaching_limit(given: Arguments) -> CheckRule:
     limit = given.decimal("limit")
     if limit <= 0:
         raise ValueError("the limit must be more than 0")
@@ -53,15 +53,15 @@ def _approaching_limit(given: Arguments) -> Form:
     name = given.name()
     expected = f"{name} at most {near}, which is 90 % of {given.text('limit')}"
     greatest = f"max({given.quoted()})"
-    return Measure((("value", greatest),), "value", f"value IS NULL OR value <= {near}", expected, of=name)
+    return AggregateRule((("value", greatest),), "value", f"value IS NULL OR value <= {near}", expected, of=name)
 
 
-def _low_entropy(given: Arguments) -> Form:
+def _low_entropy(given: Arguments) -> CheckRule:
     expected = f"entropy of {given.name()} at least {given.text('min')} bits"
     return entropy_of(given.quoted(), f">= {given.number('min')}", expected)
 
 
-def _cardinality(given: Arguments) -> Form:
+def _cardinality(given: Arguments) -> CheckRule:
     return distinct_values(given, f"different values of {given.name()} {given.operator()} {given.whole('value')}")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues, TableRead
 from tidegate.compiler.drafts import templates_of
 from tidegate.compiler.external_tables import landing_read

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from tidegate.amounts import plural
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.config import ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote

@@ -9,8 +9,8 @@ from operator import attrgetter
 
 from blake3 import blake3
 
-from tidegate.checks.forms import OtherTable, other_tables
-from tidegate.checks.values import Check
+from tidegate.checks.check_registry import OtherTable, other_tables
+from tidegate.checks.check_values import Check
 from tidegate.compiler.drafts import CompilationState, Draft, Outcome, refuses_rows
 from tidegate.compiler.external_tables import zone_names
 from tidegate.compiler.inlining import reads_bad_records

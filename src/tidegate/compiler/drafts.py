@@ -9,8 +9,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from tidegate.checks.row_constraints import row_constraints
-from tidegate.checks.values import Check
+from tidegate.checks.check_registry import row_constraints
+from tidegate.checks.check_values import Check
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Edge, LandingRead, Origin, Span
 from tidegate.compiler.external_tables import ExternalTables
 from tidegate.compiler.query_facts import QueryFacts

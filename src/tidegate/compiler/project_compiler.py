@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tidegate.checks.forms import digest_of
-from tidegate.checks.row_constraints import row_constraints
+from tidegate.checks.check_registry import digest_of, row_constraints
 from tidegate.compiler.compile_cache import CompileCache
 from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, in_order
 from tidegate.compiler.digests import resolved_checks

@@ -13,7 +13,7 @@ from tidegate.hooks.budget import Breach
 from tidegate.hooks.events import Event
 from tidegate.hooks.hook_dispatch import HookDispatcher
 from tidegate.hooks.hook_result import HookResult
-from tidegate.quality.anomalies import Anomaly
+from tidegate.quality.anomaly_rules import Anomaly
 from tidegate.results import CheckResult, ModelResult
 
 __all__ = ["HookTest", "sample_event", "try_hooks"]

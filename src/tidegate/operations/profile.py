@@ -18,7 +18,7 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
 from tidegate.project.model import Materialized
-from tidegate.quality.profile import Profile, hide, survey
+from tidegate.quality.column_profiles import Profile, hide, survey
 from tidegate.runs.profiling import profile_of_record
 from tidegate.state import StateReader
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from tidegate.checks.values import Stage
+from tidegate.checks.check_values import Stage
 from tidegate.compiler import compile_from_disk
 from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
-from tidegate.checks.forms import form_of
-from tidegate.checks.values import Check, Measure
+from tidegate.checks.check_registry import rule_of
+from tidegate.checks.check_values import AggregateRule, Check
 from tidegate.compiler import bind_test
 from tidegate.compiler.compiled import Compiled, RunValues
 from tidegate.compiler.hidden_columns import (
@@ -21,8 +21,8 @@ from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
 from tidegate.project import Project
-from tidegate.quality.hiding import HIDDEN, without_values
-from tidegate.quality.words import mentioned
+from tidegate.quality.check_answers import REDACTED, redact_message
+from tidegate.quality.check_queries import mentioned
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
 
 __all__ = ["HiddenColumnRedactor"]
@@ -57,7 +57,7 @@ class HiddenColumnRedactor:
         if model is None:
             return data
         if self._shows_values({"model": model, **data}):
-            return {**data, "value": HIDDEN, "expected": HIDDEN, "message": HIDDEN}
+            return {**data, "value": REDACTED, "expected": REDACTED, "message": REDACTED}
         result = data.get("result")
         if isinstance(result, Mapping):
             return {**data, "result": self._result({"model": model, **result})}
@@ -91,8 +91,8 @@ class HiddenColumnRedactor:
         if not hidden and not self._is_unknown(table):
             return fields
         redacted = tuple(_redact_sample(sample, hidden) for sample in samples)
-        value = HIDDEN if value is not None and self._is_of_hidden(table, declared, fields, hidden) else value
-        return {**fields, "samples": redacted, "value": value, "error": without_values(error) if error else error}
+        value = REDACTED if value is not None and self._is_of_hidden(table, declared, fields, hidden) else value
+        return {**fields, "samples": redacted, "value": value, "error": redact_message(error) if error else error}
 
     def _shows_values(self, fields: Mapping[str, Any]) -> bool:
         column, table = fields.get("column"), None
@@ -107,7 +107,7 @@ class HiddenColumnRedactor:
 
     def _text(self, model: str | None, text: str | None) -> str | None:
         table = self._table(model) if text else None
-        return without_values(text) if text and table is not None and self._sees_hidden(table) else text
+        return redact_message(text) if text and table is not None and self._sees_hidden(table) else text
 
     def _sees_hidden(self, table: TableName) -> bool:
         compiled = self._compiled
@@ -122,8 +122,8 @@ class HiddenColumnRedactor:
             return not fields.get("unit")
         if check is not None and check.call is not None and self._compiled is not None:
             try:
-                form = form_of(check, self._compiled.models[table].relation, self._compiled.namespace)
-                return isinstance(form, Measure) and form.of.lower() in hidden
+                form = rule_of(check, self._compiled.models[table].relation, self._compiled.namespace)
+                return isinstance(form, AggregateRule) and form.of.lower() in hidden
             except (TidegateError, ValueError):
                 pass
         return bool(mentioned(str(fields.get("name", "")), hidden))
@@ -179,4 +179,4 @@ class HiddenColumnRedactor:
 def _redact_sample(sample: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
     """The key of a group may be an expression over a hidden column."""
     secret = {name for name in sample if name.lower() in hidden or mentioned(name, hidden)}
-    return {name: HIDDEN if name in secret and value is not None else value for name, value in sample.items()}
+    return {name: REDACTED if name in secret and value is not None else value for name, value in sample.items()}

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.lake.iceberg_types import type_text
 from tidegate.lake.metadata import TableMetadata, ViewMetadata

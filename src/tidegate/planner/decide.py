@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from tidegate.checks.values import Stage
+from tidegate.checks.check_values import Stage
 from tidegate.compiler.compiled import BoundQuery, CompiledModel
 from tidegate.lake.changes import TableChange
 from tidegate.lake.metadata import TableMetadata, ViewMetadata

@@ -9,13 +9,13 @@ from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tidegate.checks.kinds import ABOUT, CheckKind, OwnCheckError
-from tidegate.checks.own import read_own_check
-from tidegate.checks.parameters import Parameter, ParameterKind
+from tidegate.checks.check_kinds import ABOUT, CheckKind, OwnCheckError
+from tidegate.checks.check_parameters import Parameter, ParameterKind
+from tidegate.checks.check_registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
+from tidegate.checks.check_values import Check, CheckCall, Stage
+from tidegate.checks.own_checks import read_own_check
 from tidegate.checks.parsing import MalformedCall, argument_text, call_text, parse_call
-from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
-from tidegate.checks.sql import is_number
-from tidegate.checks.values import Call, Check, Stage
+from tidegate.checks.sql_literals import is_number
 from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, Severity, did_you_mean
@@ -106,7 +106,7 @@ def _from_text(stage: Stage, text: str, place: Place, in_header: bool, found: De
     found.checks.append(Check(_name(call), stage, place, call, severity or Severity.ERROR))
 
 
-def _name(call: Call) -> str:
+def _name(call: CheckCall) -> str:
     """`check` gives its rule a name of its own."""
     return call.arguments[0] if call.name == "check" and len(call.arguments) == 2 else call_text(call)
 
@@ -142,7 +142,7 @@ def _from_table(node: SourceNode, own: Mapping[str, CheckKind], found: Declared)
         places.append(place if one is None else one.place)
         if one is not None and isinstance(one.value, str) and is_number(one.value):
             texts.append(at)
-    call = Call(
+    call = CheckCall(
         kind.name,
         tuple(arguments),
         tuple(where.col for where in places),
@@ -153,8 +153,8 @@ def _from_table(node: SourceNode, own: Mapping[str, CheckKind], found: Declared)
     found.checks.append(replace(about, name=about.name or _keyed_name(call), call=call))
 
 
-def _keyed_name(call: Call) -> str:
-    return call_text(Call(call.name, tuple(filter(None, call.arguments))))
+def _keyed_name(call: CheckCall) -> str:
+    return call_text(CheckCall(call.name, tuple(filter(None, call.arguments))))
 
 
 def _first_place(node: SourceNode) -> Place:
@@ -275,7 +275,7 @@ def freshness_check(settings: ModelSettings, place: Place) -> Check | Problem | 
             Severity.WARN,
             f"name the column that says how old a row is: @freshness: updated_at {asked.age}",
         )
-    call = Call("freshness", (column, asked.age))
+    call = CheckCall("freshness", (column, asked.age))
     stage, severity = (Stage.BEFORE_PUBLISH, Severity.ERROR) if asked.audit else (Stage.AFTER_PUBLISH, Severity.WARN)
     return Check(call_text(call), stage, place, call, severity)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.checks.audits import AUDITS
+from tidegate.checks.check_kinds import CheckKind
 from tidegate.checks.constraints import CONSTRAINTS
 from tidegate.checks.keyed import KEYED_ONLY
-from tidegate.checks.kinds import CheckKind
 from tidegate.checks.warnings import WARNINGS
 from tidegate.project.model import Materialized
 from tidegate.project.setting_keys import SPELLINGS

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
 
-from tidegate.checks.forms import kind_of
-from tidegate.checks.parameters import ParameterKind
-from tidegate.checks.values import Check
+from tidegate.checks.check_parameters import ParameterKind
+from tidegate.checks.check_registry import kind_of
+from tidegate.checks.check_values import Check
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest

@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.contracts import ModelContract
 from tidegate.names import TableName
 from tidegate.problems import Place, Problem, Severity

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.checks.kinds import CheckKind
-from tidegate.checks.values import Check
+from tidegate.checks.check_kinds import CheckKind
+from tidegate.checks.check_values import Check
 from tidegate.names import nearest
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.declared_checks import CHECK_KEYS, declared_checks

@@ -1,8 +1,7 @@
 """Rules about data, checked before it is published."""
 
-from tidegate.quality.asking import SAMPLES, Asked, Found
-from tidegate.quality.functions import OwnFunctions, breaks
-from tidegate.quality.measuring import measure
-from tidegate.quality.plain_values import plain
+from tidegate.quality.check_answers import SAMPLES, CheckAnswer, CheckQuery, plain
+from tidegate.quality.evaluate import evaluate_checks
+from tidegate.quality.own_functions import OwnFunctions, breaks
 
-__all__ = ["SAMPLES", "Asked", "Found", "OwnFunctions", "breaks", "measure", "plain"]
+__all__ = ["SAMPLES", "CheckAnswer", "CheckQuery", "OwnFunctions", "breaks", "evaluate_checks", "plain"]

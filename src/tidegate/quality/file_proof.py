@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tidegate.checks.values import Within
+from tidegate.checks.check_values import ValueRange
 from tidegate.errors import LakeError
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 
@@ -27,7 +27,7 @@ class FileProof:
         self._metadata = metadata
         self._least_rows = least_rows
 
-    def proves(self, within: Within) -> bool:
+    def proves(self, within: ValueRange) -> bool:
         """False: it may hold or not. Rows that were deleted are among those that the files tell of."""
         spread = self._spreads.get(within.column.lower())
         if spread is None or (spread.nulls and not within.nulls) or (spread.nans and not within.nans):

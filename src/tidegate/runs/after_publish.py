@@ -15,7 +15,7 @@ from tidegate.hooks.events import Emit
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.quality.anomalies import Seen
+from tidegate.quality.anomaly_rules import Seen
 from tidegate.runs.archive import archive_consumed
 from tidegate.runs.context import RunContext
 from tidegate.runs.profiling import unusual

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.compiler.compiled import CompiledModel, RunValues
 from tidegate.config import Settings
 from tidegate.errors import TidegateError

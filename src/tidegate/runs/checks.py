@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from tidegate.checks.values import Check, Stage
+from tidegate.checks.check_values import Check, Stage
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.errors import QualityError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
-from tidegate.quality.hiding import without_values
+from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.builder import TableWork
 from tidegate.runs.context import RunContext
@@ -70,7 +70,7 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
             run.cancellation.check()
         except Exception as error:
             why = read_failure(error).message
-            why = without_values(why) if touches_hidden_columns(run.compiled, model) else why
+            why = redact_message(why) if touches_hidden_columns(run.compiled, model) else why
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {why}"})
             results = tuple(unchecked(name, check, why) for check in checks)
         _tell(run, name, results)

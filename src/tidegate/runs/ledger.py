@@ -17,7 +17,7 @@ from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.inputs import read_inputs
-from tidegate.quality.profile import Profile
+from tidegate.quality.column_profiles import Profile
 from tidegate.runs.clock import Clock
 from tidegate.runs.owned_tables import models_of, tables_of
 from tidegate.runs.profiling import profile_of_record, profile_record

@@ -27,7 +27,7 @@ from tidegate.names import TableName
 from tidegate.planner.decide import Decision, RunType, keeps_history
 from tidegate.planner.make_plan import ModelPlan, plan_model
 from tidegate.project.model import Materialized
-from tidegate.quality.profile import Profile
+from tidegate.quality.column_profiles import Profile
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.build.deliveries import take_files
 from tidegate.runs.build.quarantine import left_out

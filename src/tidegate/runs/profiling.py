@@ -8,8 +8,8 @@ from datetime import datetime
 
 from tidegate.config import AnomaliesSection
 from tidegate.project.model import ModelSettings
-from tidegate.quality.anomalies import MOST_RUNS, Anomaly, Seen, find_anomalies
-from tidegate.quality.profile import ColumnProfile, Profile, Scope
+from tidegate.quality.anomaly_rules import MOST_RUNS, Anomaly, Seen, find_anomalies
+from tidegate.quality.column_profiles import ColumnProfile, Profile, Scope
 from tidegate.state import ProfileRecord, StateReader
 
 __all__ = ["profile_of_record", "profile_record", "unusual"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tidegate.checks.forms import other_tables
-from tidegate.checks.values import Check, Stage
+from tidegate.checks.check_registry import other_tables
+from tidegate.checks.check_values import Check, Stage
 from tidegate.compiler import bind, bind_test
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
 from tidegate.config import Settings

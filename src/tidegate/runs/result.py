@@ -10,7 +10,7 @@ from typing import Any
 from tidegate import __version__
 from tidegate.failures import causes
 from tidegate.hooks.events import Ending
-from tidegate.quality.anomalies import Anomaly
+from tidegate.quality.anomaly_rules import Anomaly
 from tidegate.results import CheckResult, ModelResult
 
 __all__ = [

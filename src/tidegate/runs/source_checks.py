@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tidegate.checks.values import Check, Stage
+from tidegate.checks.check_values import Check, Stage
 from tidegate.config import Settings
 from tidegate.errors import SourceError
 from tidegate.results import CheckResult

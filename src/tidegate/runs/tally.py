@@ -9,8 +9,8 @@ from typing import Any
 from tidegate.errors import TidegateError
 from tidegate.lake.progress import TableInput
 from tidegate.names import TableName
-from tidegate.quality.anomalies import Anomaly
-from tidegate.quality.profile import Profile
+from tidegate.quality.anomaly_rules import Anomaly
+from tidegate.quality.column_profiles import Profile
 from tidegate.results import CheckResult, ModelResult
 from tidegate.state import RunRecord, StateStore
 

@@ -14,7 +14,7 @@ from tidegate.lake.progress import TableInput
 from tidegate.names import TableName, quote
 from tidegate.planner.row_keys import is_enforced
 from tidegate.widening import join_types
-from tidegate.write.types import comparable, conversion
+from tidegate.write.spark_sql import comparable, conversion
 
 __all__ = ["InsertedRows", "inserted_rows"]
 
@@ -71,7 +71,7 @@ def inserted_rows(
     lineage = newer is not None and metadata.format_version >= 3 and before.first_row_id is not None
     read = (before, *discarded)
     fields = _key_fields(metadata, read, key)
-    keyed = [_Side(table, metadata, snapshot, since, fields) for snapshot in read]
+    keyed = [_TableSide(table, metadata, snapshot, since, fields) for snapshot in read]
     if all(side.pairs and all(side.pairs) for side in keyed):
         written = f" WHERE _last_updated_sequence_number > {since.sequence_number}" if lineage else ""
         candidates = f"(SELECT * FROM {table.quoted}{written})"
@@ -79,7 +79,7 @@ def inserted_rows(
         if is_enforced(metadata, key, *read) and _have_same_types(metadata, read, fields):
             return InsertedRows(by_key)
         return InsertedRows(by_key, _repeated(candidates, keyed), partial(_both, metadata, candidates, keyed, since))
-    sides = [_Side(table, metadata, snapshot, since, metadata.fields) for snapshot in read]
+    sides = [_TableSide(table, metadata, snapshot, since, metadata.fields) for snapshot in read]
     if lineage and not discarded:
         sides[0].only_gone = True
         return InsertedRows(
@@ -88,7 +88,7 @@ def inserted_rows(
     return InsertedRows(_without(metadata, table.quoted, sides, counted=True))
 
 
-def _repeated(candidates: str, sides: Sequence[_Side]) -> str:
+def _repeated(candidates: str, sides: Sequence[_TableSide]) -> str:
     """The keys of `candidates` that several rows have, in the table as it is or in a state that was read."""
     now = _key_of(sides[0], at=0)
     states = [(now, sides[0].table.quoted), *((_key_of(side, at=1), side.rows) for side in sides)]
@@ -100,10 +100,12 @@ def _repeated(candidates: str, sides: Sequence[_Side]) -> str:
     return f"(SELECT `__key` FROM ({several}) LEFT SEMI JOIN ({asked}) ON `__key` <=> `__asked`)"
 
 
-def _both(metadata: TableMetadata, candidates: str, keyed: Sequence[_Side], since: TableInput, repeated: str) -> str:
+def _both(
+    metadata: TableMetadata, candidates: str, keyed: Sequence[_TableSide], since: TableInput, repeated: str
+) -> str:
     """Rows of `repeated` keys compared by their values, however they were written, and all others by their key."""
     table, key = keyed[0].table, _key_of(keyed[0], at=0)
-    sides = [_Side(table, metadata, side.snapshot, since, metadata.fields) for side in keyed]
+    sides = [_TableSide(table, metadata, side.snapshot, since, metadata.fields) for side in keyed]
     others = f"{candidates} LEFT ANTI JOIN {repeated} ON {key} <=> `__key`"
     shared = f"{table.quoted} LEFT SEMI JOIN {repeated} ON {key} <=> `__key`"
     return (
@@ -112,7 +114,7 @@ def _both(metadata: TableMetadata, candidates: str, keyed: Sequence[_Side], sinc
     )
 
 
-def _key_of(side: _Side, *, at: int) -> str:
+def _key_of(side: _TableSide, *, at: int) -> str:
     """A key as one value: of a row now (0), or as it was (1)."""
     return f"struct({', '.join(f'{pair[at]} AS `k{i}`' for i, pair in enumerate(side.pairs) if pair)})"
 
@@ -166,7 +168,7 @@ def _then(metadata: TableMetadata, snapshot: Snapshot, field: Field) -> Field | 
     return same or next((one for one in had if one.name.lower() == field.name.lower()), None)
 
 
-class _Side:
+class _TableSide:
     """A state of the table that was read, and how its rows are compared with those of now: by `fields`.
 
     `only_gone`: only those of its rows count whose ids are no more.
@@ -198,7 +200,7 @@ class _Side:
         )
 
 
-def _without(metadata: TableMetadata, rows: str, sides: Sequence[_Side], *, counted: bool) -> str:
+def _without(metadata: TableMetadata, rows: str, sides: Sequence[_TableSide], *, counted: bool) -> str:
     """The rows of now that no side has. `counted`: as often as it has them."""
     sides = [side for side in sides if any(side.pairs)]
     kept = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)

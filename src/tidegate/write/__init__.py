@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tidegate.project.strategies import Strategy
-from tidegate.write.columns import Columns, result_columns
-from tidegate.write.narrower import narrower_columns, with_narrower
+from tidegate.write.drift import narrower_columns, with_narrower
+from tidegate.write.replace_table import write_view
 from tidegate.write.request import DriftChange, Touched, WriteOutcome, WriteRequest
 from tidegate.write.staging import result_view
 from tidegate.write.strategies.append_only import write_append_only
@@ -17,11 +17,11 @@ from tidegate.write.strategies.incremental import write_incremental
 from tidegate.write.strategies.scd2 import write_scd2
 from tidegate.write.strategies.snapshot import write_snapshot
 from tidegate.write.strategies.time_interval import write_time_interval
-from tidegate.write.views import write_view
+from tidegate.write.write_columns import TableColumns, result_columns
 
 __all__ = ["WRITERS", "DriftChange", "Touched", "WriteOutcome", "WriteRequest", "write", "write_view"]
 
-WRITERS: Mapping[Strategy, Callable[[WriteRequest, Columns], WriteOutcome]] = {
+WRITERS: Mapping[Strategy, Callable[[WriteRequest, TableColumns], WriteOutcome]] = {
     Strategy.FULL_REFRESH: write_full_refresh,
     Strategy.INCREMENTAL: write_incremental,
     Strategy.APPEND_ONLY: write_append_only,

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from tidegate.errors import MassDeleteError
 from tidegate.lake.branch_catalog import Pointer
+from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
 from tidegate.lake.metadata import Snapshot
+from tidegate.lake.unfinished_writes import PARTIAL
+from tidegate.spark.session import settings_for_now
 from tidegate.write.request import WriteRequest
 
-__all__ = ["Standing", "commit_since", "existing_rows", "standing"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "TableBefore",
+    "commit_since",
+    "existing_rows",
+    "partly_written",
+    "refuse_mass_delete",
+    "row_key_recorded",
+    "table_before",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TableBefore:
     """A table before a statement."""
 
     pointer: Pointer | None
@@ -20,10 +39,10 @@ class Standing:
     rows: int
 
 
-def standing(request: WriteRequest) -> Standing:
+def table_before(request: WriteRequest) -> TableBefore:
     metadata = request.lake.table(request.table)
     pointer = request.lake.pointer(request.table)
-    return Standing(pointer, metadata.current_snapshot_id if metadata else None, existing_rows(request))
+    return TableBefore(pointer, metadata.current_snapshot_id if metadata else None, existing_rows(request))
 
 
 def existing_rows(request: WriteRequest) -> int:
@@ -32,7 +51,7 @@ def existing_rows(request: WriteRequest) -> int:
     return metadata.total_records if metadata else 0
 
 
-def commit_since(request: WriteRequest, before: Standing) -> Snapshot | None:
+def commit_since(request: WriteRequest, before: TableBefore) -> Snapshot | None:
     """The commit that changed rows. One that changed none is taken back, so that it wakes no reader."""
     metadata = request.lake.table(request.table)
     commit = metadata.current if metadata else None
@@ -40,3 +59,34 @@ def commit_since(request: WriteRequest, before: Standing) -> Snapshot | None:
         return commit
     request.lake.restore(request.table, before.pointer)
     return None
+
+
+def refuse_mass_delete(request: WriteRequest, gone: int, existing: int) -> None:
+    """Whoever calls this after the fact relies on `write`, which puts the table back when anything is raised."""
+    if request.allow_deletes or gone * 2 <= existing:
+        return
+    raise MassDeleteError(
+        f"this would delete {gone} of {existing} keys, more than half of the table",
+        where=str(request.table),
+        remedy="Check that the inputs are complete; if the deletes are right, run again with --allow-deletes.",
+    )
+
+
+_PROPERTY = "spark.sql.iceberg.snapshot-property"
+
+
+@contextlib.contextmanager
+def row_key_recorded(session: SparkSession, key: Sequence[str], changed: Sequence[str] | None = None) -> Iterator[None]:
+    """Commits made inside match rows by `key` and never update it. `changed`: no other column differs in any row."""
+    said = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
+    if changed is not None:
+        said[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
+    with settings_for_now(session, said):
+        yield
+
+
+@contextlib.contextmanager
+def partly_written(session: SparkSession, *, if_any: bool = True) -> Iterator[None]:
+    """Commits made inside are not the last of their write. `if_any` False: they are, and nothing is marked."""
+    with settings_for_now(session, {f"{_PROPERTY}.{PARTIAL}": "true"} if if_any else {}):
+        yield

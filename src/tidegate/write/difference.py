@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from tidegate.lake.branch_catalog import Pointer, PointerKind
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName
-from tidegate.write.columns import Columns
-from tidegate.write.content import HASHES, hash_columns
-from tidegate.write.promises import partly_written, promised
+from tidegate.write.commits import partly_written, row_key_recorded
+from tidegate.write.observed_rows import HASHES, hash_columns
 from tidegate.write.request import WriteRequest
-from tidegate.write.sql import null_safe_join
-from tidegate.write.staging import held
+from tidegate.write.spark_sql import null_safe_join
+from tidegate.write.staging import staged_table
+from tidegate.write.write_columns import TableColumns
 
-__all__ = ["Difference", "write_difference"]
+__all__ = ["DifferenceCounts", "write_difference"]
 
 _SIDE, _NEW, _OLD, _OP = (f"__tidegate_{name}" for name in ("side", "new", "old", "op"))
 _NO_KEY = ("map", "variant", "float", "double")
@@ -24,12 +24,12 @@ _FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DifferenceCounts:
     written: int
     deleted: int
 
 
-def write_difference(request: WriteRequest, columns: Columns, before: TableMetadata) -> Difference | None:
+def write_difference(request: WriteRequest, columns: TableColumns, before: TableMetadata) -> DifferenceCounts | None:
     """Call it when the table has become the result, and was `before`, of the same columns.
 
     The rows that differ are put aside, the table is put back, and they are merged into it. None: the table is the
@@ -39,7 +39,7 @@ def write_difference(request: WriteRequest, columns: Columns, before: TableMetad
     if keys is None or before.current is None:
         return None
     then = f"{request.table.quoted} VERSION AS OF {before.current.id}"
-    with held(request, _touched_sql(request, columns, keys, then), "changes") as touched:
+    with staged_table(request, _touched_sql(request, columns, keys, then), "changes") as touched:
         found = request.session.sql(
             f"SELECT count_if({_OLD} = 0) AS inserted, count_if({_NEW} = 0) AS deleted, count(*) AS touched,"
             f" count_if({_NEW} > 1 OR {_OLD} > 1) AS repeated FROM {touched.quoted}"
@@ -48,24 +48,24 @@ def write_difference(request: WriteRequest, columns: Columns, before: TableMetad
         most = max(before.total_records, after.total_records if after else 0)
         if found["repeated"] or found["touched"] == 0 or found["touched"] * _FEW > most:
             return None
-        with held(request, _rows_sql(request, columns, keys, touched, then)) as rows:
+        with staged_table(request, _rows_sql(request, columns, keys, touched, then)) as rows:
             only_updates = not found["inserted"] and not found["deleted"]
             changed = _changed_columns(request, columns, keys, rows) if only_updates else None
             request.lake.restore(request.table, Pointer(PointerKind.TABLE, before.location))
-            with promised(request.session, keys.names, changed):
+            with row_key_recorded(request.session, keys.names, changed):
                 _merge(request, columns, keys, rows, found["inserted"], found["touched"] - found["inserted"])
-    return Difference(found["touched"] - found["deleted"], found["deleted"])
+    return DifferenceCounts(found["touched"] - found["deleted"], found["deleted"])
 
 
-def _keys(request: WriteRequest, columns: Columns) -> Columns | None:
+def _keys(request: WriteRequest, columns: TableColumns) -> TableColumns | None:
     found = [columns.get(name) for name in request.settings.unique_key or request.row_key]
-    keys = Columns(tuple(column for column in found if column is not None))
+    keys = TableColumns(tuple(column for column in found if column is not None))
     # A MERGE leaves the key as it is, and 0.0 is the same key as -0.0, though it is another value.
     usable = len(keys) == len(found) > 0 and not any(key.type.contains(*_NO_KEY) for key in keys)
     return keys if usable else None
 
 
-def _touched_sql(request: WriteRequest, columns: Columns, keys: Columns, then: str) -> str:
+def _touched_sql(request: WriteRequest, columns: TableColumns, keys: TableColumns, then: str) -> str:
     """Keys whose rows differ or are more than one: how many there are now and were then, from one narrow aggregate."""
 
     def side(sign: int, relation: str) -> str:
@@ -80,7 +80,7 @@ def _touched_sql(request: WriteRequest, columns: Columns, keys: Columns, then: s
     )
 
 
-def _rows_sql(request: WriteRequest, columns: Columns, keys: Columns, touched: TableName, then: str) -> str:
+def _rows_sql(request: WriteRequest, columns: TableColumns, keys: TableColumns, touched: TableName, then: str) -> str:
     """What is to be done, with the rows to do it with; `before` are updated rows as they were."""
     same = null_safe_join("__r", "__c", keys.names)
     now = f"IF(__c.{_OLD} = 0, 'insert', 'update') AS {_OP} FROM {request.table.quoted} __r"
@@ -90,7 +90,9 @@ def _rows_sql(request: WriteRequest, columns: Columns, keys: Columns, touched: T
     )
 
 
-def _changed_columns(request: WriteRequest, columns: Columns, keys: Columns, rows: TableName) -> Sequence[str]:
+def _changed_columns(
+    request: WriteRequest, columns: TableColumns, keys: TableColumns, rows: TableName
+) -> Sequence[str]:
     others = columns.without(keys.names)
     differ = ", ".join(f"bool_or({column.differs('__n', '__o')}) AS c{at}" for at, column in enumerate(others))
     row = request.session.sql(
@@ -101,7 +103,7 @@ def _changed_columns(request: WriteRequest, columns: Columns, keys: Columns, row
 
 
 def _merge(
-    request: WriteRequest, columns: Columns, keys: Columns, rows: TableName, inserted: int, matched: int
+    request: WriteRequest, columns: TableColumns, keys: TableColumns, rows: TableName, inserted: int, matched: int
 ) -> None:
     """A MERGE that also inserts would have to shuffle the whole table; the rows to insert are known to be new."""
     others = columns.without(keys.names)

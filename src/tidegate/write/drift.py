@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from tidegate.datatypes import BIGINT, DOUBLE, VOID
 from tidegate.errors import DriftRefusedError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.widening import join_types
-from tidegate.write.columns import Column, Columns, columns_of
-from tidegate.write.promises import partly_written
-from tidegate.write.request import DriftChange, WriteRequest
-from tidegate.write.sql import quote
-from tidegate.write.tables import PartitionField, refuse_untyped, replace_table
-from tidegate.write.types import alterations, conversion
+from tidegate.write.commits import partly_written
+from tidegate.write.replace_table import PartitionField, is_rebuilt, refuse_untyped, replace_table
+from tidegate.write.request import DriftChange, WriteOutcome, WriteRequest
+from tidegate.write.spark_sql import alterations, conversion, quote
+from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 
-__all__ = ["Drift", "aligned", "apply_drift", "compare_columns", "replacement_drift"]
+__all__ = [
+    "NARROWER_COLUMNS",
+    "Drift",
+    "aligned",
+    "apply_drift",
+    "compare_columns",
+    "narrower_columns",
+    "replacement_drift",
+    "with_narrower",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +36,11 @@ class Drift:
     `rebuild`: the types cannot be reconciled, and the table is to be made anew from the result.
     """
 
-    columns: Columns
+    columns: TableColumns
     changes: tuple[DriftChange, ...] = ()
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
     clauses: tuple[str, ...] = ()
-    rewrites: tuple[Column, ...] = ()
+    rewrites: tuple[TableColumn, ...] = ()
     rebuild: bool = False
 
     @property
@@ -38,7 +48,7 @@ class Drift:
         return bool(self.clauses or self.rewrites)
 
 
-def compare_columns(request: WriteRequest, batch: Columns, bookkeeping: Collection[str] = ()) -> Drift:
+def compare_columns(request: WriteRequest, batch: TableColumns, bookkeeping: Collection[str] = ()) -> Drift:
     """The difference between the result and the table, and what is to be done about it. Nothing is changed yet.
 
     `bookkeeping` columns are the strategy's own; no query gives them.
@@ -49,7 +59,7 @@ def compare_columns(request: WriteRequest, batch: Columns, bookkeeping: Collecti
     hopeless = [(old, batch.get(old.name)) for old, new in zip(existing, reconciled, strict=True) if new is None]
     if hopeless:
         return _incompatible(request, existing, batch, [(old, new) for old, new in hopeless if new is not None])
-    refuse_untyped(request.table, Columns(tuple(added)))
+    refuse_untyped(request.table, TableColumns(tuple(added)))
     changes, clauses, rewrites, columns = [], [], [], []
     for old, new in zip(existing, reconciled, strict=True):
         assert new is not None
@@ -67,11 +77,11 @@ def compare_columns(request: WriteRequest, batch: Columns, bookkeeping: Collecti
         changes += [DriftChange(column.name, "added", None, column.type_text, reason) for column in added]
     gone = _gone(request, existing, batch)
     clauses += [f"DROP COLUMN {quote(name)}" for name in gone.drop]
-    kept = Columns((*columns, *added)).without(gone.drop)
+    kept = TableColumns((*columns, *added)).without(gone.drop)
     return Drift(kept, (*changes, *gone.changes), gone.since, tuple(clauses), tuple(rewrites))
 
 
-def replacement_drift(request: WriteRequest, batch: Columns) -> tuple[DriftChange, ...]:
+def replacement_drift(request: WriteRequest, batch: TableColumns) -> tuple[DriftChange, ...]:
     """What a replacement of the whole table does to its columns: it follows the query."""
     if request.lake.table(request.table) is None:
         return ()
@@ -94,7 +104,7 @@ def apply_drift(request: WriteRequest, drift: Drift, default_partitions: tuple[P
         return
     rewritten = {column.name: column for column in drift.rewrites}
     columns = columns_of(request.session.table(request.table.quoted))
-    after = Columns(tuple(rewritten.get(column.name, column) for column in columns))
+    after = TableColumns(tuple(rewritten.get(column.name, column) for column in columns))
     values = (
         f"{conversion(old.quoted, old.type, new.type)} AS {new.quoted}" for old, new in zip(columns, after, strict=True)
     )
@@ -110,7 +120,7 @@ def _has_row_ids(request: WriteRequest) -> bool:
     return metadata is not None and metadata.format_version >= 3
 
 
-def aligned(table: Columns, batch: Columns) -> str:
+def aligned(table: TableColumns, batch: TableColumns) -> str:
     """The SELECT list that gives the batch the table's columns, names, types and order; what it lacks is NULL."""
     values = []
     for column in table:
@@ -121,15 +131,15 @@ def aligned(table: Columns, batch: Columns) -> str:
     return ", ".join(values)
 
 
-def _reconcile(old: Column, new: Column | None) -> Column | None:
+def _reconcile(old: TableColumn, new: TableColumn | None) -> TableColumn | None:
     """The column as it must be to hold both; None: no type does."""
     if new is None:
         return old
     joined = join_types(old.type, new.type)
-    return None if joined is None else Column(old.name, joined)
+    return None if joined is None else TableColumn(old.name, joined)
 
 
-def _widened(old: Column, new: Column, *, rewritten: bool) -> DriftChange:
+def _widened(old: TableColumn, new: TableColumn, *, rewritten: bool) -> DriftChange:
     if rewritten:
         reason = "every value fits the new type, which the format cannot widen in place: its rows were written again"
         return DriftChange(old.name, "rewritten", old.type_text, new.type_text, reason)
@@ -143,7 +153,7 @@ class _Gone:
     since: Mapping[str, str]
 
 
-def _gone(request: WriteRequest, existing: Columns, batch: Columns) -> _Gone:
+def _gone(request: WriteRequest, existing: TableColumns, batch: TableColumns) -> _Gone:
     known = {name.lower(): since for name, since in request.dropped_columns.items()}
     metadata = request.lake.table(request.table)
     needed = _layout_columns(metadata) if metadata else frozenset()
@@ -183,7 +193,7 @@ def _utc(moment: datetime) -> datetime:
 
 
 def _incompatible(
-    request: WriteRequest, existing: Columns, batch: Columns, pairs: list[tuple[Column, Column]]
+    request: WriteRequest, existing: TableColumns, batch: TableColumns, pairs: list[tuple[TableColumn, TableColumn]]
 ) -> Drift:
     traits = request.settings.traits
     if request.complete and traits.complete_result and not traits.keeps_history:
@@ -198,3 +208,45 @@ def _incompatible(
             "or run with --full-refresh to make the table anew from what its inputs hold now."
         ),
     )
+
+
+NARROWER_COLUMNS = "tidegate.narrower-columns"
+"""A JSON object: column → the type in which the query gave it last."""
+_AS_TEXT_WRITES_IT = (DOUBLE, BIGINT)
+
+
+def narrower_columns(request: WriteRequest, batch: TableColumns) -> Mapping[str, DriftChange]:
+    """Before the write. Empty where the table is made anew, and so takes the query's types."""
+    if is_rebuilt(request) or request.settings.traits.replaces_table:
+        return {}
+    changes = {}
+    for column in columns_of(request.session.table(request.table.quoted)):
+        given = batch.get(column.name)
+        if given is None or given.type in (column.type, VOID) or (column.type, given.type) == _AS_TEXT_WRITES_IT:
+            continue
+        if join_types(column.type, given.type) != column.type:
+            continue
+        reason = "the query gives a narrower type; the table keeps its own, which holds every value"
+        changes[column.name] = DriftChange(column.name, "narrowed", column.type_text, given.type_text, reason)
+    return changes
+
+
+def with_narrower(outcome: WriteOutcome, request: WriteRequest, changes: Mapping[str, DriftChange]) -> WriteOutcome:
+    """The outcome with what had not been reported, unless the write replaced the table's columns by the query's."""
+    table = request.lake.table(request.table)
+    known = _known(table.properties if table else {})
+    changed = {change.column for change in outcome.drift}
+    now = {name: change.after or "" for name, change in changes.items() if name not in changed}
+    if now == known:
+        return outcome
+    fresh = [change for name, change in changes.items() if name in now and known.get(name) != now[name]]
+    properties = {**outcome.properties, NARROWER_COLUMNS: json.dumps(now, sort_keys=True)}
+    return replace(outcome, drift=(*outcome.drift, *fresh), properties=properties)
+
+
+def _known(properties: Mapping[str, str]) -> dict[str, str]:
+    try:
+        found = json.loads(properties.get(NARROWER_COLUMNS, "{}"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

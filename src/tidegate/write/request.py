@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
-from tidegate.quality.profile import Counted, merged
+from tidegate.quality.column_profiles import Counted, merged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tidegate.compiler.sql.row_by_row import Obstacle
 
-__all__ = ["BadRecords", "DriftChange", "Learnt", "Touched", "WriteOutcome", "WriteRequest", "summed"]
+__all__ = ["BadRecords", "DriftChange", "ObservedProfile", "Touched", "WriteOutcome", "WriteRequest", "summed"]
 
 
 @dataclass(slots=True)
-class Learnt:
+class ObservedProfile:
     """What the rows of one write look like, filled in by whoever writes them."""
 
     counted: Counted | None = None
@@ -91,7 +91,7 @@ class WriteRequest:
     arrival: str | None = None
     obstacle: Obstacle | None = None
     in_order: bool = False
-    learnt: Learnt = field(default_factory=Learnt, compare=False)
+    learnt: ObservedProfile = field(default_factory=ObservedProfile, compare=False)
     stamp: Callable[[], None] = field(default=lambda: None, compare=False)
 
 

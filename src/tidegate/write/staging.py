@@ -5,15 +5,31 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tidegate.errors import StrategyError
 from tidegate.lake.unfinished_writes import STAGED
 from tidegate.names import TableName
-from tidegate.write.columns import Columns
-from tidegate.write.learning import batch_scope, learn, watch
+from tidegate.spark.session import settings_for_now
+from tidegate.write.observed_rows import batch_scope, learn, watch
 from tidegate.write.request import WriteRequest
+from tidegate.write.write_columns import TableColumns
 
-__all__ = ["RESULT", "held", "in_written_order", "result_view"]
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = [
+    "FEW_ROWS",
+    "RESULT",
+    "for_few_rows",
+    "in_written_order",
+    "into_one_file",
+    "persisted_view",
+    "pinned_table",
+    "result_view",
+    "staged_table",
+]
+
 
 RESULT = "__tidegate_result"
 """The model's result, as a temporary view of its own session."""
@@ -30,8 +46,8 @@ def result_view(request: WriteRequest) -> Iterator[None]:
 
 
 @contextmanager
-def held(
-    request: WriteRequest, query: str, suffix: str = "staging", learns: Columns | None = None
+def staged_table(
+    request: WriteRequest, query: str, suffix: str = "staging", learns: TableColumns | None = None
 ) -> Iterator[TableName]:
     """The rows of a query in a table beside the target, which is dropped at the end whatever happens.
 
@@ -74,3 +90,70 @@ def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> Non
             where=str(table),
             remedy=f"Rename {table.name}: names that end in __{suffix} are for tables in the making.",
         )
+
+
+_SENT = "spark.sql.autoBroadcastJoinThreshold"
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+_PARTS = "spark.sql.shuffle.partitions"
+FEW_ROWS = 50_000
+"""Up to so many, one task writes one file."""
+
+
+@contextlib.contextmanager
+def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, on_disk: bool = False) -> Iterator[str]:
+    """The rows of a query as a view, computed once. What Spark had to drop it computes again: see `pinned_table`.
+
+    `on_disk`: they may be many, and take no memory.
+    """
+    from pyspark import StorageLevel
+
+    rows = session.sql(query) if isinstance(query, str) else query
+    frame = rows.persist(StorageLevel.DISK_ONLY) if on_disk else rows.persist()
+    frame.createOrReplaceTempView(view)
+    try:
+        yield view
+    finally:
+        with contextlib.suppress(Exception):  # the session may be gone, and what it persisted with it
+            session.catalog.dropTempView(view)
+            frame.unpersist()
+
+
+@contextlib.contextmanager
+def for_few_rows(session: SparkSession) -> Iterator[None]:
+    """Settings under which few rows meet large tables in as few jobs as can be; what the project itself says stays.
+
+    Joins send up to so many bytes to every task, so that the large side is not shuffled. On one machine a query is
+    planned once: each of the stages that Spark would plan anew costs more than it can save.
+    """
+    wanted = {_SENT: str(64 * 2**20)}
+    if _is_local(session):
+        wanted[_ADAPTIVE] = "false"
+    with settings_for_now(
+        session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
+    """Under `for_few_rows`: what is shuffled on the way to the table, so few rows, goes through one task."""
+    sent = session.conf.get(_SENT, "0").removesuffix("b")
+    fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
+    with settings_for_now(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
+        yield
+
+
+def _is_local(session: SparkSession) -> bool:
+    return str(session.conf.get("spark.master", "")).startswith("local")
+
+
+def pinned_table(request: WriteRequest) -> str:
+    """The table as it is now, also for a query that is computed again after the table was written to.
+
+    A snapshot has the columns that it was written with, so it stands for the table only while those are the same.
+    """
+    metadata = request.lake.table(request.table)
+    current = metadata.current if metadata else None
+    if metadata is None or current is None or current.schema_id != metadata.schema_id:
+        return request.table.quoted
+    return f"{request.table.quoted} VERSION AS OF {current.id}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from tidegate.checks.forms import OtherTable, kind_of
-from tidegate.checks.kinds import CheckKind, bind, mistakes
-from tidegate.checks.parameters import ParameterKind
-from tidegate.checks.registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE
-from tidegate.checks.values import Call, Check, Query, RowRule
+from tidegate.checks.check_kinds import CheckKind, bind, mistakes
+from tidegate.checks.check_parameters import ParameterKind
+from tidegate.checks.check_registry import BUILT_IN, DIRECTIVES, KEYED, SQL_TYPE, OtherTable, kind_of
+from tidegate.checks.check_values import Check, CheckCall, QueryRule, RowRule
 from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
@@ -55,7 +54,9 @@ def _of_ephemeral(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
         yield work.error(draft, "TestOfEphemeral", message, check.place, "move it to a model that reads this one")
 
 
-def _check(work: CompilationState, draft: Draft, check: Check, call: Call, table: Relation) -> Iterator[Diagnostic]:
+def _check(
+    work: CompilationState, draft: Draft, check: Check, call: CheckCall, table: Relation
+) -> Iterator[Diagnostic]:
     kind = kind_of(check)
     if kind is None:
         near = did_you_mean(nearest(call.name, (*BUILT_IN, *work.project.own_checks)))
@@ -92,7 +93,7 @@ def _is_without_file(work: CompilationState, check: Check) -> bool:
     return any(p.code == "MissingCheckFile" and p.place == check.place for p in work.project.problems)
 
 
-def _place(check: Check, call: Call, argument: int | None, offset: int = 0) -> Place:
+def _place(check: Check, call: CheckCall, argument: int | None, offset: int = 0) -> Place:
     if argument is None or argument >= len(call.columns):
         return check.place
     if call.lines:
@@ -110,7 +111,7 @@ def _columns(work: CompilationState, table: TableName) -> Relation:
 
 
 def _conditions(
-    work: CompilationState, draft: Draft, check: Check, call: Call, kind: CheckKind, table: Relation
+    work: CompilationState, draft: Draft, check: Check, call: CheckCall, kind: CheckKind, table: Relation
 ) -> Iterator[Diagnostic]:
     if kind.name in BUILT_IN or call.keyed:
         for position, parameter in kind.of_kind(ParameterKind.CONDITION, ParameterKind.EXPRESSION):
@@ -126,12 +127,12 @@ def _conditions(
 
 
 def _own_sql(
-    work: CompilationState, draft: Draft, check: Check, call: Call, kind: CheckKind, table: Relation
+    work: CompilationState, draft: Draft, check: Check, call: CheckCall, kind: CheckKind, table: Relation
 ) -> Iterator[Diagnostic]:
     form = kind.build(bind(kind, call, table, work.settings.project.namespace))
     if isinstance(form, RowRule):
         yield from _sql_of_row(work, draft, table, form.violates, "({})", lambda _: check.place)
-    elif isinstance(form, Query):
+    elif isinstance(form, QueryRule):
         text = form.sql.replace("{table}", draft.model.table.quoted)
         yield from _analyzed(work, draft, text, table, form.other, lambda _: check.place)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tidegate.checks.row_constraints import row_constraints
+from tidegate.checks.check_registry import row_constraints
 from tidegate.compiler.compiled import Diagnostic
 from tidegate.compiler.drafts import CompilationState, Draft, refuses_rows
 from tidegate.compiler.inlining import (

@@ -16,8 +16,8 @@ from tidegate.lake import ViewMetadata, read_metadata
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Heads, Pointer
 from tidegate.names import TableName
 from tidegate.spark.session import child_session
-from tidegate.write.columns import Column, Columns, columns_of
-from tidegate.write.content import content_of
+from tidegate.write.observed_rows import content_of
+from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -188,7 +188,7 @@ def _content(session: SparkSession, table: TableName, pointer: Pointer) -> Table
     try:
         columns = columns_of(session.table(table.quoted))
         compared = columns.without(_OF_RUN) if table.beside_quarantine else columns
-        rounded = Columns(tuple(Column(c.name, STRING if c.type.is_floating else c.type) for c in compared))
+        rounded = TableColumns(tuple(TableColumn(c.name, STRING if c.type.is_floating else c.type) for c in compared))
         found = content_of(session, f"(SELECT {', '.join(map(_value, compared))} FROM {table.quoted})", rounded)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -197,7 +197,7 @@ def _content(session: SparkSession, table: TableName, pointer: Pointer) -> Table
     return TableContent(found.rows, f"{shape} | {found.first:x} {found.second:x}")
 
 
-def _value(column: Column) -> str:
+def _value(column: TableColumn) -> str:
     """Sums of floating numbers differ in their last digits where the same rows are added in another order."""
     name = column.quoted
     if not column.type.is_floating:

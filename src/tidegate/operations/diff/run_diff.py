@@ -15,7 +15,7 @@ from tidegate.names import TableName, nearest
 from tidegate.operations.diff.moved_tables import MovedTable, choose_tables, moved_by_branch, moved_by_run
 from tidegate.operations.diff.table_diff import TableDiff, compare_snapshots
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
-from tidegate.quality.hiding import without_hidden
+from tidegate.quality.check_answers import redact_row
 from tidegate.spark.session import child_session, open_spark
 from tidegate.spark.spark_errors import read_failure
 from tidegate.state import open_reader
@@ -141,7 +141,7 @@ def _redact_samples(found: TableDiff, compiled: Compiled | None, table: TableNam
         hidden |= {name.lower() for name in found.columns_dropped}
 
     def shown(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-        return None if row is None else without_hidden(row, hidden)
+        return None if row is None else redact_row(row, hidden)
 
     samples = (replace(change, before=shown(change.before), after=shown(change.after)) for change in found.samples)
     return replace(found, samples=tuple(samples))

@@ -11,7 +11,7 @@ from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.operations.diff.moved_tables import MovedTable
 from tidegate.quality import plain
 from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
-from tidegate.write.columns import Column
+from tidegate.write.write_columns import TableColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -206,8 +206,8 @@ class _Comparison:
 def _pairs(before: Sequence[Field], after: Sequence[Field]) -> tuple[Pair, ...]:
     """By field id: a column that was renamed is the same column."""
 
-    def column(found: Field | None) -> Column | None:
-        return None if found is None else Column(found.name, spark_type(found.type))
+    def column(found: Field | None) -> TableColumn | None:
+        return None if found is None else TableColumn(found.name, spark_type(found.type))
 
     then, now = {f.id: f for f in before}, {f.id for f in after}
     kept = [Pair(column(then.get(f.id)), column(f)) for f in after]

@@ -34,7 +34,7 @@ from tidegate.jsontext import json_text
 from tidegate.names import TableName, nearest, quote
 from tidegate.project.unit_test_files import Cell, DeclaredRows, Scalar
 from tidegate.widening import inferred_type
-from tidegate.write.sql import literal
+from tidegate.write.spark_sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

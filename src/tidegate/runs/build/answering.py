@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tidegate.checks.forms import form_of
-from tidegate.checks.parameters import Mistake
-from tidegate.checks.values import Check, Form, FunctionRule, Grouped, Query, RowRule, Stage
+from tidegate.checks.check_parameters import Mistake
+from tidegate.checks.check_registry import rule_of
+from tidegate.checks.check_values import Check, CheckRule, FunctionRule, GroupRule, QueryRule, RowRule, Stage
 from tidegate.compiler import bind_test
 from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
 from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query
@@ -21,9 +21,9 @@ from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.problems import Severity
 from tidegate.project import Project
-from tidegate.quality import Asked, Found, OwnFunctions, measure
+from tidegate.quality import CheckAnswer, CheckQuery, OwnFunctions, evaluate_checks
+from tidegate.quality.check_answers import redact_message
 from tidegate.quality.file_proof import FileProof
-from tidegate.quality.hiding import without_values
 from tidegate.results import CheckResult
 from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.reads import tables_of_check
@@ -58,7 +58,7 @@ def _other_run(snapshot: Snapshot, last: Snapshot) -> bool:
     return snapshot.summary.get(_RUN_ID) != last.summary.get(_RUN_ID)
 
 
-class _Unfit(Found):
+class _Unfit(CheckAnswer):
     """The check does not go with the type of a column. It is told by names and types alone, which are not hidden."""
 
     __slots__ = ()
@@ -108,10 +108,10 @@ class Answering:
         hidden = self._hidden(table, questions)
         former = former_version(metadata) if isinstance(metadata, TableMetadata) else None
         answers = iter(
-            measure(
+            evaluate_checks(
                 self.session,
                 table.quoted,
-                [one for one in questions if isinstance(one, Asked)],
+                [one for one in questions if isinstance(one, CheckQuery)],
                 past=None if former is None else f"{table.quoted} VERSION AS OF {former}",
                 hidden=hidden,
                 keys=model.model.settings.unique_key,
@@ -124,18 +124,18 @@ class Answering:
         name = table.short(self.settings.project.namespace)
         results = [
             _result(name, check, self._explained(model, check, next(answers)), one.form)
-            if isinstance(one, Asked)
+            if isinstance(one, CheckQuery)
             else _result(name, check, one)
             for check, one in zip(checks, questions, strict=True)
         ]
         if not hidden:
             return tuple(results)
         return tuple(
-            replace(one, error=without_values(one.error)) if one.error and not isinstance(question, _Unfit) else one
+            replace(one, error=redact_message(one.error)) if one.error and not isinstance(question, _Unfit) else one
             for one, question in zip(results, questions, strict=True)
         )
 
-    def _explained(self, model: CompiledModel, check: Check, found: Found) -> Found:
+    def _explained(self, model: CompiledModel, check: Check, found: CheckAnswer) -> CheckAnswer:
         """With the table, snapshot and way back where a file is missing that the check had to read."""
         if found.kind is not FailureKind.NOT_FOUND:
             return found
@@ -143,37 +143,39 @@ class Answering:
         damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.settings.project.namespace)
         return found if damage is None else replace(found, error=f"{damage}: {damage.remedy}")
 
-    def _question(self, model: CompiledModel, check: Check, columns: Relation, written: str | None) -> Asked | Found:
+    def _question(
+        self, model: CompiledModel, check: Check, columns: Relation, written: str | None
+    ) -> CheckQuery | CheckAnswer:
         try:
             form = self._form(model.model.table, check, columns)
         except Mistake as mistake:
             why = f"{mistake}; {mistake.suggestion}" if mistake.suggestion else str(mistake)
-            return (_Unfit if mistake.code == "CheckColumnType" else Found)("error", None, "", error=why)
+            return (_Unfit if mistake.code == "CheckColumnType" else CheckAnswer)("error", None, "", error=why)
         except (TidegateError, ValueError) as error:
-            return Found("error", None, "", error=str(error))
+            return CheckAnswer("error", None, "", error=str(error))
         if written is None or check.stage is not Stage.BEFORE_WRITE or check.call is None:
-            return Asked(check, form)
+            return CheckQuery(check, form)
         name = check.call.name
-        if isinstance(form, RowRule | FunctionRule) or (isinstance(form, Query) and name in _BY_ROW):
-            return Asked(check, form, relation=written)
-        if isinstance(form, Grouped) and name in _BY_KEY:
-            return Asked(check, form, concerning=written)
-        return Asked(check, form)
+        if isinstance(form, RowRule | FunctionRule) or (isinstance(form, QueryRule) and name in _BY_ROW):
+            return CheckQuery(check, form, relation=written)
+        if isinstance(form, GroupRule) and name in _BY_KEY:
+            return CheckQuery(check, form, concerning=written)
+        return CheckQuery(check, form)
 
-    def _hidden(self, table: TableName, questions: Sequence[Asked | Found]) -> frozenset[str]:
+    def _hidden(self, table: TableName, questions: Sequence[CheckQuery | CheckAnswer]) -> frozenset[str]:
         """Columns that samples do not show: the table's own, and what queries make of those of others."""
-        forms = (one.form for one in questions if isinstance(one, Asked))
-        queries = (form.sql.replace("{table}", table.quoted) for form in forms if isinstance(form, Query))
+        forms = (one.form for one in questions if isinstance(one, CheckQuery))
+        queries = (form.sql.replace("{table}", table.quoted) for form in forms if isinstance(form, QueryRule))
         return hidden_columns(self.compiled, table).union(*(hidden_in_query(self.compiled, sql) for sql in queries))
 
-    def _form(self, table: TableName, check: Check, columns: Relation) -> Form:
+    def _form(self, table: TableName, check: Check, columns: Relation) -> CheckRule:
         if check.call is not None:
-            return form_of(check, columns, self.settings.project.namespace)
+            return rule_of(check, columns, self.settings.project.namespace)
         query = bind_test(self.compiled, self.settings, self.project, check, table, self.values)
-        return Query(query.sql, "0 rows")
+        return QueryRule(query.sql, "0 rows")
 
 
-def _result(model: str, check: Check, found: Found, form: Form | None = None) -> CheckResult:
+def _result(model: str, check: Check, found: CheckAnswer, form: CheckRule | None = None) -> CheckResult:
     gentle = check.severity is Severity.WARN or check.stage is Stage.AFTER_PUBLISH
     return CheckResult(
         model=model,
@@ -189,5 +191,5 @@ def _result(model: str, check: Check, found: Found, form: Form | None = None) ->
         remediation=check.remediation,
         error=found.error,
         kind=kind_of_check(check),
-        unit="row" if isinstance(form, RowRule | FunctionRule | Query) else "",
+        unit="row" if isinstance(form, RowRule | FunctionRule | QueryRule) else "",
     )

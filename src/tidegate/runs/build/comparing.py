@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from tidegate.datatypes import DataType
 from tidegate.widening import join_types
-from tidegate.write.columns import Column, Columns
-from tidegate.write.sql import any_of, literal
-from tidegate.write.types import comparable, conversion, differ, negative_zero
+from tidegate.write.spark_sql import any_of, comparable, conversion, differ, literal, negative_zero
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["AFTER", "BEFORE", "KIND", "Pair", "matched_rows", "pair_columns", "same_rows_changed"]
 
@@ -26,8 +25,8 @@ class Pair:
     `is_key`: rows are found by it, so that 0.0 and -0.0 are one value of it.
     """
 
-    before: Column | None
-    after: Column | None
+    before: TableColumn | None
+    after: TableColumn | None
     is_key: bool = False
 
     @property
@@ -75,7 +74,7 @@ class Pair:
         return joined, conversion(one, self.before.type, joined), conversion(other, self.after.type, joined)
 
 
-def pair_columns(before: Columns, after: Columns) -> tuple[Pair, ...]:
+def pair_columns(before: TableColumns, after: TableColumns) -> tuple[Pair, ...]:
     """By name; what is gone comes last."""
     kept = [Pair(before.get(column.name), column) for column in after]
     return (*kept, *(Pair(column, None) for column in before if column.name not in after))
@@ -139,12 +138,12 @@ def _row_type(pairs: Sequence[Pair], side: str = "before") -> str:
     return f"struct<{', '.join(f'{column.quoted}: {column.type_sql}' for column in _side(pairs, side))}>"
 
 
-def _side(pairs: Sequence[Pair], side: str) -> list[Column]:
+def _side(pairs: Sequence[Pair], side: str) -> list[TableColumn]:
     found = (pair.before if side == "before" else pair.after for pair in pairs)
     return [column for column in found if column is not None]
 
 
-def _in(relation: str | None, column: Column) -> str:
+def _in(relation: str | None, column: TableColumn) -> str:
     return f"{relation}.{column.quoted}" if relation else column.quoted
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from tidegate.checks.row_constraints import RowConstraint, row_constraints
+from tidegate.checks.check_registry import RowConstraint, row_constraints
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
 from tidegate.quality import SAMPLES, OwnFunctions
-from tidegate.quality.quarantine import Refused
+from tidegate.quality.quarantine_marks import RefusedRows
 from tidegate.results import CheckResult
 from tidegate.runs.context import RunContext
 from tidegate.runs.source_checks import kind_of_check
-from tidegate.write.quarantine import Sieve
+from tidegate.write.quarantine_table import QuarantineRules
 from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def sieve_of(
     frame: DataFrame,
     bad_records: BadRecords | None,
     functions: OwnFunctions,
-) -> Sieve | None:
+) -> QuarantineRules | None:
     """None where nothing can be refused."""
     constraints: tuple[RowConstraint, ...] = ()
     if model.model.settings.quarantine:
@@ -40,7 +40,7 @@ def sieve_of(
     if not constraints and bad_records is None:
         return None
     local = run.settings.spark.master.startswith("local")
-    return Sieve(
+    return QuarantineRules(
         constraints,
         functions,
         run.run_id,
@@ -64,20 +64,22 @@ def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
     if not model.model.settings.quarantine:
         return ()
     constraints = row_constraints(model.checks, model.relation, run.settings.project.namespace)
-    return constraint_results(run.short(model.model.table), [[Refused(constraint, 0) for constraint in constraints]])
+    return constraint_results(
+        run.short(model.model.table), [[RefusedRows(constraint, 0) for constraint in constraints]]
+    )
 
 
-def constraint_results(model: str, batches: Collection[Collection[Refused]]) -> tuple[CheckResult, ...]:
+def constraint_results(model: str, batches: Collection[Collection[RefusedRows]]) -> tuple[CheckResult, ...]:
     """Of the constraints by which rows were refused, over all that was written: none of them can fail any more, but
     some could not be asked."""
-    together: dict[str, list[Refused]] = {}
+    together: dict[str, list[RefusedRows]] = {}
     for batch in batches:
         for refused in batch:
             together.setdefault(refused.constraint.check.name, []).append(refused)
     return tuple(_result(model, found) for found in together.values())
 
 
-def _result(model: str, found: list[Refused]) -> CheckResult:
+def _result(model: str, found: list[RefusedRows]) -> CheckResult:
     check, rows = found[0].constraint.check, sum(refused.rows for refused in found)
     error = next((refused.error for refused in found if refused.error), None)
     samples: list[Mapping[str, object]] = [sample for refused in found for sample in refused.samples]

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tidegate.checks.values import Check
+from tidegate.checks.check_values import Check
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SparkDiedError, TidegateError

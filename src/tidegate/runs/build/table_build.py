@@ -28,7 +28,7 @@ from tidegate.planner.model_traits import unique_after
 from tidegate.planner.row_keys import proven_since, row_key
 from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
-from tidegate.quality.hiding import without_values
+from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.build.masking import masked_frame
@@ -41,20 +41,20 @@ from tidegate.runs.reads import bound_query, checked_inputs
 from tidegate.runs.result import VERIFIED
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform import Built, Sources, build_frame
-from tidegate.transform.deltas import bind_images, result_sql, touched_keys
+from tidegate.transform.changed_rows import bind_images, result_sql, touched_keys
 from tidegate.write import WriteOutcome, WriteRequest, write
-from tidegate.write.kept import for_few_rows
-from tidegate.write.promises import partly_written
-from tidegate.write.quarantine import write_sieved
-from tidegate.write.regions import write_region
+from tidegate.write.commits import partly_written
+from tidegate.write.quarantine_table import write_with_quarantine
 from tidegate.write.request import BadRecords, summed
-from tidegate.write.sql import literal
+from tidegate.write.spark_sql import literal
+from tidegate.write.staging import for_few_rows
+from tidegate.write.touched_regions import write_region
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tidegate.compiler.sql.row_by_row import Obstacle
-    from tidegate.quality.quarantine import Refused
+    from tidegate.quality.quarantine_marks import RefusedRows
 
 __all__ = ["TableBuild", "set_progress"]
 
@@ -102,7 +102,7 @@ class TableBuild:
         """Spent on what did not make the table."""
 
         self.notes: list[str] = []
-        self.refused: list[tuple[Refused, ...]] = []
+        self.refused: list[tuple[RefusedRows, ...]] = []
         self.query: BoundQuery | None = None
         self.arrival: Arrival | None = None
         self.obstacle: Obstacle | None = None
@@ -133,7 +133,7 @@ class TableBuild:
         found = constraint_results(self.name, self.refused)
         if not touches_hidden_columns(self.run.compiled, self.model):
             return found
-        return tuple(replace(one, error=without_values(one.error)) if one.error else one for one in found)
+        return tuple(replace(one, error=redact_message(one.error)) if one.error else one for one in found)
 
     def values(self, interval: Interval | None = None) -> RunValues:
         exists = self.run.lake.table(self.table) is not None
@@ -195,7 +195,7 @@ class TableBuild:
                     self.run.lake.restore(table, pointer)
             self.refused.clear()
             why = (
-                without_values(failure.message)
+                redact_message(failure.message)
                 if touches_hidden_columns(self.run.compiled, self.model)
                 else failure.message
             )
@@ -282,7 +282,7 @@ class TableBuild:
         self.attempt.sql = built.sql
         self.attempt.files = tuple(file for files in built.zone_files.values() for file in files)
         hides = touches_hidden_columns(run.compiled, self.model)
-        notes = [without_values(note) if hides else note for note in built.notes]
+        notes = [redact_message(note) if hides else note for note in built.notes]
         self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
         return built
 
@@ -334,7 +334,7 @@ class TableBuild:
             if sieve is None:
                 outcome = write(request)
             else:
-                outcome, refused = write_sieved(request, sieve)
+                outcome, refused = write_with_quarantine(request, sieve)
                 self.refused.append(refused)
             fault("after_write", self.table)
             return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidegate.checks.values import Check, Stage
+from tidegate.checks.check_values import Check, Stage
 from tidegate.compiler.hidden_columns import touches_hidden_columns
 from tidegate.errors import ModelError
 from tidegate.faults import fault
@@ -14,7 +14,7 @@ from tidegate.lake.progress import PROGRESS_PROPERTY, Progress
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
-from tidegate.quality.hiding import without_values
+from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.answering import Answering
 from tidegate.runs.build.table_build import TableBuild, set_progress
@@ -22,7 +22,7 @@ from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
 from tidegate.transform import QueryInputs, explain
 from tidegate.write import WriteOutcome, write_view
-from tidegate.write.added import added_rows, newer_snapshots
+from tidegate.write.added_rows import added_rows, newer_snapshots
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +73,7 @@ class SparkTableWork:
         )
         explained = explain(error, self._attempt.sql, model.source, str(model.path), inputs)
         if touches_hidden_columns(run.compiled, self._model):
-            explained.message = without_values(explained.message)
+            explained.message = redact_message(explained.message)
         return explained
 
     def _build_view(self, facts: ModelPlan) -> WriteOutcome:

@@ -15,14 +15,14 @@ from tidegate.jsontext import json_text
 from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.model import Materialized
 from tidegate.quality import plain
-from tidegate.quality.hiding import without_hidden
+from tidegate.quality.check_answers import redact_row
 from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, matched_rows, pair_columns
 from tidegate.write import WriteRequest
-from tidegate.write.columns import Columns, columns_of, result_columns
-from tidegate.write.content import content_of
 from tidegate.write.drift import aligned
-from tidegate.write.keys import key_columns, versions_settled
+from tidegate.write.key_columns import deduplicated_rows, key_columns
+from tidegate.write.observed_rows import content_of
 from tidegate.write.staging import RESULT, result_view
+from tidegate.write.write_columns import TableColumns, columns_of, result_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -80,7 +80,7 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
     columns = result_columns(request.table, request.result)
     table = columns_of(request.session.table(request.table.quoted))
     # A column that the query no longer gives keeps what it had for a while; no full build knows it.
-    compared = Columns(tuple(column for column in table if column.name in columns))
+    compared = TableColumns(tuple(column for column in table if column.name in columns))
     with result_view(request):
         current = f"(SELECT {compared.sql()} FROM {request.table.quoted})"
         full = f"(SELECT {aligned(compared, columns)} FROM ({_full_rows(request, columns)}))"
@@ -110,13 +110,13 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
             changes.unpersist()
 
 
-def _full_rows(request: WriteRequest, columns: Columns) -> str:
+def _full_rows(request: WriteRequest, columns: TableColumns) -> str:
     """As the strategy would write them: of several rows with a key, a merge may take the newest."""
     if request.settings.traits.merges_by_key:
-        return versions_settled(request, RESULT, columns, key_columns(request, columns))
+        return deduplicated_rows(request, RESULT, columns, key_columns(request, columns))
     return f"SELECT * FROM {RESULT}"
 
 
 def _samples(changes: DataFrame, side: str, limit: int, hidden: frozenset[str]) -> tuple[Mapping[str, Any], ...]:
     rows = changes.where(f"{side} IS NOT NULL").select(side).limit(limit).collect()
-    return tuple(without_hidden(plain(row[side]), hidden) for row in rows)
+    return tuple(redact_row(plain(row[side]), hidden) for row in rows)

@@ -25,7 +25,7 @@ from tidegate.transform.landing.bad_records import (
     bad_records_of_files,
 )
 from tidegate.transform.landing.csv_dialect import Dialect
-from tidegate.transform.landing.csv_files import find_values
+from tidegate.transform.landing.csv_files import find_values, malformed_records
 from tidegate.transform.landing.csv_groups import (
     CsvGroup,
     all_names,
@@ -34,9 +34,8 @@ from tidegate.transform.landing.csv_groups import (
     missing_notes,
     set_apart,
 )
-from tidegate.transform.landing.csv_records import malformed_records
 from tidegate.transform.landing.csv_types import fitting_types, misfits, resolve, typed
-from tidegate.transform.landing.failures import (
+from tidegate.transform.landing.landing_errors import (
     MALFORMED_REMEDY,
     MISFIT_MARK,
     MISFIT_SEPARATOR,
@@ -45,9 +44,20 @@ from tidegate.transform.landing.failures import (
     misfit,
     shortened,
 )
-from tidegate.transform.landing.records import FILE, LINE, TEXT, WHY, RecordFile, record_frame
 from tidegate.transform.landing.schemas import align, by_name, column, ddl
-from tidegate.transform.landing.source import Source, bad_record_columns, file_order, literal, record_order
+from tidegate.transform.landing.zone_source import (
+    FILE,
+    LINE,
+    TEXT,
+    WHY,
+    RecordFile,
+    ZoneSource,
+    bad_record_columns,
+    file_order,
+    literal,
+    record_frame,
+    record_order,
+)
 
 __all__ = ["CsvSource"]
 
@@ -61,7 +71,7 @@ _CHECKED_BEFORE_SPARK = 64 << 20
 _SPARKS_OWN = ("utf-8", "utf-16", "iso-8859-1")
 
 
-class CsvSource(Source):
+class CsvSource(ZoneSource):
     def __init__(
         self,
         session: SparkSession,

@@ -17,16 +17,19 @@ from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructF
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.transform.landing.bad_records import BadRecordsError, bad_records_error, bad_records_of_files
-from tidegate.transform.landing.failures import local_path
 from tidegate.transform.landing.json_files import broken_records, inspect
-from tidegate.transform.landing.records import TEXT, WHY, RecordFile, record_frame
+from tidegate.transform.landing.landing_errors import local_path
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell
-from tidegate.transform.landing.source import (
-    Source,
+from tidegate.transform.landing.zone_source import (
+    TEXT,
+    WHY,
+    RecordFile,
+    ZoneSource,
     bad_record_columns,
     file_order,
     literal,
     looks_like_pattern,
+    record_frame,
     record_order,
     with_columns,
 )
@@ -40,7 +43,7 @@ _BROKEN = ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE", "COLUMN_ALREADY_EXIST
 """Signs in what Spark says of files that hold broken records."""
 
 
-class _Kind(IntEnum):
+class _JsonKind(IntEnum):
     """How files are read. `RECORDS`: lines, some of which are bad, one by one."""
 
     LINES = 0
@@ -48,7 +51,7 @@ class _Kind(IntEnum):
     RECORDS = 2
 
 
-class JsonSource(Source):
+class JsonSource(ZoneSource):
     def __init__(
         self,
         session: SparkSession,
@@ -59,13 +62,13 @@ class JsonSource(Source):
     ) -> None:
         self._session = session
         self._quarantines = settings.quarantines
-        self._groups: dict[_Kind, list[Path]] = {}
+        self._groups: dict[_JsonKind, list[Path]] = {}
         with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
             kinds = pool.map(lambda path: self._kind(path, _multiline(settings)), paths)
             for path, kind in zip(paths, kinds, strict=True):
                 if kind is not None:
                     self._groups.setdefault(kind, []).append(path)
-        self._found: dict[_Kind, StructType] = {}
+        self._found: dict[_JsonKind, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
         if self._quarantines and declared is not None:
             self._set_apart_misfits(declared)
@@ -73,7 +76,7 @@ class JsonSource(Source):
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames = []
         for kind, paths in sorted(self._groups.items()):
-            if kind is _Kind.RECORDS:
+            if kind is _JsonKind.RECORDS:
                 good = self._records(target).where(column(WHY).isNull())
                 order = record_order(ordered)
                 frame = good.select(F.col(f"{_VALUE}.*"), *(value.alias(name) for name, value in order.items()))
@@ -84,40 +87,40 @@ class JsonSource(Source):
         return frames
 
     def bad_records(self, target: StructType) -> list[DataFrame]:
-        if _Kind.RECORDS not in self._groups:
+        if _JsonKind.RECORDS not in self._groups:
             return []
         bad = self._records(target).where(column(WHY).isNotNull())
         nothing = F.array().cast("array<string>")
         return [bad.select(*bad_record_columns(F.array(column(WHY)), nothing))]
 
-    def _kind(self, path: Path, multiline: bool | None) -> _Kind | None:
+    def _kind(self, path: Path, multiline: bool | None) -> _JsonKind | None:
         try:
             document = inspect(path, multiline)
         except BadRecordsError as error:
             if not self._quarantines or path not in error.paths:
                 raise
-            return _Kind.RECORDS
-        return None if document is None else _Kind(document)
+            return _JsonKind.RECORDS
+        return None if document is None else _JsonKind(document)
 
     def _set_apart(self, paths: Iterable[Path]) -> bool:
         """Whether some lines are read one by one from now on."""
         named = frozenset(paths)
-        chosen = [path for path in self._groups.get(_Kind.LINES, ()) if path in named]
+        chosen = [path for path in self._groups.get(_JsonKind.LINES, ()) if path in named]
         if chosen:
-            left = [path for path in self._groups.pop(_Kind.LINES) if path not in named]
+            left = [path for path in self._groups.pop(_JsonKind.LINES) if path not in named]
             if left:
-                self._groups[_Kind.LINES] = left
-            self._groups.setdefault(_Kind.RECORDS, []).extend(chosen)
+                self._groups[_JsonKind.LINES] = left
+            self._groups.setdefault(_JsonKind.RECORDS, []).extend(chosen)
         return bool(chosen)
 
     def _set_apart_misfits(self, schema: StructType) -> None:
         """One pass over the lines: values that do not fit would else be met when the rows are written."""
-        paths = self._groups.get(_Kind.LINES)
+        paths = self._groups.get(_JsonKind.LINES)
         if not paths or not schema.fields:
             return
         fields = [*schema.fields, StructField(_CORRUPT, StringType())]
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        frame = self._reader(_Kind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
+        frame = self._reader(_JsonKind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
         bad = F.collect_set(F.when(column(_CORRUPT).isNotNull(), F.col("_metadata.file_path")))
         # A column that is not asked for is not parsed.
         parsed = [F.count(column(field.name)) for field in schema.fields]
@@ -127,15 +130,15 @@ class JsonSource(Source):
 
     def _records(self, target: StructType) -> DataFrame:
         """The values of all lines as `_VALUE`, and `WHY` also where one does not fit."""
-        files = [RecordFile(os.path.abspath(path)) for path in self._groups[_Kind.RECORDS]]
-        fields = [*self._spelled(_Kind.RECORDS, target).fields, StructField(_CORRUPT, StringType())]
+        files = [RecordFile(os.path.abspath(path)) for path in self._groups[_JsonKind.RECORDS]]
+        fields = [*self._spelled(_JsonKind.RECORDS, target).fields, StructField(_CORRUPT, StringType())]
         options = {**_OPTIONS, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         value = F.from_json(F.when(column(WHY).isNull(), column(TEXT)), StructType(fields), options)
         frame = record_frame(self._session, files).withColumn(_VALUE, value)
         misfit = F.when(F.col(f"{_VALUE}.{_CORRUPT}").isNotNull(), F.lit("has a value that does not fit its column"))
         return frame.withColumn(WHY, F.coalesce(column(WHY), misfit))
 
-    def _spelled(self, kind: _Kind, target: StructType) -> StructType:
+    def _spelled(self, kind: _JsonKind, target: StructType) -> StructType:
         """Keys are told apart by case, columns are not."""
         spelled = respell(target, self._found.get(kind, target))
         assert isinstance(spelled, StructType)
@@ -157,18 +160,18 @@ class JsonSource(Source):
         valued = combine(self._infer_group(kind, all_null=False) for kind in sorted(self._groups))
         return StructType([_without_nulls(field, by_name(valued)) for field in loose.fields])
 
-    def _infer_group(self, kind: _Kind, all_null: bool) -> StructType:
+    def _infer_group(self, kind: _JsonKind, all_null: bool) -> StructType:
         paths = self._groups[kind]
         reader = self._reader(kind).option("dropFieldIfAllNull", str(not all_null).lower())
-        if kind is _Kind.RECORDS:
+        if kind is _JsonKind.RECORDS:
             reader = reader.option("mode", "DROPMALFORMED")
-        with _plainly_named(paths if kind is _Kind.DOCUMENTS else ()) as renamed, _case_sensitive(self._session):
+        with _plainly_named(paths if kind is _JsonKind.DOCUMENTS else ()) as renamed, _case_sensitive(self._session):
             try:
                 schema = nullable(reader.json(_literals([renamed.get(path, path) for path in paths])).schema)
             except Exception as error:
                 if not any(sign in str(error) for sign in _BROKEN):
                     raise
-                raise _broken(paths, kind is _Kind.DOCUMENTS) from error
+                raise _broken(paths, kind is _JsonKind.DOCUMENTS) from error
         if spellings := _same_but_for_case(schema):
             raise LandingError(
                 f"JSON files of zone '{paths[0].parent.name}' have keys that differ only in case: {spellings}",
@@ -177,8 +180,8 @@ class JsonSource(Source):
             )
         return schema
 
-    def _reader(self, kind: _Kind) -> DataFrameReader:
-        document = str(kind is _Kind.DOCUMENTS).lower()
+    def _reader(self, kind: _JsonKind) -> DataFrameReader:
+        document = str(kind is _JsonKind.DOCUMENTS).lower()
         return self._session.read.options(**_OPTIONS, mode="FAILFAST", multiLine=document, samplingRatio="1.0")
 
 

@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.transform.landing.schemas import align, by_name, combine, nullable
-from tidegate.transform.landing.source import Source, file_order, literal, with_columns
+from tidegate.transform.landing.zone_source import ZoneSource, file_order, literal, with_columns
 
 __all__ = ["ParquetSource"]
 
@@ -21,7 +21,7 @@ _READERS = 8
 _NESTED = (StructType, ArrayType, MapType)
 
 
-class ParquetSource(Source):
+class ParquetSource(ZoneSource):
     def __init__(
         self,
         session: SparkSession,

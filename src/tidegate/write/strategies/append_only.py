@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from tidegate.write.columns import Columns
-from tidegate.write.commits import commit_since, standing
+from tidegate.write.commits import commit_since, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.learning import learn_added, watch_added
+from tidegate.write.observed_rows import learn_added, watch_added
+from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.staging import RESULT, held, in_written_order
-from tidegate.write.tables import replace_table, starts_anew
+from tidegate.write.staging import RESULT, in_written_order, staged_table
+from tidegate.write.write_columns import TableColumns
 
 __all__ = ["write_append_only"]
 
 
-def write_append_only(request: WriteRequest, columns: Columns) -> WriteOutcome:
-    if starts_anew(request):
+def write_append_only(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
+    if is_rebuilt(request):
         changes = replacement_drift(request, columns)
         written = replace_table(request, f"SELECT * FROM {RESULT}", columns)
         return WriteOutcome(written, 0, changed=True, drift=changes)
@@ -22,13 +22,13 @@ def write_append_only(request: WriteRequest, columns: Columns) -> WriteOutcome:
     if not drift.alters:
         return _append(request, drift, columns, RESULT)
     # Spark refuses to run a result that reads this very table once the table was altered: compute it before.
-    with held(request, f"SELECT * FROM {RESULT}") as staging:
+    with staged_table(request, f"SELECT * FROM {RESULT}") as staging:
         apply_drift(request, drift)
         return _append(request, drift, columns, in_written_order(staging) if request.in_order else staging.quoted)
 
 
-def _append(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:
-    before = standing(request)
+def _append(request: WriteRequest, drift: Drift, columns: TableColumns, source: str) -> WriteOutcome:
+    before = table_before(request)
     watched = watch_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
     rows = watched.sql(rows) if watched else rows

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from tidegate.errors import EmptyResultError
 from tidegate.lake.metadata import TableMetadata
-from tidegate.write.columns import Columns
-from tidegate.write.content import Content, content_of, content_property, recorded_content
 from tidegate.write.difference import write_difference
 from tidegate.write.drift import replacement_drift
-from tidegate.write.learning import watch
+from tidegate.write.observed_rows import RowsDigest, content_of, content_property, recorded_content, watch
+from tidegate.write.replace_table import replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT
-from tidegate.write.tables import replace_table
+from tidegate.write.write_columns import TableColumns
 
 __all__ = ["write_full_refresh"]
 
 
-def write_full_refresh(request: WriteRequest, columns: Columns) -> WriteOutcome:
+def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     pointer, before = request.lake.pointer(request.table), request.lake.table(request.table)
     drift = replacement_drift(request, columns)
     watched = watch(request, columns, hashed=request.has_readers)
@@ -48,13 +47,13 @@ def write_full_refresh(request: WriteRequest, columns: Columns) -> WriteOutcome:
     return WriteOutcome(rows, 0, changed=True, drift=drift, properties=_properties(content, after))
 
 
-def _content_before(request: WriteRequest, before: TableMetadata, columns: Columns) -> Content:
+def _content_before(request: WriteRequest, before: TableMetadata, columns: TableColumns) -> RowsDigest:
     """What the table held, which it remembers unless something else wrote it last."""
     then = f"{request.table.quoted} VERSION AS OF {before.current_snapshot_id}"
     return recorded_content(before) or content_of(request.session, then, columns)
 
 
-def _properties(content: Content | None, after: TableMetadata | None) -> dict[str, str]:
+def _properties(content: RowsDigest | None, after: TableMetadata | None) -> dict[str, str]:
     return content_property(content, after) if content is not None and after is not None else {}
 
 

@@ -6,19 +6,15 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from tidegate.faults import fault
-from tidegate.write.columns import Columns
-from tidegate.write.commits import standing
-from tidegate.write.content import HASHES, hash_columns
-from tidegate.write.deletes import refuse_mass_delete
+from tidegate.write.commits import partly_written, refuse_mass_delete, row_key_recorded, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.kept import kept, pinned
-from tidegate.write.keys import check_keys, key_columns
-from tidegate.write.learning import learn_added, watch_added
-from tidegate.write.promises import partly_written, promised
+from tidegate.write.key_columns import check_keys, key_columns
+from tidegate.write.observed_rows import HASHES, hash_columns, learn_added, watch_added
+from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.sql import null_safe_join
-from tidegate.write.staging import RESULT, held
-from tidegate.write.tables import replace_table, starts_anew
+from tidegate.write.spark_sql import null_safe_join
+from tidegate.write.staging import RESULT, persisted_view, pinned_table, staged_table
+from tidegate.write.write_columns import TableColumns
 
 __all__ = ["replace_groups", "write_groups"]
 
@@ -27,25 +23,30 @@ _SIDE, _NEW, _OLD, _GOES = (f"__tidegate_{name}" for name in ("side", "new", "ol
 _H1, _H2 = HASHES
 
 
-def write_groups(request: WriteRequest, columns: Columns) -> WriteOutcome:
-    """Duplicates are kept. Groups gone from a complete result are deleted; else they stay as they are."""
+def write_groups(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
+    """Duplicates are retained. Groups gone from a complete result are deleted; else they stay as they are."""
     setting = request.settings.traits.key_setting
     assert setting is not None
     keys = key_columns(request, columns, setting)
-    drift = None if starts_anew(request) else compare_columns(request, columns)
+    drift = None if is_rebuilt(request) else compare_columns(request, columns)
     if drift is None or drift.rebuild:
         changes = drift.changes if drift else replacement_drift(request, columns)
         written = replace_table(request, f"SELECT * FROM {RESULT}", columns)
         check_keys(request, request.table.quoted, keys, unique=False, setting=setting)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with held(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
+    with staged_table(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
         check_keys(request, staging.quoted, keys, unique=False, setting=setting)
         apply_drift(request, drift)
         return replace_groups(request, drift, columns, keys, staging.quoted)
 
 
 def replace_groups(
-    request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, source: str, within: str | None = None
+    request: WriteRequest,
+    drift: Drift,
+    columns: TableColumns,
+    keys: TableColumns,
+    source: str,
+    within: str | None = None,
 ) -> WriteOutcome:
     """Which groups differ is settled first; they are replaced in one commit.
 
@@ -53,7 +54,7 @@ def replace_groups(
     groups a DELETE and an INSERT are cheaper than one MERGE, which shuffles the table; the first of the two is marked.
     """
     batch = f"(SELECT {aligned(drift.columns, columns)} FROM {source})"
-    compared = Columns(tuple(column for column in drift.columns if column.name in columns))
+    compared = TableColumns(tuple(column for column in drift.columns if column.name in columns))
     with _settled(request, _changes_sql(request, compared, keys, batch, within), within) as changes:
         row = request.session.sql(
             f"SELECT CAST(sum({_NEW}) AS bigint) AS inserted, CAST(sum({_OLD}) AS bigint) AS deleted,"
@@ -63,7 +64,7 @@ def replace_groups(
             return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
         if row["gone"] and not request.allow_deletes and not request.settings.traits.replaces_table:
             refuse_mass_delete(request, row["gone"], _group_count(request, keys))
-        with promised(request.session, keys.names):
+        with row_key_recorded(request.session, keys.names):
             if within is None and row["deleted"] and row["inserted"]:
                 request.session.sql(_merge_sql(request, drift.columns, keys, batch, changes))
             else:
@@ -71,7 +72,7 @@ def replace_groups(
     return WriteOutcome(row["inserted"], row["deleted"], True, drift.changes, dropped_columns=drift.dropped_columns)
 
 
-def _merge_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: str, changes: str) -> str:
+def _merge_sql(request: WriteRequest, columns: TableColumns, keys: TableColumns, batch: str, changes: str) -> str:
     """Rows to insert match nothing, and a key to delete is there once, so no row of the table is matched twice."""
     bare = (
         f"CAST({column.quoted if column.name in keys else 'NULL'} AS {column.type_sql}) AS {column.quoted}"
@@ -91,7 +92,7 @@ def _merge_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: st
 def _delete_and_insert(
     request: WriteRequest,
     drift: Drift,
-    keys: Columns,
+    keys: TableColumns,
     batch: str,
     changes: str,
     counts: Mapping[str, int],
@@ -99,7 +100,7 @@ def _delete_and_insert(
     learns: bool,
 ) -> None:
     concerned = _is_among(changes, keys)
-    before, watched = standing(request), watch_added(request, drift.columns) if learns else None
+    before, watched = table_before(request), watch_added(request, drift.columns) if learns else None
     if counts["deleted"]:
         with partly_written(request.session, if_any=counts["inserted"] > 0):
             request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
@@ -113,7 +114,7 @@ def _delete_and_insert(
             learn_added(request, watched, counts["inserted"], drift.columns, before)
 
 
-def _is_among(changes: str, keys: Columns) -> str:
+def _is_among(changes: str, keys: TableColumns) -> str:
     return f"EXISTS (SELECT 1 FROM {changes} __c WHERE {null_safe_join('__c', '__r', keys.names)})"
 
 
@@ -121,20 +122,22 @@ def _is_among(changes: str, keys: Columns) -> str:
 def _settled(request: WriteRequest, query: str, within: str | None) -> Iterator[str]:
     """The groups that differ; few where they are of touched keys, so that memory does."""
     if within is None:
-        with held(request, query, "changes") as changes:
+        with staged_table(request, query, "changes") as changes:
             yield changes.quoted
         return
-    with kept(request.session, query, _CHANGES) as view:
+    with persisted_view(request.session, query, _CHANGES) as view:
         yield view
 
 
-def _changes_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: str, within: str | None) -> str:
+def _changes_sql(
+    request: WriteRequest, columns: TableColumns, keys: TableColumns, batch: str, within: str | None
+) -> str:
     """The groups whose rows differ, from one aggregate over both sides.
 
     Rows of the batch count up and rows of the table count down, so equal groups come to zero in the number of rows
     and in two independent hashes of 64 bits, in whatever order the rows are. Sums are of 32-bit halves: no overflow.
     """
-    table = f"{request.table.quoted if within is None else pinned(request)} __r"
+    table = f"{request.table.quoted if within is None else pinned_table(request)} __r"
     only = batch if within is None and not request.complete else within
     if only is not None:
         table += f" WHERE EXISTS (SELECT 1 FROM {only} __b WHERE {null_safe_join('__b', '__r', keys.names)})"
@@ -148,7 +151,7 @@ def _changes_sql(request: WriteRequest, columns: Columns, keys: Columns, batch: 
     )
 
 
-def _group_count(request: WriteRequest, keys: Columns) -> int:
+def _group_count(request: WriteRequest, keys: TableColumns) -> int:
     query = f"SELECT count(*) AS n FROM (SELECT DISTINCT {keys.sql()} FROM {request.table.quoted})"
     count: int = request.session.sql(query).collect()[0]["n"]
     return count

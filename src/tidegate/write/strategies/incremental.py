@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from tidegate.names import TableName
-from tidegate.write.columns import Columns
-from tidegate.write.commits import commit_since, existing_rows, standing
-from tidegate.write.deletes import refuse_mass_delete
+from tidegate.write.commits import commit_since, existing_rows, refuse_mass_delete, row_key_recorded, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.keys import check_keys, keeps_latest, key_columns, match_keys, versions_settled
-from tidegate.write.promises import promised
-from tidegate.write.regions import upsert_few
+from tidegate.write.key_columns import check_keys, deduplicated_rows, keeps_latest, key_columns, match_keys
+from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.sql import any_of
-from tidegate.write.staging import RESULT, held
-from tidegate.write.tables import replace_table, starts_anew
+from tidegate.write.spark_sql import any_of
+from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.touched_regions import upsert_few
+from tidegate.write.write_columns import TableColumns
 
 __all__ = ["write_incremental"]
 
@@ -22,7 +20,7 @@ _SMALL_BATCH, _LARGE_TABLE = 200_000, 1_000_000
 not large."""
 
 
-def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
+def write_incremental(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     """Rows that differ are updated, new ones inserted; keys gone from a complete result are deleted.
 
     A row whose watermark is older than the one that the table has (late data) does not overwrite it, unless the
@@ -32,14 +30,14 @@ def write_incremental(request: WriteRequest, columns: Columns) -> WriteOutcome:
     if request.settings.watermark_column:
         columns.require(request.settings.watermark_column, "watermark_column", request.table)
     latest = keeps_latest(request)
-    rows = versions_settled(request, RESULT, columns, keys)
-    drift = None if starts_anew(request) else compare_columns(request, columns)
+    rows = deduplicated_rows(request, RESULT, columns, keys)
+    drift = None if is_rebuilt(request) else compare_columns(request, columns)
     if drift is None or drift.rebuild:
         changes = drift.changes if drift else replacement_drift(request, columns)
         written = replace_table(request, rows, columns)
         check_keys(request, request.table.quoted, keys, unique=not latest)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with held(request, rows, learns=columns) as staging:
+    with staged_table(request, rows, learns=columns) as staging:
         if _beside_a_large_table(request, staging):
             apply_drift(request, drift)
             outcome = upsert_few(request, drift, columns, staging)
@@ -58,9 +56,11 @@ def _beside_a_large_table(request: WriteRequest, staging: TableName) -> bool:
     return few and not request.complete and existing_rows(request) >= _LARGE_TABLE
 
 
-def _merge(request: WriteRequest, drift: Drift, columns: Columns, keys: Columns, staging: str) -> WriteOutcome:
-    before = standing(request)
-    with promised(request.session, keys.names):
+def _merge(
+    request: WriteRequest, drift: Drift, columns: TableColumns, keys: TableColumns, staging: str
+) -> WriteOutcome:
+    before = table_before(request)
+    with row_key_recorded(request.session, keys.names):
         request.session.sql(_merge_sql(request, drift.columns, columns, keys, staging))
     commit = commit_since(request, before)
     if commit is None:
@@ -74,7 +74,9 @@ def _merge(request: WriteRequest, drift: Drift, columns: Columns, keys: Columns,
     return WriteOutcome(written, deleted, True, drift.changes, dropped_columns=drift.dropped_columns)
 
 
-def _merge_sql(request: WriteRequest, table: Columns, batch: Columns, keys: Columns, staging: str) -> str:
+def _merge_sql(
+    request: WriteRequest, table: TableColumns, batch: TableColumns, keys: TableColumns, staging: str
+) -> str:
     others = table.without(keys.names)
     compared = [column for column in others if column.name in batch]
     differs = any_of(column.differs("__t", "__s") for column in compared)

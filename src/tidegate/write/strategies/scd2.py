@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.errors import StrategyError
-from tidegate.write.columns import Column, Columns
-from tidegate.write.deletes import refuse_mass_delete
+from tidegate.write.commits import refuse_mass_delete
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
-from tidegate.write.keys import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
+from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
+from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.staging import RESULT, held
+from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.strategies.scd2_versions import OP, History, changes_sql, first_versions_sql, version_columns
-from tidegate.write.tables import replace_table, starts_anew
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_scd2"]
 
 _MOST_NAMED = 3
 
 
-def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
+def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     """Changed versions are closed and new ones opened, in one MERGE; a batch that says nothing new changes nothing.
 
     With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one
@@ -31,16 +31,16 @@ def write_scd2(request: WriteRequest, columns: Columns) -> WriteOutcome:
     watermark = _watermark(request, columns)
     bookkeeping = version_columns(request.settings)
     _refuse_own_columns(request, columns, bookkeeping.names)
-    drift = None if starts_anew(request) else compare_columns(request, columns, bookkeeping.names)
-    identity = Columns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
+    drift = None if is_rebuilt(request) else compare_columns(request, columns, bookkeeping.names)
+    identity = TableColumns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
     latest = keeps_latest(request)
     rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
-    with held(request, rows, learns=columns) as staging:
+    with staged_table(request, rows, learns=columns) as staging:
         check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
         _refuse_null_watermarks(request, watermark, staging.quoted)
         history = History(request, drift.columns if drift else columns, columns, keys, watermark, staging.quoted)
         if drift is None:
-            every = Columns((*columns, *bookkeeping))
+            every = TableColumns((*columns, *bookkeeping))
             changes = replacement_drift(request, every)
             return WriteOutcome(replace_table(request, first_versions_sql(history), every), 0, True, changes)
         apply_drift(request, drift)
@@ -56,7 +56,7 @@ class _Counts:
 
 
 def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcome:
-    with held(request, changes_sql(history), "changes") as changes:
+    with staged_table(request, changes_sql(history), "changes") as changes:
         found = request.lake.table(changes)
         counts = _count(request, changes.quoted) if found and found.total_records else _Counts(0, 0, 0, 0)
         if counts.gone and not request.allow_deletes:
@@ -110,7 +110,7 @@ def _warnings(request: WriteRequest, history: History, changes: str, rejected: i
     return (warning,)
 
 
-def _watermark(request: WriteRequest, columns: Columns) -> Column | None:
+def _watermark(request: WriteRequest, columns: TableColumns) -> TableColumn | None:
     name = request.settings.watermark_column
     if name is None:
         return None
@@ -124,7 +124,7 @@ def _watermark(request: WriteRequest, columns: Columns) -> Column | None:
     return column
 
 
-def _refuse_own_columns(request: WriteRequest, columns: Columns, own: tuple[str, ...]) -> None:
+def _refuse_own_columns(request: WriteRequest, columns: TableColumns, own: tuple[str, ...]) -> None:
     for name in own:
         if name in columns:
             raise StrategyError(
@@ -134,7 +134,7 @@ def _refuse_own_columns(request: WriteRequest, columns: Columns, own: tuple[str,
             )
 
 
-def _refuse_null_watermarks(request: WriteRequest, watermark: Column | None, staging: str) -> None:
+def _refuse_null_watermarks(request: WriteRequest, watermark: TableColumn | None, staging: str) -> None:
     if watermark is None:
         return
     query = f"SELECT count(*) - count({watermark.quoted}) AS n FROM {staging}"

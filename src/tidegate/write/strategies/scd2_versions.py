@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
 from tidegate.project import ModelSettings
-from tidegate.write.columns import Column, Columns
 from tidegate.write.drift import aligned
 from tidegate.write.request import WriteRequest
-from tidegate.write.sql import null_safe_join, quote, timestamp
+from tidegate.write.spark_sql import null_safe_join, quote, timestamp
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["OP", "History", "changes_sql", "first_versions_sql", "version_columns"]
 
@@ -20,10 +20,10 @@ _PREVIOUS, _ENDS, _FIRST, _PLACE = (f"__tidegate_{name}" for name in ("previous"
 _HEAD_ATTRS, _HEAD_FROM, _HEAD_TO, _HEAD_OPEN = (f"__tidegate_head_{n}" for n in ("attrs", "from", "to", "open"))
 
 
-def version_columns(settings: ModelSettings) -> Columns:
+def version_columns(settings: ModelSettings) -> TableColumns:
     """The bookkeeping columns of the strategy: since when, until when, and whether a version is the open one."""
     names = (settings.scd_valid_from, settings.scd_valid_to, IS_CURRENT)
-    return Columns(tuple(map(Column, names, (TIMESTAMP, TIMESTAMP, BOOLEAN))))
+    return TableColumns(tuple(map(TableColumn, names, (TIMESTAMP, TIMESTAMP, BOOLEAN))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class History:
     """`table`: the columns of the table but for the bookkeeping ones; `batch`: those of the staged result."""
 
     request: WriteRequest
-    table: Columns
-    batch: Columns
-    keys: Columns
-    watermark: Column | None
+    table: TableColumns
+    batch: TableColumns
+    keys: TableColumns
+    watermark: TableColumn | None
     staging: str
 
     @property
@@ -50,8 +50,8 @@ class History:
         return quote(IS_CURRENT)
 
     @property
-    def written(self) -> Columns:
-        return Columns((*self.table, *version_columns(self.request.settings)))
+    def written(self) -> TableColumns:
+        return TableColumns((*self.table, *version_columns(self.request.settings)))
 
     @property
     def started(self) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.errors import StrategyError
-from tidegate.write.columns import Column, Columns
-from tidegate.write.commits import commit_since, existing_rows, standing
+from tidegate.write.commits import commit_since, existing_rows, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.learning import learn_added, watch_added
+from tidegate.write.observed_rows import learn_added, watch_added
+from tidegate.write.replace_table import PartitionField, is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.staging import RESULT, held
+from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.strategies.groups import replace_groups
-from tidegate.write.tables import PartitionField, replace_table, starts_anew
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_snapshot"]
 
 
-def write_snapshot(request: WriteRequest, columns: Columns) -> WriteOutcome:
+def write_snapshot(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     if request.settings.partition_column is None:
         raise StrategyError(
             "strategy snapshot needs partition_column",
@@ -26,7 +26,7 @@ def write_snapshot(request: WriteRequest, columns: Columns) -> WriteOutcome:
         )
     column = columns.require(request.settings.partition_column, "partition_column", request.table)
     layout = (PartitionField("identity", column),)
-    if starts_anew(request):
+    if is_rebuilt(request):
         changes = replacement_drift(request, columns)
         written = replace_table(request, f"SELECT * FROM {RESULT}", columns, layout)
         return WriteOutcome(written, 0, changed=True, drift=changes)
@@ -34,15 +34,15 @@ def write_snapshot(request: WriteRequest, columns: Columns) -> WriteOutcome:
     by_partition = _is_partitioned_by(request, column)
     if by_partition and not drift.alters:
         return _overwrite(request, drift, columns, RESULT)
-    with held(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
+    with staged_table(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
         apply_drift(request, drift, layout)
         if by_partition:
             return _overwrite(request, drift, columns, staging.quoted)
         # An overwrite by partition would take away rows of other values, or leave some: go by the values instead.
-        return replace_groups(replace(request, complete=False), drift, columns, Columns((column,)), staging.quoted)
+        return replace_groups(replace(request, complete=False), drift, columns, TableColumns((column,)), staging.quoted)
 
 
-def _is_partitioned_by(request: WriteRequest, column: Column) -> bool:
+def _is_partitioned_by(request: WriteRequest, column: TableColumn) -> bool:
     """Whether each value of the column is one partition, no more and no less."""
     metadata = request.lake.table(request.table)
     assert metadata is not None
@@ -50,8 +50,8 @@ def _is_partitioned_by(request: WriteRequest, column: Column) -> bool:
     return [(f["transform"], f["source-id"] in ids) for f in metadata.partition_fields] == [("identity", True)]
 
 
-def _overwrite(request: WriteRequest, drift: Drift, columns: Columns, source: str) -> WriteOutcome:
-    before = standing(request)
+def _overwrite(request: WriteRequest, drift: Drift, columns: TableColumns, source: str) -> WriteOutcome:
+    before = table_before(request)
     watched = watch_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
     request.session.sql(watched.sql(rows) if watched else rows).writeTo(request.table.quoted).overwritePartitions()

@@ -7,27 +7,26 @@ from datetime import UTC, datetime
 from tidegate.datatypes import DATE
 from tidegate.errors import StrategyError
 from tidegate.faults import fault
-from tidegate.write.columns import Column, Columns
-from tidegate.write.commits import commit_since, existing_rows, standing
+from tidegate.write.commits import commit_since, existing_rows, partly_written, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.learning import learn_added, watch_added
-from tidegate.write.promises import partly_written
+from tidegate.write.observed_rows import learn_added, watch_added
+from tidegate.write.replace_table import PartitionField, is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
-from tidegate.write.sql import timestamp
-from tidegate.write.staging import RESULT, held
-from tidegate.write.tables import PartitionField, replace_table, starts_anew
+from tidegate.write.spark_sql import timestamp
+from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["interval_condition", "write_time_interval"]
 
 _LAYOUT = {"hour": "hour", "day": "day", "week": "day", "month": "month", "year": "year"}
 
 
-def write_time_interval(request: WriteRequest, columns: Columns) -> WriteOutcome:
+def write_time_interval(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     """Rows of the result that are outside the range, or have no time, are not written."""
     column = _time_column(request, columns)
     inside = _range(request, column)
     layout = (PartitionField(_partitioning(request, column), column),)
-    if starts_anew(request):
+    if is_rebuilt(request):
         changes = replacement_drift(request, columns)
         written = replace_table(request, f"SELECT * FROM {RESULT} WHERE {inside}", columns, layout)
         return WriteOutcome(written, 0, changed=True, drift=changes)
@@ -35,17 +34,17 @@ def write_time_interval(request: WriteRequest, columns: Columns) -> WriteOutcome
     if not drift.alters and _whole_partitions(request, column):
         return _replace(request, drift, columns, RESULT, inside, at_once=True)
     # The result is computed before the table is altered or loses rows: it may read the table itself.
-    with held(request, f"SELECT * FROM {RESULT} WHERE {inside}") as staging:
+    with staged_table(request, f"SELECT * FROM {RESULT} WHERE {inside}") as staging:
         apply_drift(request, drift, layout)
         at_once = _whole_partitions(request, column)
         return _replace(request, drift, columns, staging.quoted, inside, at_once=at_once)
 
 
 def _replace(
-    request: WriteRequest, drift: Drift, columns: Columns, source: str, inside: str, *, at_once: bool
+    request: WriteRequest, drift: Drift, columns: TableColumns, source: str, inside: str, *, at_once: bool
 ) -> WriteOutcome:
     """In one commit where the range is made of whole partitions, else by deleting first."""
-    before = standing(request)
+    before = table_before(request)
     target = request.table.quoted
     watched = watch_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source} WHERE {inside}"
@@ -58,7 +57,7 @@ def _replace(
             request.session.sql(f"DELETE FROM {target} WHERE {inside}")
         commit_since(request, before)
         fault("between_commits", request.table)
-        emptied = standing(request)
+        emptied = table_before(request)
         request.session.sql(f"INSERT INTO {target} {rows}")
         commit = commit_since(request, emptied)
     written = commit.count("added-records") if commit else 0
@@ -68,12 +67,12 @@ def _replace(
     return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
 
 
-def interval_condition(request: WriteRequest, columns: Columns) -> str:
+def interval_condition(request: WriteRequest, columns: TableColumns) -> str:
     """True for the rows of the result that belong to the interval, NULL for those without a time."""
     return _range(request, _time_column(request, columns))
 
 
-def _time_column(request: WriteRequest, columns: Columns) -> Column:
+def _time_column(request: WriteRequest, columns: TableColumns) -> TableColumn:
     if request.settings.time_column is None:
         raise StrategyError(
             "strategy time_interval needs time_column",
@@ -90,7 +89,7 @@ def _time_column(request: WriteRequest, columns: Columns) -> Column:
     return column
 
 
-def _range(request: WriteRequest, column: Column) -> str:
+def _range(request: WriteRequest, column: TableColumn) -> str:
     if request.interval is None:
         raise StrategyError(
             "strategy time_interval was asked to write without an interval",
@@ -101,12 +100,12 @@ def _range(request: WriteRequest, column: Column) -> str:
     return f"({column.quoted} >= {start} AND {column.quoted} < {end})"
 
 
-def _partitioning(request: WriteRequest, column: Column) -> str:
+def _partitioning(request: WriteRequest, column: TableColumn) -> str:
     unit = _LAYOUT.get(request.settings.granularity, "day")
     return "day" if unit == "hour" and column.type == DATE else unit
 
 
-def _whole_partitions(request: WriteRequest, column: Column) -> bool:
+def _whole_partitions(request: WriteRequest, column: TableColumn) -> bool:
     """Whether the range begins and ends where partitions do, so that the format can replace it by itself."""
     metadata = request.lake.table(request.table)
     assert metadata is not None

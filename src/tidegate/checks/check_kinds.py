@@ -1,0 +1,121 @@
+"""One kind of check: what it is called, what it takes, what it means, and the form that it asks a table in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegate.checks.check_parameters import (
+    Arguments,
+    Family,
+    Mistake,
+    Parameter,
+    ParameterKind,
+)
+from tidegate.checks.check_values import CheckCall, CheckRule, Stage
+from tidegate.datatypes import Relation
+
+__all__ = ["ABOUT", "Build", "CheckKind", "OwnCheckError", "bind", "column", "form", "mistakes", "operand"]
+
+Build = Callable[[Arguments], CheckRule]
+
+ABOUT = ("type", "name", "severity", "description", "tags", "remediation", "timeout")
+"""What a settings file may say of any check, so no parameter can be called so."""
+
+
+class OwnCheckError(ValueError):
+    """A check of the project's own that cannot be used. `line` of its file counts from 1."""
+
+    def __init__(self, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class CheckKind:
+    """`meaning` is a sentence; `nulls` and `empty` say what the check does with NULL and with a table without rows.
+
+    `stages`: where it may be declared by position; `keyed`: in a settings file, by the names of its parameters.
+    """
+
+    name: str
+    stages: frozenset[Stage]
+    parameters: tuple[Parameter, ...]
+    meaning: str
+    nulls: str
+    empty: str
+    example: str
+    build: Build
+    keyed: bool = False
+
+    @property
+    def signature(self) -> str:
+        shown = [f"[{p.name}]" if p.optional else p.name for p in self.parameters]
+        return f"{self.name}({', '.join(shown)})"
+
+    def of_kind(self, *kinds: ParameterKind) -> tuple[tuple[int, Parameter], ...]:
+        """The parameters of those kinds, each with its position."""
+        return tuple((i, parameter) for i, parameter in enumerate(self.parameters) if parameter.kind in kinds)
+
+
+def bind(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> Arguments:
+    """Without a look at what the arguments say."""
+    given = zip(kind.parameters, call.arguments, strict=False)
+    texts = {parameter.name: text for parameter, text in given if text or not parameter.optional}
+    quoted = frozenset(parameter.name for at, parameter in enumerate(kind.parameters) if at in call.texts)
+    return Arguments(texts, table, namespace, source, quoted)
+
+
+def mistakes(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> list[Mistake]:
+    """Everything that is wrong with the arguments; none where the call can be put to a table of these columns."""
+    least = sum(not parameter.optional for parameter in kind.parameters)
+    count, most = len(call.arguments), len(kind.parameters)
+    if not least <= count <= most:
+        takes = str(most) if least == most else f"{least} to {most}"
+        message = f"{kind.name} takes {takes} argument{'' if takes == '1' else 's'}, not {count}: {kind.signature}"
+        return [Mistake(message, "WrongCheckArgument", f"write for example {kind.example}")]
+    found = []
+    given = bind(kind, call, table, namespace, source)
+    for position, parameter in enumerate(kind.parameters):
+        if not given.has(parameter.name):
+            continue
+        if call.keyed and not given.text(parameter.name):
+            found.append(
+                Mistake(f"{kind.name} needs {parameter.name}", "WrongCheckArgument", f"add {parameter.name} = …")
+            )
+            continue
+        try:
+            given.read(parameter)
+        except ValueError as error:
+            mistake = _placed(error, position, kind)
+            # Both ends of a range may be wrong for the same column.
+            if str(mistake) not in map(str, found):
+                found.append(mistake)
+    if not found:
+        try:
+            kind.build(given)
+        except ValueError as error:
+            found.append(_placed(error, len(kind.parameters) - 1, kind))
+    return found
+
+
+def form(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> CheckRule:
+    """Raises the first Mistake, if there is one."""
+    if wrong := mistakes(kind, call, table, namespace, source):
+        raise wrong[0]
+    return kind.build(bind(kind, call, table, namespace, source))
+
+
+def _placed(error: ValueError, position: int | None, kind: CheckKind) -> Mistake:
+    if isinstance(error, Mistake):
+        return Mistake(str(error), error.code, error.suggestion, position)
+    return Mistake(f"{kind.name}: {error}", "WrongCheckArgument", f"write for example {kind.example}", position)
+
+
+def column(accepts: Family | None = None, name: str = "column") -> Parameter:
+    return Parameter(name, ParameterKind.COLUMN, accepts)
+
+
+def operand(kind: ParameterKind = ParameterKind.NUMBER, name: str = "value") -> tuple[Parameter, Parameter]:
+    """`op, value`."""
+    return Parameter("operator", ParameterKind.OPERATOR), Parameter(name, kind)

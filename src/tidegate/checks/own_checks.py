@@ -1,0 +1,325 @@
+"""A project's own checks: `checks/<name>.sql` is a condition or a query with places for the arguments of a call,
+`checks/<name>.py` a function."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tidegate.checks.check_kinds import ABOUT, CheckKind, OwnCheckError
+from tidegate.checks.check_parameters import Arguments, Parameter, ParameterKind, items
+from tidegate.checks.check_values import Argument, CheckRule, ColumnName, FunctionRule, QueryRule, RowRule, Stage
+from tidegate.checks.parsing import argument_text
+from tidegate.checks.rule_forms import plain
+from tidegate.checks.sql_literals import interval
+from tidegate.names import literal, nearest, quote
+from tidegate.problems import did_you_mean
+
+__all__ = ["read_own_check", "read_own_function"]
+
+
+_DIRECTIVE = re.compile(r"\s*--\s*@(?P<key>\w+)\s*:\s*(?P<value>.*?)\s*$")
+_KEYS = ("kind", "params", "description")
+_PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
+_TABLE = "table"
+
+
+@lru_cache(maxsize=256)
+def read_own_check(name: str, text: str, file: str = "") -> CheckKind:
+    """`file`: relative to the project. Raises OwnCheckError."""
+    if not file.endswith(".py"):
+        return _read_sql(name, text)
+    # Only here: few projects have one, and none needs Python's parser without.
+
+    return read_own_function(name, text, file)
+
+
+def _read_sql(name: str, text: str) -> CheckKind:
+    said: dict[str, tuple[str, int]] = {}
+    lines = text.removeprefix("\ufeff").splitlines()
+    at = 0
+    for at, line in enumerate(lines):
+        if line.strip() and not line.lstrip().startswith("--"):
+            break
+        if directive := _DIRECTIVE.match(line):
+            key = directive["key"]
+            if key not in _KEYS:
+                near = did_you_mean(tuple(f"@{close}" for close in nearest(key, _KEYS)))
+                hint = near or f"known are {', '.join(f'@{known}' for known in _KEYS)}"
+                raise OwnCheckError(f"unknown directive @{key}; {hint}", at + 1)
+            if key in said:
+                raise OwnCheckError(f"@{key} is set twice", at + 1)
+            said[key] = directive["value"], at + 1
+    body = "\n".join(lines[at:]).strip().removesuffix(";").strip()
+    form = said.get("kind", ("row", 1))
+    if form[0] not in ("row", "query"):
+        raise OwnCheckError(f"@kind must be row or query, not '{form[0]}'", form[1])
+    parameters = _parameters(*said.get("params", ("", 1)))
+    if not body or all(line.lstrip().startswith("--") for line in body.splitlines()):
+        what = "a condition that every row must meet" if form[0] == "row" else "a query of the rows that break the rule"
+        raise OwnCheckError(f"the file holds no SQL: write {what}", at + 1)
+    if "--" in body or "/*" in body:
+        raise OwnCheckError("comments must stand above the SQL", at + 1)
+    _check_places(body, parameters, form[0] == "query", at + 1)
+    return CheckKind(
+        name,
+        frozenset(Stage),
+        parameters,
+        said.get("description", ("", 1))[0] or f"The project's own check {name}.",
+        "as its SQL says",
+        "as its SQL says",
+        f"{name}({', '.join(parameter.name for parameter in parameters)})",
+        _build(name, body, parameters, form[0] == "query"),
+    )
+
+
+def _parameters(text: str, line: int) -> tuple[Parameter, ...]:
+    """`column, number limit`: a kind and a name, which is the kind's own where none is given."""
+    found: dict[str, Parameter] = {}
+    for item in filter(None, map(str.strip, text.split(","))):
+        word, _, name = item.partition(" ")
+        name = name.strip() or word
+        if word not in _WRITTEN:
+            hint = did_you_mean(nearest(word, _WRITTEN)) or f"use one of {', '.join(_WRITTEN)}"
+            raise OwnCheckError(f"@params: '{word}' is not a kind of argument; {hint}", line)
+        if name in ABOUT:
+            raise OwnCheckError(f"@params: '{name}' is a key of every check, so no parameter can be called so", line)
+        if not name.isidentifier() or (name == _TABLE and word != _TABLE) or name in found:
+            raise OwnCheckError(f"@params: '{name}' cannot be the name of a parameter, or is one already", line)
+        name = "other" if name == _TABLE else name
+        found[name] = Parameter(name, ParameterKind(word))
+    return tuple(found.values())
+
+
+def _check_places(body: str, parameters: tuple[Parameter, ...], is_query: bool, line: int) -> None:
+    used = set(_PLACE.findall(body))
+    known = {parameter.name for parameter in parameters} | ({_TABLE} if is_query else set())
+    if unknown := sorted(used - known):
+        hint = did_you_mean(nearest(unknown[0], known)) or "name it in @params"
+        raise OwnCheckError(f"{{{unknown[0]}}} is no parameter of this check; {hint}", line)
+    if unused := sorted(known - used):
+        what = f"parameter {unused[0]}" if unused[0] != _TABLE else "the checked table"
+        raise OwnCheckError(f"{what} is not used: write {{{unused[0]}}} in the SQL", line)
+
+
+def _build(name: str, body: str, parameters: tuple[Parameter, ...], is_query: bool) -> Callable[[Arguments], CheckRule]:
+    def build(given: Arguments) -> CheckRule:
+        texts = {parameter.name: _WRITTEN[parameter.kind](given, parameter.name) for parameter in parameters}
+        sql = _PLACE.sub(lambda place: texts.get(place[1], place[0]), body)
+        if is_query:
+            tables = [given.relation(p.name) for p in parameters if p.kind is ParameterKind.TABLE]
+            return QueryRule(sql, f"no rows from {name}", tuple(map(str, tables)))
+        columns = tuple(given.name(p.name) for p in parameters if p.kind is ParameterKind.COLUMN)
+        return RowRule(f"NOT ({sql})", sql, columns)
+
+    return build
+
+
+def _text(given: Arguments, name: str) -> str:
+    return _quoted(given.text(name))
+
+
+def _quoted(text: str) -> str:
+    """`{table}` in an argument is no place for the table."""
+    return literal(text).replace("{", "\\u007B")
+
+
+def _list(given: Arguments, name: str) -> str:
+    return f"({', '.join(map(_quoted, items(given.text(name))))})"
+
+
+_WRITTEN: Mapping[str, Callable[[Arguments, str], str]] = {
+    "column": lambda given, name: given.quoted(name),
+    "columns": lambda given, name: ", ".join(quote(column.name) for column in given.columns(name)),
+    "operator": lambda given, name: given.operator(name),
+    "number": lambda given, name: given.number(name),
+    "percent": lambda given, name: plain(given.percent(name)),
+    "duration": lambda given, name: interval(given.duration(name)),
+    "text": _text,
+    "list": _list,
+    "type": lambda given, name: str(given.data_type(name)),
+    "table": lambda given, name: given.relation(name).quoted,
+    "condition": lambda given, name: f"({given.condition(name)})",
+}
+"""How an argument of each kind stands in the SQL."""
+
+
+_LISTS = ("list", "tuple", "Sequence", "Iterable", "Collection")
+
+
+@dataclass(frozen=True, slots=True)
+class _ParameterType:
+    """How an argument is read, and what the function gets."""
+
+    kind: ParameterKind
+    value: Callable[[Arguments, str], Argument]
+    choices: tuple[str, ...] = ()
+
+
+def read_own_function(name: str, text: str, file: str) -> CheckKind:
+    """Raises OwnCheckError."""
+    function = _function(name, _parsed(text, file))
+    kinds = {
+        argument.arg: (_kind_of_parameter(argument, default), default)
+        for argument, default in _function_parameters(function)
+    }
+    parameters = tuple(
+        Parameter(word, kind.kind, optional=default is not None, choices=kind.choices)
+        for word, (kind, default) in kinds.items()
+    )
+    said = (ast.get_docstring(function) or "").strip().split("\n")[0]
+    return CheckKind(
+        name,
+        frozenset(Stage),
+        parameters,
+        said or f"The project's own check {name}.",
+        "a condition that is NULL passes",
+        "passes",
+        f"{name}({', '.join(parameter.name for parameter in parameters)})",
+        _build_function(name, file, function.lineno, text, {word: kind for word, (kind, _) in kinds.items()}),
+    )
+
+
+def _parsed(text: str, file: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.removeprefix("\ufeff"), file)
+            compile(tree, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise OwnCheckError(f"this is not Python: {error.msg}", error.lineno or 1) from None
+    except (ValueError, RecursionError) as error:
+        raise OwnCheckError(f"this is not Python: {error}") from None
+    return tree
+
+
+def _function(name: str, tree: ast.Module) -> ast.FunctionDef:
+    """The last of that name, as for Python itself."""
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    if found:
+        return found[-1]
+    is_async = next((n for n in tree.body if isinstance(n, ast.AsyncFunctionDef) and n.name == name), None)
+    if is_async is not None:
+        raise OwnCheckError(f"{name} must be a plain function: write def, not async def", is_async.lineno)
+    raise OwnCheckError(f"there is no function '{name}': write def {name}(column), which returns a Column")
+
+
+def _function_parameters(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """With what each is where it is not given; those that must be given come first."""
+    given = function.args
+    if rest := given.vararg or given.kwarg:
+        stars = "*" if rest is given.vararg else "**"
+        raise OwnCheckError(f"{stars}{rest.arg} cannot be given: name each parameter", rest.lineno)
+    if given.posonlyargs:
+        raise OwnCheckError("parameters are given by name: remove the /", function.lineno)
+    without = [None] * (len(given.args) - len(given.defaults))
+    optional: str | None = None
+    for argument, default in (
+        *zip(given.args, [*without, *given.defaults], strict=True),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ):
+        if argument.arg in ABOUT:
+            message = f"'{argument.arg}' is a key of every check, so no parameter can be called so"
+            raise OwnCheckError(message, argument.lineno)
+        if optional and default is None:
+            message = f"parameter {argument.arg} has no default and follows {optional}, which has: put it before"
+            raise OwnCheckError(message, argument.lineno)
+        optional = argument.arg if default is not None else None
+        yield argument, default
+
+
+def _kind_of_parameter(argument: ast.arg, default: ast.expr | None) -> _ParameterType:
+    if argument.annotation is not None:
+        word = _word(argument.annotation)
+        if word in _BY_WORD:
+            return _BY_WORD[word]
+        known = ", ".join(_BY_WORD)
+        message = f"parameter {argument.arg} cannot be {ast.unparse(argument.annotation)}: use one of {known}"
+        raise OwnCheckError(message, argument.lineno)
+    if default is None:
+        return _BY_WORD["Column"]
+    try:
+        found = _BY_DEFAULT.get(type(ast.literal_eval(default)))
+    except (TypeError, ValueError):
+        found = None
+    if found is None:
+        message = f"the default of parameter {argument.arg} does not tell its type: write {argument.arg}: int, or such"
+        raise OwnCheckError(message, argument.lineno)
+    return found
+
+
+def _word(annotation: ast.expr) -> str:
+    """`pyspark.sql.Column | None` is Column, `Sequence[str]` is list[str]."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            try:
+                return _word(ast.parse(text, mode="eval").body)
+            except SyntaxError:
+                return ""
+        case ast.BinOp(left=one, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _word(one)
+        case ast.Subscript(value=of, slice=inner) if _word(of) == "Optional":
+            return _word(inner)
+        case ast.Subscript(value=of, slice=inner) if _word(of) in _LISTS:
+            first = inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner
+            return f"list[{_word(first)}]"
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def _build_function(
+    name: str, file: str, line: int, text: str, kinds: Mapping[str, _ParameterType]
+) -> Callable[[Arguments], CheckRule]:
+    def build(given: Arguments) -> CheckRule:
+        arguments = tuple((word, kind.value(given, word)) for word, kind in kinds.items() if given.has(word))
+        called = ", ".join(argument_text(given.text(word)) for word, _ in arguments)
+        shown = tuple(column for _, value in arguments for column in _columns_in(value))
+        return FunctionRule(name, file, line, text, arguments, f"every row meets {name}({called})", shown)
+
+    return build
+
+
+def _columns_in(value: Argument) -> Iterator[str]:
+    if isinstance(value, ColumnName):
+        yield value.name
+    elif isinstance(value, tuple):
+        yield from (one.name for one in value if isinstance(one, ColumnName))
+
+
+def _number_of(given: Arguments, name: str) -> int | float:
+    value = given.decimal(name)
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+def _columns_of(given: Arguments, name: str) -> tuple[ColumnName, ...]:
+    return tuple(ColumnName(column.name) for column in given.columns(name))
+
+
+_TRUE = ("true", "false")
+_BY_WORD: Mapping[str, _ParameterType] = {
+    "Column": _ParameterType(ParameterKind.COLUMN, lambda given, name: ColumnName(given.column(name).name)),
+    "str": _ParameterType(ParameterKind.TEXT, lambda given, name: given.text(name)),
+    "int": _ParameterType(ParameterKind.INTEGER, lambda given, name: given.integer(name)),
+    "float": _ParameterType(ParameterKind.NUMBER, lambda given, name: float(given.decimal(name))),
+    "Decimal": _ParameterType(ParameterKind.NUMBER, lambda given, name: given.decimal(name)),
+    "bool": _ParameterType(ParameterKind.CHOICE, lambda given, name: given.text(name).strip().lower() == "true", _TRUE),
+    "timedelta": _ParameterType(ParameterKind.DURATION, lambda given, name: given.duration(name)),
+    "list[str]": _ParameterType(ParameterKind.LIST, lambda given, name: items(given.text(name))),
+    "list[Column]": _ParameterType(ParameterKind.COLUMNS, _columns_of),
+}
+"""By annotation."""
+
+_BY_DEFAULT: Mapping[type, _ParameterType] = {
+    bool: _BY_WORD["bool"],
+    int: _ParameterType(ParameterKind.NUMBER, _number_of),
+    float: _BY_WORD["float"],
+    str: _BY_WORD["str"],
+    list: _BY_WORD["list[str]"],
+    tuple: _BY_WORD["list[str]"],
+}
+"""By the type of a default, where there is no annotation."""

@@ -1,0 +1,342 @@
+"""What the rows of a table look like: for each column how many NULLs and different values, the least, the greatest, the
+mean. One expression asks for all of it, so that it can ride on whatever reads or writes the rows anyway."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+from tidegate.datatypes import Column, DataType
+from tidegate.names import quote
+from tidegate.quality.check_answers import REDACTED
+
+__all__ = [
+    "BITMAP_BYTES",
+    "ColumnProfile",
+    "Counted",
+    "Plain",
+    "Profile",
+    "Scope",
+    "Survey",
+    "bit_of",
+    "estimated",
+    "hide",
+    "merged",
+    "survey",
+]
+
+
+LONGEST_TEXT = 64
+_MARK, _VALUE = "__tidegate_mark", "__tidegate_value"
+_KNOWN_COLUMNS = 100
+"""Of more Iceberg does not keep what it saw, unless a table says so."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Scope = Literal["table", "written"]
+"""All rows of the table, or those that the run brought."""
+
+Plain = int | float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """Values such as JSON can hold. `distinct` is an estimate. None: there is no value, or the type has none to tell.
+
+    REDACTED stands for values that nobody is to see.
+    """
+
+    name: str
+    type: str
+    nulls: int
+    distinct: int | None = None
+    min: Plain = None
+    max: Plain = None
+    mean: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`rows` were looked at; `table_rows` are in the table, which the last change of its rows made `snapshot_id`."""
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    scope: Scope = "table"
+    table_rows: int = 0
+    snapshot_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What was counted of one column. `hidden`: its values were not asked for."""
+
+    name: str
+    type: DataType
+    values: int
+    least: Any = None
+    greatest: Any = None
+    mean: float | None = None
+    bits: int | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted of some rows; two of them can be put together."""
+
+    rows: int
+    columns: tuple[_Column, ...]
+    scope: Scope = "table"
+
+    def profile(self, table_rows: int, snapshot_id: int | None) -> Profile:
+        columns = tuple(_told(column, self.rows) for column in self.columns)
+        return Profile(self.rows, columns, self.scope, table_rows, snapshot_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A question about rows. `steps`: columns to be computed beside those of each row, as `expression AS name`; `marks`
+    are made of them and of the row; `aggregate` is an expression over rows with marks that gives one text, which `read`
+    understands. `exact`: None, or an expression for what is not asked of the rows, because Iceberg knows it of the
+    files that it wrote."""
+
+    columns: tuple[Column, ...]
+    hidden: frozenset[str]
+    steps: tuple[str, ...]
+    marks: tuple[str, ...]
+    aggregate: str
+    exact: str | None = None
+
+    def marked(self, relation: str, beside: Sequence[str] = ()) -> str:
+        """The query for rows with their marks, and with what else is to stand `beside` them."""
+        every = f"* EXCEPT ({', '.join(map(_name, self.steps))})" if self.steps else "*"
+        computed = f"SELECT {', '.join(['*', *self.steps])} FROM {relation}"
+        return f"SELECT {', '.join([every, *self.marks, *beside])} FROM ({computed})"
+
+    def over(self, relation: str) -> str:
+        """A query of one row and one column."""
+        return f"SELECT {self.aggregate} AS told FROM ({self.marked(relation)})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the marks."""
+        return tuple(map(_name, self.marks))
+
+    def read(self, text: str, scope: Scope = "table", exact: str | None = None) -> Counted:
+        """`exact`: the answer to the question of that name."""
+        document = json.loads(text)
+        more = json.loads(exact)["columns"] if exact else [{}] * len(self.columns)
+        found = zip(self.columns, document["columns"], more, strict=True)
+        columns = tuple(self._column(column, {**told, **known}) for column, told, known in found)
+        return Counted(document["rows"], columns, scope)
+
+    def _column(self, column: Column, told: Mapping[str, Any]) -> _Column:
+        value, bits = _reader(column.type), told.get("bits")
+        mean = told.get("mean")
+        return _Column(
+            column.name,
+            column.type,
+            told["values"],
+            value(told["least"]) if "least" in told else None,
+            value(told["greatest"]) if "greatest" in told else None,
+            None if mean is None else float(mean),
+            None if bits is None else int.from_bytes(base64.b64decode(bits), "little"),
+            hidden=column.name.lower() in self.hidden,
+        )
+
+
+def _name(mark: str) -> str:
+    return mark.rpartition(" AS ")[2]
+
+
+def survey(
+    columns: Sequence[Column], hidden: Collection[str] = (), only: str | None = None, many: bool = False
+) -> Survey:
+    """`hidden`: columns, in lower case, whose values are not asked for. `only`: a condition on the rows that count.
+
+    `many`: there are so many rows that looking at each would cost as much as writing it. What Iceberg knows is asked of
+    Iceberg; of the columns concerned there are no different values and no mean, of text no values at all.
+    """
+    secret = frozenset(hidden)
+    steps, marks, structs, exact = [], [], [], []
+    for number, column in enumerate(columns):
+        value, shown = quote(column.name), column.name.lower() not in secret
+        known = many and number < _KNOWN_COLUMNS and (_has_values(column.type) or column.type.kind == "binary")
+        counted, mark = value if only is None else f"IF({only}, {value}, NULL)", None
+        if _has_values(column.type) and column.type.kind != "boolean" and not known:
+            mark, hashed = f"{_MARK}{number}", f"{_VALUE}{number}"
+            steps.append(f"xxhash64({value}) AS {hashed}")
+            there = " AND ".join([f"{value} IS NOT NULL", *([only] if only else [])])
+            marks.append(f"IF({there}, {bit_of(hashed)}, NULL) AS {mark}")
+        structs.append(_struct(None if known else counted, column.type, mark, shown))
+        if many:
+            exact.append(_struct(counted if known else None, column.type, None, shown and not column.type.is_text))
+    rows = f"count_if({only})" if only else "count(1)"
+
+    def asked(parts: Sequence[str]) -> str:
+        return f"to_json(named_struct('rows', {rows}, 'columns', array({', '.join(parts)})))"
+
+    return Survey(tuple(columns), secret, tuple(steps), tuple(marks), asked(structs), asked(exact) if many else None)
+
+
+def merged(parts: Sequence[Counted | None]) -> Counted | None:
+    """Of rows that were brought one after the other; None where nothing is known of some. The first says the scope."""
+    known = [counted for counted in parts if counted is not None]
+    if not known or len(known) < len(parts):
+        return None
+    whole = known[0]
+    for other in known[1:]:
+        by_name = {column.name.lower(): column for column in other.columns}
+        if by_name.keys() != {column.name.lower() for column in whole.columns}:
+            return None
+        columns = tuple(_both(column, by_name[column.name.lower()]) for column in whole.columns)
+        whole = replace(whole, rows=whole.rows + other.rows, columns=columns)
+    return whole
+
+
+def hide(columns: Sequence[ColumnProfile], hidden: Collection[str]) -> tuple[ColumnProfile, ...]:
+    """The same, without the values of columns whose names, in lower case, are `hidden`."""
+    return tuple(_hide(column) if column.name.lower() in hidden else column for column in columns)
+
+
+def _hide(column: ColumnProfile) -> ColumnProfile:
+    hidden = {name: REDACTED for name in ("min", "max", "mean") if getattr(column, name) is not None}
+    return replace(column, **hidden)  # type: ignore[arg-type]
+
+
+def _has_values(kind: DataType) -> bool:
+    return kind.is_numeric or kind.is_text or kind.is_temporal or kind.kind == "boolean"
+
+
+def _struct(value: str | None, kind: DataType, mark: str | None, shown: bool) -> str:
+    """All have the same type, as the parts of an array must. `value` None: that is asked elsewhere."""
+    asked = shown and value is not None and _has_values(kind)
+    mean = asked and kind.is_numeric and mark is not None
+    exact = mark is not None or kind.kind not in ("float", "double")  # Iceberg's greatest number leaves NaN out
+    parts = {
+        "values": f"count({value})" if value else "CAST(NULL AS BIGINT)",
+        "least": _text(f"min({value})", kind) if asked else "CAST(NULL AS STRING)",
+        "greatest": _text(f"max({value})", kind) if asked and exact else "CAST(NULL AS STRING)",
+        "mean": f"avg(CAST({value} AS DOUBLE))" if mean else "CAST(NULL AS DOUBLE)",
+        "bits": f"bitmap_construct_agg({mark})" if mark else "CAST(NULL AS BINARY)",
+    }
+    listed = ", ".join(f"'{name}', {sql}" for name, sql in parts.items())
+    return f"named_struct({listed})"
+
+
+def _text(value: str, kind: DataType) -> str:
+    if kind.is_text:
+        return f"left({value}, {LONGEST_TEXT})"
+    return f"CAST({f'unix_micros({value})' if kind.kind == 'timestamp' else value} AS STRING)"
+
+
+def _reader(kind: DataType) -> Callable[[str], Any]:
+    if kind.is_integral:
+        return int
+    if kind.is_numeric:
+        return Decimal if kind.kind == "decimal" else float
+    match kind.kind:
+        case "boolean":
+            return lambda text: text == "true"
+        case "timestamp":
+            return _moment
+        case "timestamp_ntz":
+            return lambda text: text.replace(" ", "T")
+        case _:
+            return str
+
+
+def _moment(micros: str) -> str | None:
+    """None for years that only Spark knows."""
+    try:
+        return (_EPOCH + timedelta(microseconds=int(micros))).isoformat()
+    except OverflowError:
+        return None
+
+
+def _both(one: _Column, other: _Column) -> _Column:
+    values = one.values + other.values
+    means = [(column.mean, column.values) for column in (one, other) if column.mean is not None]
+    return replace(
+        one,
+        values=values,
+        least=min(filter(_is_there, (one.least, other.least)), key=_order, default=None),
+        greatest=max(filter(_is_there, (one.greatest, other.greatest)), key=_order, default=None),
+        mean=sum(mean * count for mean, count in means) / sum(count for _, count in means) if means else None,
+        bits=None if one.bits is None or other.bits is None else one.bits | other.bits,
+    )
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    """As Spark has it: NaN is greater than any number."""
+    strange = isinstance(value, float) and math.isnan(value)
+    return strange, 0 if strange else value
+
+
+def _told(column: _Column, rows: int) -> ColumnProfile:
+    told = ColumnProfile(
+        column.name,
+        column.type.text,
+        nulls=rows - column.values,
+        distinct=_distinct(column),
+        min=_plain(column.least),
+        max=_plain(column.greatest),
+        mean=None if column.mean is None else _finite(column.mean),
+    )
+    if not column.hidden or not column.values or not _has_values(column.type):
+        return told
+    return replace(told, min=REDACTED, max=REDACTED, mean=REDACTED if column.type.is_numeric else None)
+
+
+def _distinct(column: _Column) -> int | None:
+    if column.bits is not None:
+        return min(column.values, estimated(column.bits))
+    if column.type.kind != "boolean" or column.hidden:
+        return None
+    return len({column.least, column.greatest} - {None})
+
+
+def _plain(value: Any) -> Plain:
+    if isinstance(value, float):
+        return _finite(value)
+    plain: Plain = format(value, "f") if isinstance(value, Decimal) else value
+    return plain
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+_BITMAP_PARTS = 16
+_PART_BITS = 2048
+_PART_FULL = 0.8
+BITMAP_BYTES = _BITMAP_PARTS * _PART_BITS // 8
+
+
+def bit_of(hashed: str) -> str:
+    """SQL for the place of a value's bit. `hashed` is SQL that gives its hash of 64 bits, and is cheap to say often."""
+    rest = f"(shiftright({hashed}, 32) | {1 << (_BITMAP_PARTS - 1)}L)"
+    return f"bit_count(({rest} & -{rest}) - 1L) * {_PART_BITS}L + ({hashed} & {_PART_BITS - 1}L)"
+
+
+def estimated(bitmap: int) -> int:
+    """`bitmap`: the bytes that `bitmap_construct_agg` gave, the first ones lowest. Exact for a handful of values."""
+    part = (1 << _PART_BITS) - 1
+    filled = [((bitmap >> (number * _PART_BITS)) & part).bit_count() for number in range(_BITMAP_PARTS)]
+    first = next((number for number, count in enumerate(filled) if count <= _PART_FULL * _PART_BITS), _BITMAP_PARTS - 1)
+    return round((1 << first) * sum(map(_values_of_bits, filled[first:])))
+
+
+def _values_of_bits(filled: int) -> float:
+    """How many values have most likely set so many bits."""
+    return -_PART_BITS * math.log1p(-min(filled, _PART_BITS - 1) / _PART_BITS)

@@ -1,0 +1,306 @@
+"""Answers to checks: those that one pass over a table can answer share it, the others run side by side."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from uuid import uuid4
+
+from tidegate.checks.check_values import (
+    AggregateRule,
+    CheckRule,
+    FunctionRule,
+    GroupRule,
+    QueryRule,
+    RowRule,
+    StaticRule,
+    ValueRange,
+)
+from tidegate.errors import QueryError
+from tidegate.quality.check_answers import REDACTED, SAMPLES, CheckAnswer, CheckQuery, plain, redact_row
+from tidegate.quality.check_queries import Pass, SampleColumns, group_samples, grouped_pass, one_pass, row_samples
+from tidegate.quality.own_functions import OwnFunctions, with_conditions
+from tidegate.spark.spark_errors import read_failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["CheckWorker", "TimedOut", "evaluate_checks"]
+
+
+_SIDE_BY_SIDE = 4
+_COUNTED_AT_ONCE = 1000
+_DISTINCT = re.compile(r"\bDISTINCT ([^)]*)", re.IGNORECASE)
+
+
+def evaluate_checks(
+    session: SparkSession,
+    relation: str,
+    asked: Sequence[CheckQuery],
+    *,
+    past: str | None = None,
+    hidden: frozenset[str] = frozenset(),
+    keys: Sequence[str] = (),
+    timeout: timedelta = timedelta(minutes=5),
+    cancelled: Callable[[], bool] = lambda: False,
+    functions: OwnFunctions | None = None,
+    proven: Callable[[ValueRange], bool] = lambda within: False,
+) -> tuple[CheckAnswer, ...]:
+    """An answer per question, in their order. `relation` is a table's name or a query in parentheses.
+
+    `past`: the relation as it was published before. `hidden`: columns whose values are not shown; `keys`: columns that
+    samples show besides those that a rule is about. `timeout` holds for checks without one of their own. `functions`:
+    those of the project's own checks. `proven`: whether it is known of the whole relation, without a look at its rows.
+    """
+    functions = functions or OwnFunctions(Path())
+    stopped = threading.Event()
+
+    def unwanted() -> bool:
+        return stopped.is_set() or cancelled()
+
+    look = _Look(session, relation, past, frozenset(map(str.lower, hidden)), tuple(keys), timeout, unwanted, functions)
+    answers: dict[int, CheckAnswer] = {}
+    together: dict[Hashable, list[int]] = {}
+    for number, one in enumerate(asked):
+        if isinstance(one.form, StaticRule):
+            status = "passed" if one.form.passed else "failed"
+            answers[number] = CheckAnswer(status, one.form.value, one.form.expected)
+        elif isinstance(one.form, RowRule) and one.form.within and not one.relation and proven(one.form.within):
+            answers[number] = CheckAnswer("passed", 0, one.form.expected)
+        else:
+            together.setdefault(_company(one, number), []).append(number)
+    groups = [[asked[number] for number in numbers] for numbers in together.values()]
+    workers = [CheckWorker(session, unwanted) for _ in groups]
+    at_once = min(_SIDE_BY_SIDE, session.sparkContext.defaultParallelism)
+    with ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="checks") as pool:
+        try:
+            for numbers, found in zip(together.values(), pool.map(look.answer, groups, workers), strict=True):
+                answers.update(zip(numbers, found, strict=True))
+        except BaseException:
+            stopped.set()  # or the end of the pool would wait for what nobody asks for any more
+            raise
+    return tuple(answers[number] for number in range(len(asked)))
+
+
+def _company(one: CheckQuery, number: int) -> Hashable:
+    """Equal for questions that one query answers."""
+    match one.form:
+        case RowRule() | FunctionRule():
+            return one.relation, "pass"
+        case AggregateRule():
+            return one.relation, _different(one.form) if one.form.exact else "pass"
+        case GroupRule():
+            return one.relation, one.concerning, one.form.keys, one.form.only, one.form.counted
+        case _:
+            return number
+
+
+def _different(form: AggregateRule) -> tuple[str, ...]:
+    """Whose different values are counted: each has a shuffle of its own, and in one query Spark multiplies the rows."""
+    return tuple(sorted({found for _, text in form.aggregates for found in _DISTINCT.findall(text)}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    session: SparkSession
+    relation: str
+    past: str | None
+    hidden: frozenset[str]
+    keys: tuple[str, ...]
+    timeout: timedelta
+    cancelled: Callable[[], bool]
+    functions: OwnFunctions
+
+    def answer(self, asked: Sequence[CheckQuery], worker: CheckWorker) -> list[CheckAnswer]:
+        """What breaks one question must not break the others: then each is asked alone."""
+        if self.cancelled():
+            return _cancelled(asked)
+        limit = min(map(self._limit, asked))
+        started = time.monotonic()
+        try:
+            found = worker.do(lambda: self._ask(asked), limit)
+        except TimedOut:
+            return _cancelled(asked) if self.cancelled() else self._without_late(asked, worker, limit)
+        except Exception as error:
+            if self.cancelled():
+                return _cancelled(asked)
+            if len(asked) > 1:
+                return [self.answer([one], worker)[0] for one in asked]
+            unanswered = _unanswered(asked[0], _why(asked[0].form, error))
+            return [replace(unanswered, duration_ms=_since(started), kind=read_failure(error).kind)]
+        took = _since(started)
+        if any(one.status == "failed" for one in found):
+            with suppress(TimedOut, Exception):  # what was found stands without a sample
+                found = worker.do(partial(self._with_samples, asked, found), limit)
+        shown = (self._without_hidden(of.form, one) for of, one in zip(asked, found, strict=True))
+        return [replace(one, duration_ms=took) for one in shown]
+
+    def _without_hidden(self, form: CheckRule, found: CheckAnswer) -> CheckAnswer:
+        tells = isinstance(form, AggregateRule) and form.of.lower() in self.hidden and found.value is not None
+        return replace(found, value=REDACTED) if tells else found
+
+    def _limit(self, one: CheckQuery) -> timedelta:
+        return one.check.timeout or self.timeout
+
+    def _without_late(self, asked: Sequence[CheckQuery], worker: CheckWorker, limit: timedelta) -> list[CheckAnswer]:
+        own = [isinstance(one.form, FunctionRule) for one in asked]
+        if any(own) and not all(own):
+            # Code of the project's own may take any time; the others are not to blame for it.
+            parts = {of: [one for one, its in zip(asked, own, strict=True) if its is of] for of in (False, True)}
+            answers = {of: iter(self.answer(part, worker)) for of, part in parts.items()}
+            return [next(answers[of]) for of in own]
+        patient = [one for one in asked if self._limit(one) > limit]
+        rest = iter(self.answer(patient, worker)) if patient else iter(())
+        took, seconds = limit // timedelta(milliseconds=1), limit.total_seconds()
+        late = [replace(_unanswered(one, f"not done after {seconds:g}s"), duration_ms=took) for one in asked]
+        return [next(rest) if self._limit(one) > limit else told for one, told in zip(asked, late, strict=True)]
+
+    def _ask(self, asked: Sequence[CheckQuery]) -> Sequence[CheckAnswer]:
+        relation = asked[0].relation or self.relation
+        if isinstance(asked[0].form, QueryRule):
+            return [self._breaking_rows(asked[0].form, relation)]
+        with self._conditions(relation, asked) as (rows, forms):
+            sound = [form for form in forms if not isinstance(form, QueryError)]
+            query = self._pass(rows, asked[0].concerning, sound) if sound else None
+            answers = iter(query.read(self._row(query.sql)) if query else ())
+        return [
+            _unanswered(one, f"{form.where}: {form}") if isinstance(form, QueryError) else next(answers)
+            for one, form in zip(asked, forms, strict=True)
+        ]
+
+    def _conditions(
+        self, relation: str, asked: Sequence[CheckQuery]
+    ) -> AbstractContextManager[tuple[str, list[CheckRule | QueryError]]]:
+        return with_conditions(self.session, relation, [one.form for one in asked], self.functions)
+
+    def _pass(self, relation: str, concerning: str | None, forms: Sequence[CheckRule]) -> Pass:
+        if isinstance(forms[0], GroupRule):
+            return grouped_pass(relation, concerning, cast("Sequence[GroupRule]", forms))
+        return one_pass(relation, self.past, cast("Sequence[RowRule | AggregateRule]", forms))
+
+    def _with_samples(self, asked: Sequence[CheckQuery], found: Sequence[CheckAnswer]) -> Sequence[CheckAnswer]:
+        """One more query where rules about rows are broken, for all of them together, and one where groups are."""
+        relation, concerning = asked[0].relation or self.relation, asked[0].concerning
+        failed = [number for number, one in enumerate(found) if one.status == "failed"]
+        sampled = list(found)
+        about_rows = [number for number in failed if isinstance(asked[number].form, RowRule | FunctionRule)]
+        if about_rows:
+            fields = self.session.sql(f"SELECT * FROM {relation}").schema.fields
+            types = {field.name: field.dataType.simpleString() for field in fields}
+            with self._conditions(relation, [asked[number] for number in about_rows]) as (rows, rules):
+                columns = SampleColumns(types, self.keys, self.hidden)
+                query = row_samples(rows, cast("Sequence[RowRule]", rules), columns)
+                samples = query.read(self._row(query.sql))
+            for number, some in zip(about_rows, samples, strict=True):
+                sampled[number] = replace(found[number], samples=some)
+        for number in failed:
+            form = asked[number].form
+            if isinstance(form, GroupRule) and form.broken != "false":
+                groups = self.session.sql(group_samples(relation, concerning, form, self.hidden)).collect()
+                sampled[number] = replace(found[number], samples=tuple(map(plain, groups)))
+        return sampled
+
+    def _row(self, sql: str) -> Sequence[Any]:
+        row: Sequence[Any] | None = self.session.sql(sql).first()
+        assert row is not None
+        return row
+
+    def _breaking_rows(self, form: QueryRule, relation: str) -> CheckAnswer:
+        """One job where few rows break the rule, as is usual; a second one counts them where there are many."""
+        frame = self.session.sql(form.sql.replace("{table}", relation))
+        rows = frame.limit(_COUNTED_AT_ONCE + 1).collect()
+        value = len(rows) if len(rows) <= _COUNTED_AT_ONCE else frame.count()
+        samples = tuple(redact_row(plain(row), self.hidden) for row in rows[:SAMPLES])
+        return CheckAnswer("failed" if value else "passed", value, form.expected, samples)
+
+
+def _why(form: CheckRule, error: Exception) -> str:
+    said = read_failure(error).message
+    return f"{form.file}:{form.line}: {said}" if isinstance(form, FunctionRule) else said
+
+
+def _cancelled(asked: Sequence[CheckQuery]) -> list[CheckAnswer]:
+    return [_unanswered(one, "cancelled") for one in asked]
+
+
+def _unanswered(one: CheckQuery, why: str) -> CheckAnswer:
+    return CheckAnswer("error", None, one.form.expected, error=why)
+
+
+def _since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+T = TypeVar("T")
+_LOOK_SECONDS = 0.1
+_INTERRUPTS, _WHEN_CANCELLED = 50, 5
+
+
+class TimedOut(Exception):
+    """The work was not done in time, or nobody wants it any more."""
+
+
+class CheckWorker:
+    """Made in the thread whose pool and properties the work is to have; used by one thread at a time."""
+
+    def __init__(self, session: SparkSession, cancelled: Callable[[], bool] = lambda: False) -> None:
+        from pyspark.util import inheritable_thread_target
+
+        # A session's own tags are those of the thread that asks, and cannot be interrupted from another.
+        self._jobs = session.sparkContext
+        self._cancelled = cancelled
+        self._inheriting: Callable[[Callable[[], None]], Callable[[], None]] = inheritable_thread_target(session)
+
+    def do(self, work: Callable[[], T], limit: timedelta) -> T:
+        """What `work` returns or raises. Raises TimedOut after `limit`, or soon after a cancel: its jobs are ended,
+        and no others of the session."""
+        tag = f"check-{uuid4().hex}"
+        outcome = _Outcome[T]()
+
+        def tagged() -> None:
+            self._jobs.addJobTag(tag)
+            outcome.of(work)
+
+        thread = threading.Thread(target=self._inheriting(tagged), name="check", daemon=True)
+        thread.start()
+        end = time.monotonic() + limit.total_seconds()
+        while thread.is_alive() and (left := end - time.monotonic()) > 0 and not self._cancelled():
+            thread.join(min(left, _LOOK_SECONDS))
+        late = thread.is_alive()
+        # What Spark is still planning cannot be interrupted, and is left behind.
+        for _ in range(_WHEN_CANCELLED if self._cancelled() else _INTERRUPTS):
+            if not thread.is_alive():
+                break
+            with suppress(Exception):
+                self._jobs.cancelJobsWithTag(tag)
+            thread.join(0.1)
+        if late:
+            raise TimedOut
+        return outcome.get()
+
+
+class _Outcome(Generic[T]):
+    def __init__(self) -> None:
+        self._value: Any = None
+        self._error: BaseException | None = None
+
+    def of(self, work: Callable[[], T]) -> None:
+        try:
+            self._value = work()
+        except BaseException as error:
+            self._error = error
+
+    def get(self) -> T:
+        if self._error is not None:
+            raise self._error
+        value: T = self._value
+        return value

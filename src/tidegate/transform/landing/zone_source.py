@@ -1,0 +1,195 @@
+"""What the readers of the formats have in common."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+from tidegate.compiler.table_columns import ABOUT_BAD_RECORDS, ABOUT_REFUSED
+from tidegate.transform.landing.csv_dialect import Dialect
+from tidegate.transform.landing.csv_files import csv_records, what_is_wrong
+from tidegate.transform.landing.json_files import json_records
+from tidegate.transform.landing.schemas import column
+
+__all__ = [
+    "BAD_RECORD_SCHEMA",
+    "FILE",
+    "LINE",
+    "ORDER",
+    "ORDER_FILE",
+    "ORDER_LINE",
+    "ORDER_PIECE",
+    "TEXT",
+    "WHY",
+    "RecordFile",
+    "ZoneSource",
+    "bad_record_columns",
+    "file_order",
+    "literal",
+    "looks_like_pattern",
+    "record_frame",
+    "record_order",
+    "with_columns",
+]
+
+
+_PATTERN = re.compile(r"[{}\[\]*?\\]")
+
+ORDER_FILE, ORDER_PIECE, ORDER_LINE = "\ufdd0of_file", "\ufdd0of_piece", "\ufdd0of_line"
+ORDER = (ORDER_FILE, ORDER_PIECE, ORDER_LINE)
+"""Where a row was read: its file, where the piece of the file begins, a number that grows within the piece."""
+
+BAD_RECORD_SCHEMA = StructType(
+    [
+        StructField(name, kind)
+        for name, kind in zip(
+            (column.name for column in (*ABOUT_REFUSED[:2], *ABOUT_BAD_RECORDS)),
+            (ArrayType(StringType()), ArrayType(StringType()), StringType(), LongType(), StringType()),
+            strict=True,
+        )
+    ]
+)
+"""The columns of records that cannot be read."""
+
+
+class ZoneSource:
+    """Files of one format.
+
+    `schema`: the columns that they have (or were declared to have); void where there is no value.
+    `notes`: for the user.
+    """
+
+    schema: StructType
+    notes: tuple[str, ...] = ()
+
+    def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
+        """The rows, in frames that have the columns of `target`, and with `ordered` those of `ORDER` behind them."""
+        raise NotImplementedError
+
+    def bad_records(self, target: StructType) -> list[DataFrame]:
+        """What `load` leaves out, as `BAD_RECORD_SCHEMA`; a zone without quarantine has none, because `load` raises."""
+        return []
+
+
+def file_order(ordered: bool) -> dict[str, Column]:
+    """Of rows that one of Spark's readers gives."""
+    if not ordered:
+        return {}
+    places = (F.col("_metadata.file_path"), F.col("_metadata.file_block_start"), F.monotonically_increasing_id())
+    return dict(zip(ORDER, places, strict=True))
+
+
+def record_order(ordered: bool) -> dict[str, Column]:
+    """Of rows that were read record by record."""
+    places = (column(FILE), F.lit(0).cast("bigint"), column(LINE))
+    return dict(zip(ORDER, places, strict=True)) if ordered else {}
+
+
+def bad_record_columns(reasons: Column, columns: Column) -> list[Column]:
+    """`BAD_RECORD_SCHEMA` of rows that were read record by record."""
+    values = (reasons, columns, column(FILE), column(LINE), column(TEXT))
+    return [value.alias(field) for value, field in zip(values, BAD_RECORD_SCHEMA.fieldNames(), strict=True)]
+
+
+def with_columns(frame: DataFrame, more: Mapping[str, Column]) -> DataFrame:
+    """A frame as it was read, with more columns beside its own."""
+    return frame.select("*", *(value.alias(name) for name, value in more.items()))
+
+
+def literal(path: Path) -> str:
+    """The path as Spark must be given it: names, not patterns. (Its switch for that reads files several times.)"""
+    return _PATTERN.sub(r"\\\g<0>", str(path))
+
+
+def looks_like_pattern(path: Path) -> bool:
+    return _PATTERN.search(str(path)) is not None
+
+
+FILE, LINE, TEXT, WHY = "\ufdd0record_file", "\ufdd0record_line", "\ufdd0record_text", "\ufdd0record_why"
+_SHOWN_TEXT = 1 << 20
+"""Of a record that cannot be read so many characters are retained: a quote that is never closed makes it the rest of a
+file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """`dialect` None: lines of JSON. `width`: the fields that a CSV record must have; `header`: its first has names."""
+
+    path: str
+    dialect: Dialect | None = None
+    width: int = 0
+    header: bool = False
+
+
+Record = tuple[int, str, str | None]
+"""Line, text, and why it cannot be read."""
+
+
+class _File(InputPartition):  # type: ignore[misc]
+    """One task of Spark."""
+
+    def __init__(self, file: RecordFile) -> None:
+        super().__init__(None)
+        self.file = file
+
+
+class _RecordReader(DataSourceReader):  # type: ignore[misc]
+    def __init__(self, files: Sequence[RecordFile]) -> None:
+        self._files = files
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [_File(file) for file in self._files]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str, str | None]]:
+        assert isinstance(partition, _File)
+        for line, text, why in _records(partition.file):
+            yield partition.file.path, line, text, why
+
+
+class RecordSource(DataSource):  # type: ignore[misc]
+    """The records of files as a data source of Spark, which takes them one after the other: a file may be large."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "tidegate_records"
+
+    def schema(self) -> str:
+        return f"`{FILE}` string, `{LINE}` bigint, `{TEXT}` string, `{WHY}` string"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return _RecordReader([_decoded(file) for file in json.loads(self.options["files"])])
+
+
+def record_frame(session: SparkSession, files: Sequence[RecordFile]) -> DataFrame:
+    """By file, in the order of its records: path, line, text, and why a record is malformed (NULL: it is not)."""
+    session.dataSource.register(RecordSource)
+    listed = json.dumps([asdict(file) for file in files])
+    return session.read.format(RecordSource.name()).option("files", listed).load()
+
+
+def _decoded(file: dict[str, Any]) -> RecordFile:
+    dialect = file.pop("dialect")
+    return RecordFile(**file, dialect=Dialect(**dialect) if dialect else None)
+
+
+def _records(file: RecordFile) -> Iterator[Record]:
+    for line, text, why in json_records(Path(file.path)) if file.dialect is None else _of_csv(file, file.dialect):
+        cut = why is not None and len(text) > _SHOWN_TEXT
+        yield line, f"{text[:_SHOWN_TEXT]}…" if cut else text, why
+
+
+def _of_csv(file: RecordFile, dialect: Dialect) -> Iterator[Record]:
+    records = csv_records(Path(file.path), dialect)
+    if file.header:
+        next(records, None)
+    for record in records:
+        yield record.line, record.text, what_is_wrong(record, file.width)
