@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tidegate.errors import LakeError
@@ -11,7 +11,7 @@ from tidegate.lake.metadata import TableMetadata, ViewMetadata, read_metadata
 from tidegate.lake.progress import Progress
 from tidegate.names import TableName
 
-__all__ = ["BranchView"]
+__all__ = ["BranchView", "PinnedView"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,24 @@ class BranchView:
 
     def restore(self, table: TableName, pointer: Pointer | None) -> None:
         self.catalog.restore(self.branch, table, pointer)
+
+
+@dataclass(frozen=True)
+class PinnedView(BranchView):
+    """Reads each pointer of `view` once. Metadata files never change, so what is read through it depends on `seen`
+    alone."""
+
+    view: BranchView
+    seen: dict[TableName, Pointer | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, view: BranchView) -> PinnedView:
+        return cls(view.catalog, view.branch, view)
+
+    def pointer(self, table: TableName) -> Pointer | None:
+        if table not in self.seen:
+            self.seen[table] = self.view.pointer(table)
+        return self.seen[table]
 
 
 @lru_cache(maxsize=256)

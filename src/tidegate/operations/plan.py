@@ -139,7 +139,7 @@ def plan_run(
     query = partial(_query, compiled, settings, project, values)
     selected = workspace.select(compiled, select, exclude)
     failed = _FailedSources(settings, {failure.source: failure for failure in discovery.failures})
-    planned = make_plan(compiled, selected, lake, settings, request, query, failed.obstacle)
+    planned = make_plan(compiled, selected, lake, settings, request, query, failed.obstacle, preview=True)
     viewer = _Viewer(planned, compiled, failed, _past(planned, compiled, workspace), explain)
     kept = [step.table for step in planned.steps if step.table in lake.pinned] if full_refresh else []
     return PlanView(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Literal
 
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel
 from tidegate.config import Settings
-from tidegate.errors import FailureKind, LakeError
+from tidegate.errors import FailureKind, LakeError, QueryError
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
-from tidegate.lake.view import BranchView
+from tidegate.lake.view import BranchView, PinnedView
 from tidegate.names import TableName
 from tidegate.planner.decide import Decision, ModelRequest, RunType, decide
 from tidegate.planner.estimate import Estimate, touched_share, worth_a_difference
@@ -37,33 +38,54 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """A decision and what it was made from; `progress`: what the table remembers of its last run."""
+    """A decision and what it was made from."""
 
     decision: Decision
     inputs: Inputs
     progress: Progress | None = None
+    """What the table records of its last run."""
+
+    seen: Mapping[TableName, Pointer | None] = field(default_factory=dict)
+    """The pointers of its own table and of all that it reads in the lake."""
+
+    has_query: bool = False
+    """Whether the query was there, which may allow to read changes alone."""
+
+    def holds(self, lake: BranchView) -> bool:
+        """Whether the same decision would be made now. Metadata files never change, so it would where no pointer has
+        moved; landing files may come and change at any time."""
+        pinned = self.has_query and not self.inputs.zones
+        return pinned and all(lake.pointer(table) == pointer for table, pointer in self.seen.items())
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """`waits_for`: what it reads and runs before it in the same plan; the run decides again when it gets there.
-
-    `unplannable`: what it reads cannot be looked at, for the reason of its decision, so that a run would fail it.
-    `unreadable`: the error of the lake that says so.
-
-    `tentative`: as the lake is now it need not run, so whether and how it does is for those to show. Its decision only
-    says that it is not to be left out. `progress` and `inputs` are what it was decided from.
-    """
-
     table: TableName
     wave: int
     decision: Decision
     tentative: bool = False
-    progress: Progress | None = None
-    inputs: Inputs = Inputs()  # noqa: RUF009 - frozen
+    """As the lake is now it need not run: what it waits for shows whether and how it does. Its decision only says that
+    it is not to be left out."""
+
+    facts: ModelPlan | None = None
+    """What was decided from the lake as it is; None where that cannot be read."""
+
     waits_for: tuple[TableName, ...] = ()
+    """What it reads and runs before it in the same plan; the run decides again when it gets there."""
+
     unplannable: bool = False
+    """What it reads cannot be looked at, for the reason of its decision, so that a run would fail it."""
+
     unreadable: LakeError | None = None
+    """The error of the lake for which it is unplannable."""
+
+    @property
+    def progress(self) -> Progress | None:
+        return self.facts.progress if self.facts else None
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.facts.inputs if self.facts else Inputs()
 
     @property
     def run_type(self) -> RunType | None:
@@ -86,6 +108,11 @@ class Plan:
         decisions = [step.decision for step in self.steps]
         return all(d.run_type is RunType.SKIP and not (d.check_again or d.record_digests) for d in decisions)
 
+    @property
+    def decided(self) -> Mapping[TableName, ModelPlan]:
+        """What a run carries out, as long as it `holds`."""
+        return {step.table: step.facts for step in self.steps if step.facts is not None}
+
 
 def plan_model(
     model: CompiledModel,
@@ -96,6 +123,7 @@ def plan_model(
     bound: Callable[[], BoundQuery] | None = None,
 ) -> ModelPlan:
     """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`."""
+    lake = PinnedView.of(lake)
     wanted = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
     metadata = lake.metadata(model.model.table)
     if not isinstance(metadata, wanted):  # what stands there is of the other kind, and goes
@@ -108,7 +136,8 @@ def plan_model(
         intervals_asked=request.from_ is not None or request.to is not None,
         always_deltas=request.deltas == "always",
     )
-    return ModelPlan(decide(model, metadata, progress, inputs, asked, bound), inputs, progress)
+    decision = decide(model, metadata, progress, inputs, asked, bound)
+    return ModelPlan(decision, inputs, progress, lake.seen, has_query=bound is not None)
 
 
 def _intervals(model: CompiledModel, progress: Progress | None, request: PlanRequest) -> tuple[Interval, ...]:
@@ -129,10 +158,12 @@ def make_plan(
     request: PlanRequest,
     bind: Callable[[TableName], BoundQuery] | None = None,
     obstacle: Callable[[CompiledModel, bool], str | None] = lambda model, builds: None,
+    preview: bool = False,
 ) -> Plan:
     """One step per selected model, in waves. A model below one that will run is planned as if that one changes.
 
     Without `bind`, which gives a model's query, no step reads only changes: enough to know what would run at all.
+    `preview`: steps that wait for others get their query, too, to show how they would read; a run decides those again.
     `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either, nor
     can one that reads or writes a table whose metadata file is missing.
     """
@@ -144,8 +175,15 @@ def make_plan(
             if table not in selected:
                 continue
             model = compiled.models[table]
+            upstream = sorted(running & set(model.depends_on))
+            bound = partial(bind, table) if bind and (preview or not upstream) else None
             try:
-                facts = plan_model(model, compiled, lake, settings, request, partial(bind, table) if bind else None)
+                try:
+                    facts = plan_model(model, compiled, lake, settings, request, bound)
+                except QueryError:
+                    if preview or bound is None:
+                        raise
+                    facts = plan_model(model, compiled, lake, settings, request)  # it fails when it is built
             except LakeError as error:
                 if error.kind is not FailureKind.NOT_FOUND:
                     raise
@@ -153,7 +191,7 @@ def make_plan(
                 decision = Decision(RunType.INCREMENTAL, str(error))
                 steps.append(PlanStep(table, number, decision, unplannable=True, unreadable=error))
                 continue
-            decision, upstream = facts.decision, sorted(running & set(model.depends_on))
+            decision = facts.decision
             why = _why_lost(compiled, sorted(lost & set(model.depends_on)))
             if why is None and (decision.run_type is not RunType.SKIP or decision.check_again):
                 why = obstacle(model, decision.run_type is not RunType.SKIP)
@@ -168,8 +206,7 @@ def make_plan(
                 running.add(table)
             if not set(model.depends_on) <= {TableName.parse(name, "") for name in facts.inputs.tables}:
                 decision = replace(decision, estimate=Estimate())
-            seen = facts.progress, facts.inputs
-            steps.append(PlanStep(table, number, decision, tentative, *seen, tuple(upstream), why is not None))
+            steps.append(PlanStep(table, number, decision, tentative, facts, tuple(upstream), why is not None))
     return Plan(tuple(steps))
 
 

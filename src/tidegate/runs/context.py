@@ -16,7 +16,7 @@ from tidegate.hooks.events import Emit
 from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.planner.make_plan import PlanRequest
+from tidegate.planner.make_plan import ModelPlan, PlanRequest
 from tidegate.project import Project
 from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock
@@ -111,10 +111,7 @@ class BranchUse:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """`look`: whether others want the run to end; then it is cancelled.
-
-    `unreadable`: models that cannot be built, because a source that they read does not answer.
-    """
+    """What every step of a run needs to know."""
 
     run_id: str
     settings: Settings
@@ -132,10 +129,17 @@ class RunContext:
     vars: Mapping[str, object] = field(default_factory=dict)
     source_conf: Mapping[str, str] = field(default_factory=dict)
     unreadable: Mapping[TableName, TidegateError] = field(default_factory=dict)
+    """Models that cannot be built, because a source that they read does not answer."""
+
     readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
     use: BranchUse = field(default_factory=BranchUse)
     look: Callable[[], None] = lambda: None
+    """Reads the run's record, and cancels the run where another process asked for its end."""
+
     ledger: Ledger | None = None
+    decided: Mapping[TableName, ModelPlan] = field(default_factory=dict)
+    """What the plan decided, by model."""
+
     spans: PhaseSpans = field(default_factory=PhaseSpans)
 
     @property

@@ -173,8 +173,7 @@ class _ModelBuild:
             self._require_upstreams()
             self._require_own_table()
             self._take_back_unfinished()
-            bound = partial(bound_query, run, self.model)
-            facts = plan_model(self.model, run.compiled, run.lake, run.settings, run.request, bound)
+            facts = self._decide()
             self.attempt.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
             self.read = self._looked_at(facts)
@@ -190,6 +189,15 @@ class _ModelBuild:
         fault("after_checks", self.table)
         self._put_down()
         return self._result("completed", outcome)
+
+    def _decide(self) -> ModelPlan:
+        """What the plan decided, unless what it was decided from has moved since: by an upstream of this run, or by
+        another run."""
+        run, planned = self.run, self.run.decided.get(self.table)
+        if planned is not None and planned.holds(run.lake):
+            return planned
+        bound = partial(bound_query, run, self.model)
+        return plan_model(self.model, run.compiled, run.lake, run.settings, run.request, bound)
 
     def _put_down(self) -> None:
         run = self.run

@@ -6,10 +6,11 @@ import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
-from tidegate.compiler.compiled import Compiled
+from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues
 from tidegate.config import Settings
 from tidegate.errors import (
     FailureKind,
@@ -156,7 +157,8 @@ class _Run:
             selected = self._select(compiled, catalog)
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             request = PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
-            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, request)
+            query = partial(self._query, project, compiled)
+            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, request, query)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()
@@ -169,6 +171,12 @@ class _Run:
             self._nothing_to_do(plan, compiled, catalog)
         else:
             self._build(project, compiled, catalog, plan, sources, unreadable)
+
+    def _query(self, project: Project, compiled: Compiled, table: TableName) -> BoundQuery:
+        from tidegate.compiler import bind  # only here: most runs with nothing to do bind no query
+
+        values = RunValues(self.started_at.isoformat(), vars=dict(self.options.vars))
+        return bind(compiled, self.settings, project, table, values)
 
     def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
         event = Event(name, self.run_id, self.clock.now(), model, data)
@@ -304,6 +312,7 @@ class _Run:
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit, self.started),
             look=self.heart.look,
             ledger=self.ledger,
+            decided=plan.decided,
             spans=self.spans,
         )
         self.cancellation.check()
