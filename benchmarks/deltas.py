@@ -201,12 +201,12 @@ class Bench:
 
     def picked(self, model: str) -> str:
         """How a run would build it now."""
-        project, compiled, _ = compile_from_disk(self.settings, self.lake.heads(), {})
+        compiled, _ = compile_from_disk(self.settings, self.lake.heads(), {})
         request = PlanRequest(datetime.now(UTC))
         values = RunValues(request.now.isoformat(), incremental=True)
-        query = partial(bind, compiled, self.settings, project, values=values)
+        query = partial(bind, compiled, values=values)
         selected = [TableName(NAMESPACE, "gold", _table(model))]
-        plan = make_plan(compiled, selected, self.lake, self.settings, request, query, preview=True)
+        plan = make_plan(compiled, selected, self.lake, request, query, preview=True)
         return str(plan.steps[0].run_type)
 
     def content(self, model: str) -> tuple[int, int]:

@@ -147,7 +147,7 @@ class PointerTableWork:
         run, builder = self._run, self._builder
         builder.builds.append(self._name)
         with self._phases.timed("build_result"):
-            sql = bind(run.compiled, run.settings, run.project, self._table, self._values).sql
+            sql = bind(run.compiled, self._table, self._values).sql
             if self._name in builder.while_building:
                 builder.while_building[self._name](run, self._model)
             if raised := _RAISES.search(sql):

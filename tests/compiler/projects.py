@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tidegate.compiler import BoundQuery, Compiled, RunValues, bind, bind_test, compile_project
+from tidegate.compiler import BoundQuery, Compiled, CompiledModel, RunValues, bind, bind_test, compile_project
 from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
 from tidegate.project import Project, load_project
@@ -21,12 +23,23 @@ class Built:
 
     def bind(self, name: str, **values: object) -> BoundQuery:
         given = RunValues(**{"run_started_at": "2026-01-02T03:04:05+00:00", **values})  # type: ignore[arg-type]
-        return bind(self.compiled, self.settings, self.project, table(name), given)
+        return bind(self.compiled, table(name), given)
 
     def bind_test(self, name: str, test: str) -> BoundQuery:
         found = next(t for t in self.compiled.models[table(name)].model.sql_tests if t.name == test)
         values = RunValues("2026-01-02T03:04:05+00:00")
-        return bind_test(self.compiled, self.settings, self.project, found, table(name), values)
+        return bind_test(self.compiled, found, table(name), values)
+
+
+def compiled_models(models: Mapping[TableName, CompiledModel], waves: tuple[tuple[TableName, ...], ...]) -> Compiled:
+    """As if a project `shop` had these models."""
+    return replace(_no_models(), models=models, waves=waves)
+
+
+@cache
+def _no_models() -> Compiled:
+    with TemporaryDirectory() as folder:
+        return build(Path(folder), {}).compiled
 
 
 def table(name: str) -> TableName:

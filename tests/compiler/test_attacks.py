@@ -205,7 +205,7 @@ def test_a_run_whose_values_give_other_sql_is_closed(tmp_path: Path) -> None:
     assert built.compiled.errors == ()
     values = RunValues("2026-01-01", vars={"x": "reflect('java.lang.System', 'getenv', 'PLANTED')"})
     with pytest.raises(QueryError, match="reflect runs code"):
-        bind(built.compiled, built.settings, built.project, TableName("shop", "gold", "a"), values)
+        bind(built.compiled, TableName("shop", "gold", "a"), values)
 
 
 @pytest.mark.parametrize("statement", _blocks("harmless"))

@@ -231,7 +231,7 @@ def test_putting_the_old_names_back_gives_the_old_text(base: Built, gaps: list[s
     found = base.compiled.models[table("x.y")]
     models = {**base.compiled.models, table("x.y"): replace(found, model=replace(found.model, source=text))}
     compiled = replace(base.compiled, models=models)
-    query = bind(compiled, base.settings, base.project, table("x.y"), RunValues("now"))
+    query = bind(compiled, table("x.y"), RunValues("now"))
     assert len(query.reads) == 3
     back, last = "", 0
     for read in query.reads:

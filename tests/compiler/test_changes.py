@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.compiler.columns import edge, relation
+from tests.compiler.projects import compiled_models
 from tidegate.compiler.changes.interface_changes import change_diagnostics, compare, type_change
 from tidegate.compiler.changes.interfaces import Interface, Interfaces
-from tidegate.compiler.compiled import Compiled, Origin
+from tidegate.compiler.compiled import Origin
 from tidegate.compiler.lineage_graph import LineageGraph
 from tidegate.datatypes import NOTHING_KNOWN, Relation, parse_type
 from tidegate.names import TableName
@@ -196,7 +197,7 @@ def test_a_model_that_is_gone_reaches_what_any_of_its_columns_does() -> None:
 )
 def test_a_diagnostic_names_the_first_that_are_reached(columns: str, told: str) -> None:
     changes = compare(state(columns), {}, GRAPH.impact)
-    (diagnostic,) = change_diagnostics(changes, Compiled({}, (), namespace="shop"))
+    (diagnostic,) = change_diagnostics(changes, compiled_models({}, ()))
     assert (diagnostic.severity, diagnostic.code, diagnostic.model) == ("error", "BreakingChange", "silver.orders")
     assert diagnostic.span is None
     assert diagnostic.message.endswith(told)
@@ -204,5 +205,5 @@ def test_a_diagnostic_names_the_first_that_are_reached(columns: str, told: str) 
 
 def test_rows_that_are_reached_are_called_so() -> None:
     rows = LineageGraph({}, {"shop.gold.z": [Origin("shop.silver.orders", "a")]})
-    (diagnostic,) = change_diagnostics(compare(state("a int"), {}, rows.impact), Compiled({}, (), namespace="shop"))
+    (diagnostic,) = change_diagnostics(compare(state("a int"), {}, rows.impact), compiled_models({}, ()))
     assert diagnostic.message.endswith("; it reaches the rows of gold.z")

@@ -74,7 +74,7 @@ def test_sample_projects_are_in_order(
     root = tmp_path / "project"
     write(root)
     settings = load_settings(root / "tidegate" if (root / "tidegate").is_dir() else root)
-    _, compiled, _ = compile_from_disk(settings, (), {})
+    compiled, _ = compile_from_disk(settings, (), {})
     assert compiled.models
     assert compiled.diagnostics == ()
     known = [column for model in compiled.models.values() for column in model.relation.columns]

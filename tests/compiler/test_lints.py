@@ -34,16 +34,14 @@ SUM = edge("revenue", "silver.orders.AMOUNT", EdgeKind.AGGREGATION)
 
 
 def lints(built: Built, compiled: Compiled) -> list[str]:
-    return [
-        f"{d.severity} {d.code} {d.model} {d.span.line}:{d.span.col}" for d in lint(compiled, built.settings) if d.span
-    ]
+    return [f"{d.severity} {d.code} {d.model} {d.span.line}:{d.span.col}" for d in lint(compiled) if d.span]
 
 
 def test_columns_behind_a_star_that_others_name_are_told(tmp_path: Path) -> None:
     built = build(tmp_path, STARS)
     compiled = known(built, silver_orders=PASSED, gold_revenue={"edges": (SUM,)})
     assert lints(built, compiled) == ["info BlastRadius silver.orders 3:5"]
-    (told,) = lint(compiled, built.settings)
+    (told,) = lint(compiled)
     assert told.message == (
         "its * passes on whatever columns are in bronze.orders, and amount is read by name in gold.revenue:"
         " a change above gets there unseen"
@@ -92,7 +90,7 @@ WITH_TIME = {"relation": relation("id int, ordered_at timestamp, updated_at time
 def test_a_table_with_times_that_others_read_should_say_how_fresh_it_is(tmp_path: Path) -> None:
     built = build(tmp_path, TIMES)
     compiled = known(built, silver_orders=WITH_TIME, gold_revenue=WITH_TIME)
-    (told,) = lint(compiled, built.settings)
+    (told,) = lint(compiled)
     assert (told.severity, told.code, told.model) == ("warning", "FreshnessCoverage", "silver.orders")
     assert "is read by gold.revenue and has times in 'ordered_at'" in told.message
 
@@ -100,7 +98,7 @@ def test_a_table_with_times_that_others_read_should_say_how_fresh_it_is(tmp_path
 def test_the_column_that_settings_name_is_the_one_told(tmp_path: Path) -> None:
     header = "-- @kind: merge\n-- @unique_key: id\n-- @watermark_column: updated_at\n"
     built = build(tmp_path, {**TIMES, "models/silver/orders.sql": header + "select 1 as id, 2 as updated_at"})
-    (told,) = lint(known(built, silver_orders=WITH_TIME), built.settings)
+    (told,) = lint(known(built, silver_orders=WITH_TIME))
     assert "'updated_at'" in told.message
 
 

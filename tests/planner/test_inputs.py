@@ -49,7 +49,7 @@ def inputs_over(root: Path, source: str, pointer: Pointer) -> Inputs:
     found = Discovery((SourceTable(ORDERS, Relation((Column("id", BIGINT),)), "erp", "any"),))
     compiled = compile_project(load_project(settings), settings, [ORDERS], {}, found)
     own = compiled.models[TableName("shop", "silver", "a")]
-    return read_inputs(own, compiled, lake_with(settings, pointer), settings, None)
+    return read_inputs(own, compiled, lake_with(settings, pointer), None)
 
 
 @pytest.mark.parametrize("source", OUTSIDE.values(), ids=OUTSIDE.keys())

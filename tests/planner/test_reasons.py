@@ -72,9 +72,9 @@ class Lake:
             now[table(MODEL)] = history.pointer()
         self._put(now)
         request = PlanRequest(NOW, "ask" in self.case.words, deltas="always" if "deltas" in self.case.words else "auto")
-        compiled, settings = self.built.compiled, self.built.settings
+        compiled = self.built.compiled
         model = compiled.models[table(MODEL)]
-        return plan_model(model, compiled, self.view, settings, request, lambda: self.built.bind(MODEL))
+        return plan_model(model, compiled, self.view, request, lambda: self.built.bind(MODEL))
 
     @property
     def view(self) -> BranchView:
@@ -111,7 +111,7 @@ class Lake:
     def _progress(self) -> str:
         """As the model's last run recorded it: the tables as they were then."""
         model = self.built.compiled.models[table(MODEL)]
-        inputs = read_inputs(model, self.built.compiled, self.view, self.built.settings, None)
+        inputs = read_inputs(model, self.built.compiled, self.view, None)
         words = self.case.words
         read = recorded_inputs(model, inputs, used_columns(inputs, self.built.bind(MODEL)))
         full_ms, full_rows = map(int, words.get("last full", "0 0").split())

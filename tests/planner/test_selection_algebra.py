@@ -7,6 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.compiler.projects import compiled_models
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.errors import SelectionError
 from tidegate.names import TableName
@@ -27,7 +28,7 @@ def projects(draw: st.DrawFn) -> tuple[Compiled, ModelStates]:
         model = Model(table, f"models/{table.layer}/{table.name}.sql", "", ModelSettings(tags=tags))
         models[table] = CompiledModel(model, reads, (), (), "", True, False, False, False)
     modified = draw(st.frozensets(st.sampled_from(tables)))
-    return Compiled(models, (tuple(tables),), namespace="shop"), ModelStates(changed=modified)
+    return compiled_models(models, (tuple(tables),)), ModelStates(changed=modified)
 
 
 NAMES = st.sampled_from(

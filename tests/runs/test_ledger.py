@@ -64,7 +64,7 @@ class World:
         """Rows on the branch, nothing put down."""
         table, compiled, lake = TableName.parse(name, "shop"), self.compiled, BranchView(self.catalog, branch)
         model = compiled.models[table]
-        inputs = read_inputs(model, compiled, lake, self.settings, None)
+        inputs = read_inputs(model, compiled, lake, None)
         self.snapshot += 1
         folder = self.root / "warehouse" / table.name
         taken = {

@@ -217,7 +217,7 @@ def test_a_preview_below_a_model_with_errors_shows_no_value(story: Story, capsys
     text = path.read_text()
     try:
         path.write_text(text.replace("SELECT id, email, note", "SELECT nothing"))
-        assert compile_from_disk(shop.settings, shop.catalog.head(), {})[1].errors
+        assert compile_from_disk(shop.settings, shop.catalog.head(), {})[0].errors
         for name in ("silver.clients", "gold.copied"):
             assert run_cli(["preview", name, "--project", str(shop.root), "--json"]) == 0
             (row, *_) = json.loads(capsys.readouterr().out)["rows"]

@@ -110,7 +110,7 @@ def test_only_what_a_query_gives_over_its_inputs_can_be_verified(shop: ProjectFo
     }
     for name, (sql, settings) in kinds.items():
         shop.model(f"silver.{name}", sql, **settings)
-    _project, compiled, _discovery = compile_from_disk(shop.settings, {}, {})
+    compiled, _discovery = compile_from_disk(shop.settings, {}, {})
     assert not compiled.errors
     verifiable = {table.name for table, model in compiled.models.items() if can_be_verified(model)}
     assert verifiable == {"plain", "keyed", "tracked"}

@@ -66,7 +66,7 @@ class Shop:
         return load_settings(self.root, env={"KEY": KEY, "SECRET": SECRET})
 
     def compile(self, **variables: str) -> list[str]:
-        compiled = compile_from_disk(self.settings, {}, variables)[1]
+        compiled = compile_from_disk(self.settings, {}, variables)[0]
         return [f"{d.severity} {d.code}" for d in compiled.diagnostics]
 
 
@@ -223,7 +223,7 @@ def test_a_namesake_in_the_lake_does_not_tell_what_is_new_in_a_source_outside_it
 def test_the_line_of_a_source_is_found_however_it_is_written(tmp_path: Path, text: str, line: int) -> None:
     toml = f'[project]\nname = "shop"\n\n{text}'
     write_project(tmp_path, {"tidegate.toml": toml, "models/silver/a.sql": reads("ft.s.orders")})
-    (found,) = compile_from_disk(load_settings(tmp_path, env={}), {}, {})[1].diagnostics
+    (found,) = compile_from_disk(load_settings(tmp_path, env={}), {}, {})[0].diagnostics
     assert found.code == "SourceUnavailable"
     assert found.span is not None
     assert found.span.line == line

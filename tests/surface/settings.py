@@ -118,7 +118,7 @@ def _of_project_files(source: Source) -> Iterator[str]:
             (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / name).write_text(text, "utf-8")
         settings = source.value("load_settings")(Path(folder), env={})
-        diagnostics = source.value("compile_from_disk")(settings, {}, {})[1].diagnostics
+        diagnostics = source.value("compile_from_disk")(settings, {}, {})[0].diagnostics
     for diagnostic in diagnostics:
         told = f"{diagnostic.message}; {diagnostic.suggestion or ''}"
         if _UNKNOWN in told and (found := re.search(r"known are (.*)", told)):

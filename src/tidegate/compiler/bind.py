@@ -20,10 +20,9 @@ from tidegate.compiler.sql.qualifiers import shorten_columns
 from tidegate.compiler.sql.queries import ParsedQuery, SqlFault, TableReference, parse_permitted
 from tidegate.compiler.sql.sql_text import Edit, apply_edits
 from tidegate.compiler.table_index import TableIndex
-from tidegate.config import Settings
 from tidegate.errors import QueryError
 from tidegate.names import TableName, quote
-from tidegate.project import Materialized, Model, Project
+from tidegate.project import Materialized, Model
 from tidegate.project.template_names import Rendered, TemplateContext, TemplateProblem
 
 __all__ = ["bind", "bind_test"]
@@ -32,17 +31,15 @@ _STRINGS = {TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING}
 _DATE_WORD = re.compile(r"@(start_date|end_date)\b", re.IGNORECASE)
 
 
-def bind(compiled: Compiled, settings: Settings, project: Project, table: TableName, values: RunValues) -> BoundQuery:
+def bind(compiled: Compiled, table: TableName, values: RunValues) -> BoundQuery:
     found = compiled.models[table]
     model, known = found.model, frozenset({table, *found.depends_on, *found.sources})
-    return _Binder(compiled, settings, project, values, known).bind(model, model.source, model.file)
+    return _Binder(compiled, values, known).bind(model, model.source, model.file)
 
 
-def bind_test(
-    compiled: Compiled, settings: Settings, project: Project, test: Check, table: TableName, values: RunValues
-) -> BoundQuery:
+def bind_test(compiled: Compiled, test: Check, table: TableName, values: RunValues) -> BoundQuery:
     model = compiled.models[table].model
-    return _Binder(compiled, settings, project, values).bind(model, test.source, test.place.file, is_test=True)
+    return _Binder(compiled, values).bind(model, test.source, test.place.file, is_test=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +47,12 @@ class _Binder:
     """`known`: the tables that the model was compiled to read, so built before it; None for tests, which follow all."""
 
     compiled: Compiled
-    settings: Settings
-    project: Project
     values: RunValues
     known: frozenset[TableName] | None = None
 
     def bind(self, model: Model, source: str, file: str, *, inline: bool = False, is_test: bool = False) -> BoundQuery:
         rendered = self._render(model, source, file)
-        spark = self.settings.spark
+        spark = self.compiled.settings.spark
         functions = spark.function_names
         query = parse_permitted(rendered.text, Permissions(functions, spark.allow_code and not is_test))
         if isinstance(query, SqlFault):
@@ -77,7 +72,7 @@ class _Binder:
         return BoundQuery(sql, reads, _columns(query.tree))
 
     def _render(self, model: Model, source: str, file: str) -> Rendered:
-        values, namespace = self.values, self.settings.project.namespace
+        values, namespace = self.values, self.compiled.settings.project.namespace
         context = TemplateContext(
             table=model.table,
             namespace=namespace,
@@ -85,9 +80,9 @@ class _Binder:
             run_started_at=values.run_started_at,
             incremental=values.incremental,
             watermark_value=values.watermark_value,
-            vars={**self.settings.vars, **values.vars},
+            vars={**self.compiled.settings.vars, **values.vars},
         )
-        result = templates_of(self.project.macros).render(source, file, context)
+        result = templates_of(self.compiled.project.macros).render(source, file, context)
         if isinstance(result, TemplateProblem):
             where = f"{result.place.file}:{result.place.line}"
             raise QueryError(
@@ -97,7 +92,7 @@ class _Binder:
 
     def _tables(self, query: ParsedQuery, file: str, placeholders: set[str]) -> dict[int, TableName]:
         """What each name means, by where it starts; landing zones are left out."""
-        models, namespace = self.compiled.models, self.settings.project.namespace
+        models, namespace = self.compiled.models, self.compiled.settings.project.namespace
         sources = {source for compiled in models.values() for source in compiled.sources}
         index = TableIndex(models, sources, namespace)
         tables = {}
@@ -126,7 +121,7 @@ class _Binder:
                 call = calls[reference.parts[0]]
                 text = f"`landing`.{quote(call.zone)}"
                 read = TableRead(
-                    0, len(text), reference.alias, reference.driving, landing=landing_read(call, self.settings)
+                    0, len(text), reference.alias, reference.driving, landing=landing_read(call, self.compiled.settings)
                 )
                 yield reference, Edit(reference.start, reference.end, text, (read,))
                 continue

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from tidegate.amounts import plural
 from tidegate.checks.check_values import Check
-from tidegate.config import ZoneSettings
+from tidegate.config import Settings, ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
-from tidegate.project.model import Materialized, Model
+from tidegate.project import Materialized, Model, Project
 
 __all__ = [
     "SOURCE_UNAVAILABLE",
@@ -140,18 +140,24 @@ class CompiledModel:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """`waves`: every model that has a table or view, in the order to build; ephemeral ones are only in `models`.
-
-    `broken`: models with errors, or that cannot be built because of someone else's. `tagged`: columns may have tags;
-    where it is False, no column of the project has one.
-    """
+    """A project with its settings, its models ready to be planned and bound, and its diagnostics."""
 
     models: Mapping[TableName, CompiledModel]
+    """By table; ephemeral models, which have none, by their name."""
     waves: tuple[tuple[TableName, ...], ...]
+    """Every model that has a table or view, in the order to build."""
+    project: Project = field(repr=False, compare=False)
+    """The files that were compiled: a query is bound to a run's values from their templates."""
+    settings: Settings = field(repr=False, compare=False)
     diagnostics: tuple[Diagnostic, ...] = ()
-    namespace: str = ""
     broken: frozenset[TableName] = frozenset()
+    """Models with errors, or that cannot be built because of another's."""
     tagged: bool = True
+    """Whether columns may have tags; where it is False, no column of the project has one."""
+
+    @property
+    def namespace(self) -> str:
+        return self.settings.project.namespace
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -97,7 +97,7 @@ def compile_from_disk(
     cli_vars: Mapping[str, object],
     *,
     vars_given_before: bool = False,
-) -> tuple[Project, Compiled, Discovery]:
+) -> tuple[Compiled, Discovery]:
     """Sources are asked only if that is long ago, or if what they said then makes an error.
 
     A second compilation in this process needs no file to remember. Raises OptionsError for a variable without any use,
@@ -120,7 +120,7 @@ def compile_from_disk(
             until = time.monotonic() + _BELIEVED_SECONDS
             _confirmed[settings.root] = _Confirmed(_questionable(compiled), until)
         cache.save()
-    return project, compiled, discovery
+    return compiled, discovery
 
 
 def sources_named(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> frozenset[str]:

@@ -155,8 +155,8 @@ def compile_project(
         tagged = any(model.settings.column_tags for model in project.models) or any(
             problem.severity is Severity.ERROR for problem in project.problems
         )
-        compiled = Compiled(models, waves_of(built), (), settings.project.namespace, broken, tagged)
-        found |= set(lint(compiled, settings, models.around_stars()))
+        compiled = Compiled(models, waves_of(built), project, settings, broken=broken, tagged=tagged)
+        found |= set(lint(compiled, models.around_stars()))
         return replace(compiled, diagnostics=in_order(found))
 
 

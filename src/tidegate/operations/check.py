@@ -22,7 +22,6 @@ from tidegate.lake.view import BranchView
 from tidegate.operations.query import NO_COUNTS_FROM_STATISTICS, pinned_heads
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as selected_tables
-from tidegate.project import Project
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
 from tidegate.runs.source_checks import CheckedSources, unchecked
@@ -76,7 +75,7 @@ def check_project(
     started = time.monotonic()
     catalog = open_catalog(settings)
     heads = catalog.head(MAIN)
-    project, compiled, _ = compile_from_disk(settings, heads, {})
+    compiled, _ = compile_from_disk(settings, heads, {})
     if compiled.project_errors:
         raise ProjectError("The project has errors; nothing was checked", diagnostics=compiled.diagnostics)
     selected = selected_tables(compiled, select, exclude, partial(read_states, compiled, heads))
@@ -89,7 +88,7 @@ def check_project(
             answering = None
             if any(sources.failure(check) is None for model in published for check in model.checks):
                 session = open_spark(settings, notify, root)
-                answering = _answering(stack, settings, project, compiled, catalog, session, sources.answering)
+                answering = _answering(stack, compiled, catalog, session, sources.answering)
                 heads = answering.lake.heads()  # main may have moved since the project was compiled
                 published = [model for model in models if model.model.table in heads]
             emit = stack.enter_context(check_hooks(settings, partial(_names, compiled), notify))
@@ -102,8 +101,6 @@ def check_project(
 
 def _answering(
     stack: ExitStack,
-    settings: Settings,
-    project: Project,
     compiled: Compiled,
     catalog: BranchCatalog,
     root: SparkSession,
@@ -113,14 +110,13 @@ def _answering(
     # Only here: this room needs pyspark, and a project without checks ends without it.
     from tidegate.runs.build.answering import Answering
 
+    settings = compiled.settings
     source_conf = stack.enter_context(readable(settings, sources))
     branch = stack.enter_context(pinned_heads(catalog))
     conf = {**catalog.spark_conf(branch), **source_conf, **dict([NO_COUNTS_FROM_STATISTICS])}
     child = child_session(root, conf, catalog.spark_catalog(branch))
     values = RunValues(datetime.now(UTC).isoformat(), vars={})
-    return Answering(
-        compiled, settings, project, BranchView(catalog, branch), child, values, OwnFunctions(settings.root)
-    )
+    return Answering(compiled, BranchView(catalog, branch), child, values, OwnFunctions(settings.root))
 
 
 def _checked(

@@ -20,7 +20,6 @@ from tidegate.planner.decide import RunType, keeps_history
 from tidegate.planner.estimate import TimeEstimate, probable_time
 from tidegate.planner.inputs import Inputs
 from tidegate.planner.make_plan import Plan, PlanRequest, PlanStep, make_plan
-from tidegate.project import Project
 
 __all__ = ["InputView", "PlanView", "StepView", "plan_run"]
 
@@ -130,16 +129,16 @@ def plan_run(
 ) -> PlanView:
     """`explain`: with the SQL of each step. The others are those of a run (`RunOptions`)."""
     variables = variables or {}
-    project, compiled, discovery = workspace.compile_with_sources(variables)
+    compiled, discovery = workspace.compile_with_sources(variables)
     if compiled.project_errors:
         raise ProjectError("The project has errors; nothing can be planned", diagnostics=compiled.diagnostics)
     settings, lake = workspace.settings, _PinnedMain(workspace.catalog(), MAIN, workspace.heads())
     request = PlanRequest(datetime.now(UTC), full_refresh, from_, to)
     values = RunValues(request.now.isoformat(), incremental=True, vars=variables)
-    query = partial(_query, compiled, settings, project, values)
+    query = partial(_query, compiled, values)
     selected = workspace.select(compiled, select, exclude)
     failed = _FailedSources(settings, {failure.source: failure for failure in discovery.failures})
-    planned = make_plan(compiled, selected, lake, settings, request, query, failed.obstacle, preview=True)
+    planned = make_plan(compiled, selected, lake, request, query, failed.obstacle, preview=True)
     viewer = _Viewer(planned, compiled, failed, _past(planned, compiled, workspace), explain)
     kept = [step.table for step in planned.steps if step.table in lake.pinned] if full_refresh else []
     return PlanView(
@@ -185,10 +184,10 @@ class _FailedSources:
         return self.failures[min(read)] if read else None
 
 
-def _query(compiled: Compiled, settings: Settings, project: Project, values: RunValues, table: TableName) -> BoundQuery:
+def _query(compiled: Compiled, values: RunValues, table: TableName) -> BoundQuery:
     from tidegate.compiler import bind
 
-    return bind(compiled, settings, project, table, values)
+    return bind(compiled, table, values)
 
 
 def _past(planned: Plan, compiled: Compiled, workspace: Workspace) -> Mapping[TableName, Sequence[int]]:

@@ -21,7 +21,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.selection import select
-from tidegate.project import Model, Project
+from tidegate.project import Model
 from tidegate.results import CheckResult
 from tidegate.runs.archive import archive_consumed
 from tidegate.runs.build.spark_builder import SparkBuilder
@@ -199,11 +199,11 @@ class _Publishing:
     def _after_publish(self, tables: Collection[TableName], root: SparkSession | None) -> tuple[CheckResult, ...]:
         """The publish is done: an error from here on is a warning, and is not raised."""
         try:
-            project, compiled, _ = compile_from_disk(self.settings, self.catalog.head(MAIN), {})
+            compiled, _ = compile_from_disk(self.settings, self.catalog.head(MAIN), {})
         except TidegateError as error:
             self._warn(f"landing files were not archived, and warnings not checked: {error}")
             return ()
-        warned = [model for model in project.models if model.table in tables and _has_warnings(model)]
+        warned = [model for model in compiled.project.models if model.table in tables and _has_warnings(model)]
         if compiled.project_errors:
             if warned:
                 self._warn("warnings were not checked, because the project has errors: `tidegate compile` reports them")
@@ -219,13 +219,13 @@ class _Publishing:
             return ()
         try:
             with self.phases.timed("quality_tests"):
-                return self._check(project, compiled, tables, root)
+                return self._check(compiled, tables, root)
         except TidegateError as error:
             self._warn(f"warnings were not checked: {error}")
             return ()
 
     def _check(
-        self, project: Project, compiled: Compiled, tables: Collection[TableName], root: SparkSession | None
+        self, compiled: Compiled, tables: Collection[TableName], root: SparkSession | None
     ) -> tuple[CheckResult, ...]:
         # Only here: these rooms need pyspark, and most that is published has no warnings.
         from tidegate.runs.checks import check_published
@@ -243,7 +243,6 @@ class _Publishing:
                 run_id=self.run_id,
                 settings=self.settings,
                 options=RunOptions(),
-                project=project,
                 compiled=compiled,
                 catalog=self.catalog,
                 clock=self.clock,

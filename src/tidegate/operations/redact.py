@@ -20,7 +20,6 @@ from tidegate.compiler.hidden_columns import (
 from tidegate.errors import TidegateError
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
-from tidegate.project import Project
 from tidegate.quality.check_answers import REDACTED, redact_message
 from tidegate.quality.check_queries import mentioned
 from tidegate.state import AnomalyRecord, ModelRunRecord, QualityRecord
@@ -130,11 +129,11 @@ class HiddenColumnRedactor:
 
     def _hidden_in_test(self, table: TableName, check: Check | None) -> frozenset[str] | None:
         """Columns of the query that are made of hidden ones, under any name; None where the query no longer exists."""
-        if self._project is None or self._compiled is None or check is None:
+        if self._compiled is None or check is None:
             return None
         try:
             values = RunValues("1970-01-01T00:00:00+00:00")
-            query = bind_test(self._compiled, self._workspace.settings, self._project, check, table, values)
+            query = bind_test(self._compiled, check, table, values)
         except TidegateError:
             return None
         return hidden_in_query(self._compiled, query.sql)
@@ -160,20 +159,12 @@ class HiddenColumnRedactor:
         except ValueError:
             return None
 
-    @property
-    def _compiled(self) -> Compiled | None:
-        return self._project_and_compiled[1]
-
-    @property
-    def _project(self) -> Project | None:
-        return self._project_and_compiled[0]
-
     @cached_property
-    def _project_and_compiled(self) -> tuple[Project | None, Compiled | None]:
+    def _compiled(self) -> Compiled | None:
         try:
-            return self._workspace.compile_project()
+            return self._workspace.compile()
         except TidegateError:
-            return None, None
+            return None
 
 
 def _redact_sample(sample: Mapping[str, Any], hidden: frozenset[str]) -> dict[str, Any]:

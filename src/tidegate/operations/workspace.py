@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tidegate.compiler.compiled import Compiled, CompiledModel
     from tidegate.config import Settings
     from tidegate.lake import BranchCatalog, Heads, TableMetadata, ViewMetadata
-    from tidegate.project import Project
     from tidegate.sources import Discovery
     from tidegate.state import StateReader
 
@@ -53,13 +52,9 @@ class Workspace:
 
     def compile(self, variables: Mapping[str, str] | None = None) -> Compiled:
         """With its errors, if there are some, as diagnostics."""
-        return self.compile_project(variables)[1]
+        return self.compile_with_sources(variables)[0]
 
-    def compile_project(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled]:
-        """With the project as read from disk: binding a query to a run's values needs its templates."""
-        return self.compile_with_sources(variables)[:2]
-
-    def compile_with_sources(self, variables: Mapping[str, str] | None = None) -> tuple[Project, Compiled, Discovery]:
+    def compile_with_sources(self, variables: Mapping[str, str] | None = None) -> tuple[Compiled, Discovery]:
         """With the answers of the sources, and the failures of those that gave none."""
         from tidegate.compiler import compile_from_disk
 

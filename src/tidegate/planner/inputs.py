@@ -124,10 +124,9 @@ def _extent(change: TableChange) -> str:
     return f"changed: about {count_rows(change.rows)}"
 
 
-def read_inputs(
-    model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings, progress: Progress | None
-) -> Inputs:
+def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, progress: Progress | None) -> Inputs:
     """The facts about everything that `model` reads, views looked through to the tables behind them."""
+    settings = compiled.settings
     tables: dict[str, TableInput] = {}
     tabular: dict[str, TableMetadata] = {}
     changed: dict[str, TableChange | Untraceable] = {}

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Literal
 
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel
-from tidegate.config import Settings
 from tidegate.errors import FailureKind, LakeError, QueryError
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
@@ -118,7 +117,6 @@ def plan_model(
     model: CompiledModel,
     compiled: Compiled,
     lake: BranchView,
-    settings: Settings,
     request: PlanRequest,
     bound: Callable[[], BoundQuery] | None = None,
 ) -> ModelPlan:
@@ -129,7 +127,7 @@ def plan_model(
     if not isinstance(metadata, wanted):  # what stands there is of the other kind, and goes
         metadata = None
     progress = metadata.progress if metadata else None
-    inputs = read_inputs(model, compiled, lake, settings, progress)
+    inputs = read_inputs(model, compiled, lake, progress)
     asked = ModelRequest(
         full_refresh=request.full_refresh,
         intervals=_intervals(model, progress, request),
@@ -154,7 +152,6 @@ def make_plan(
     compiled: Compiled,
     selected: Collection[TableName],
     lake: BranchView,
-    settings: Settings,
     request: PlanRequest,
     bind: Callable[[TableName], BoundQuery] | None = None,
     obstacle: Callable[[CompiledModel, bool], str | None] = lambda model, builds: None,
@@ -179,11 +176,11 @@ def make_plan(
             bound = partial(bind, table) if bind and (preview or not upstream) else None
             try:
                 try:
-                    facts = plan_model(model, compiled, lake, settings, request, bound)
+                    facts = plan_model(model, compiled, lake, request, bound)
                 except QueryError:
                     if preview or bound is None:
                         raise
-                    facts = plan_model(model, compiled, lake, settings, request)  # it fails when it is built
+                    facts = plan_model(model, compiled, lake, request)  # it fails when it is built
             except LakeError as error:
                 if error.kind is not FailureKind.NOT_FOUND:
                     raise

@@ -17,7 +17,6 @@ from tidegate.lake.branch_catalog import BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.make_plan import ModelPlan, PlanRequest
-from tidegate.project import Project
 from tidegate.runs.builder import Builder
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.cancellation import Cancellation
@@ -116,7 +115,6 @@ class RunContext:
     run_id: str
     settings: Settings
     options: RunOptions
-    project: Project
     compiled: Compiled
     catalog: BranchCatalog
     clock: Clock

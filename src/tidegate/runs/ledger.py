@@ -156,7 +156,7 @@ def _changed_since(model: CompiledModel, compiled: Compiled, lake: BranchView, s
         return "its definition changed"
     if progress.checks != model.checks_digest:
         return "its checks changed"
-    inputs = read_inputs(model, compiled, lake, settings, progress)
+    inputs = read_inputs(model, compiled, lake, progress)
     return "; ".join(replace(inputs, silent=frozenset()).changes())
 
 

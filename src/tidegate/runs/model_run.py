@@ -197,7 +197,7 @@ class _ModelBuild:
         if planned is not None and planned.holds(run.lake):
             return planned
         bound = partial(bound_query, run, self.model)
-        return plan_model(self.model, run.compiled, run.lake, run.settings, run.request, bound)
+        return plan_model(self.model, run.compiled, run.lake, run.request, bound)
 
     def _put_down(self) -> None:
         run = self.run

@@ -10,7 +10,6 @@ from tidegate.checks.check_registry import other_tables
 from tidegate.checks.check_values import Check, Stage
 from tidegate.compiler import bind, bind_test
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel, RunValues
-from tidegate.config import Settings
 from tidegate.errors import TidegateError
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Pointer, publish_conflict
 from tidegate.lake.metadata import read_metadata
@@ -18,7 +17,6 @@ from tidegate.lake.progress import TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.inputs import is_elsewhere, tables_behind
-from tidegate.project import Project
 from tidegate.runs.context import RunContext
 from tidegate.runs.tally import Outcomes
 
@@ -95,7 +93,7 @@ def _is_still(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
 
 def bound_query(run: RunContext, model: CompiledModel) -> BoundQuery:
     """The query of a model that asks for nothing of a run but its start, as those that read changes alone do."""
-    return bind(run.compiled, run.settings, run.project, model.model.table, run.values)
+    return bind(run.compiled, model.model.table, run.values)
 
 
 def tables_read(run: RunContext, model: CompiledModel) -> tuple[TableName, ...]:
@@ -122,18 +120,14 @@ def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> 
 
 def tables_of_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:
     checks = (check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH)
-    return {
-        t for check in checks for t in tables_of_check(run.compiled, run.settings, run.project, model, check, values)
-    }
+    return {t for check in checks for t in tables_of_check(run.compiled, model, check, values)}
 
 
-def tables_of_check(
-    compiled: Compiled, settings: Settings, project: Project, model: CompiledModel, check: Check, values: RunValues
-) -> set[TableName]:
+def tables_of_check(compiled: Compiled, model: CompiledModel, check: Check, values: RunValues) -> set[TableName]:
     """Those that it reads beside the model's own."""
     if check.call is not None:
         return {TableName.parse(other.name, compiled.namespace) for other in other_tables(check)}
     with suppress(TidegateError):  # a test that cannot be understood reads nothing, and says so when it is asked
-        query = bind_test(compiled, settings, project, check, model.model.table, values)
+        query = bind_test(compiled, check, model.model.table, values)
         return {read.table for read in query.reads if read.table is not None}
     return set()

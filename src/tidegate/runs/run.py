@@ -33,7 +33,6 @@ from tidegate.names import TableName
 from tidegate.planner.decide import keeps_history
 from tidegate.planner.make_plan import Plan, PlanRequest, make_plan, readers_of
 from tidegate.planner.selection import select
-from tidegate.project import Project
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.after_publish import Maintain, archive_landing_files, report_anomalies, run_maintenance
 from tidegate.runs.builder import Builder, OpenBuilder
@@ -153,12 +152,12 @@ class _Run:
             again = f"tidegate run --resume {other}"
             self._say(f"{other} was interrupted; to go on with it: {again}")
         with self.phases.timed("config_loading"):
-            project, compiled, catalog = self._compile()
+            compiled, catalog = self._compile()
             selected = self._select(compiled, catalog)
             self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
             request = PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
-            query = partial(self._query, project, compiled)
-            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), self.settings, request, query)
+            query = partial(self._query, compiled)
+            plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
         self.heart.look()
@@ -170,13 +169,13 @@ class _Run:
         if plan.idle:
             self._nothing_to_do(plan, compiled, catalog)
         else:
-            self._build(project, compiled, catalog, plan, sources, unreadable)
+            self._build(compiled, catalog, plan, sources, unreadable)
 
-    def _query(self, project: Project, compiled: Compiled, table: TableName) -> BoundQuery:
+    def _query(self, compiled: Compiled, table: TableName) -> BoundQuery:
         from tidegate.compiler import bind  # only here: most runs with nothing to do bind no query
 
         values = RunValues(self.started_at.isoformat(), vars=dict(self.options.vars))
-        return bind(compiled, self.settings, project, table, values)
+        return bind(compiled, table, values)
 
     def emit(self, name: str, model: str | None, data: Mapping[str, Any]) -> None:
         event = Event(name, self.run_id, self.clock.now(), model, data)
@@ -213,9 +212,9 @@ class _Run:
         catalog = open_catalog(self.settings)
         return BranchOrMain(catalog, self.run_id) if self.settings.lake.on_branch_failure == "direct" else catalog
 
-    def _compile(self) -> tuple[Project, Compiled, BranchCatalog]:
+    def _compile(self) -> tuple[Compiled, BranchCatalog]:
         catalog = self._open_lake()
-        project, compiled, discovery = compile_from_disk(
+        compiled, discovery = compile_from_disk(
             self.settings, catalog.head(MAIN), self.options.vars, vars_given_before=self.record.resumes > 0
         )
         if self.settings.sources:
@@ -230,7 +229,7 @@ class _Run:
                 continue
             place = f"{diagnostic.span.file}:{diagnostic.span.line}: " if diagnostic.span else ""
             self.emit("warning", diagnostic.model, {"message": f"{place}{diagnostic.message}"})
-        return project, compiled, catalog
+        return compiled, catalog
 
     def _select(self, compiled: Compiled, catalog: BranchCatalog) -> frozenset[TableName]:
         selected = select_for_run(compiled, self.options, catalog, self.record, self.store.reader())
@@ -266,7 +265,6 @@ class _Run:
 
     def _build(
         self,
-        project: Project,
         compiled: Compiled,
         catalog: BranchCatalog,
         plan: Plan,
@@ -277,11 +275,10 @@ class _Run:
             require_writable(self.settings.lake)
             builder = self.open_builder(self.settings, self._say)
         with readable(self.settings, sources) as source_conf:
-            self._build_on_branch(project, compiled, catalog, plan, builder, source_conf, unreadable)
+            self._build_on_branch(compiled, catalog, plan, builder, source_conf, unreadable)
 
     def _build_on_branch(
         self,
-        project: Project,
         compiled: Compiled,
         catalog: BranchCatalog,
         plan: Plan,
@@ -296,7 +293,6 @@ class _Run:
             run_id=self.run_id,
             settings=self.settings,
             options=self.options,
-            project=project,
             compiled=compiled,
             catalog=catalog,
             clock=self.clock,

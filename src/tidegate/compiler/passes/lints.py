@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tidegate.compiler.compiled import Compiled, CompiledModel, Diagnostic, DiagnosticSeverity, Edge, EdgeKind, Span
 from tidegate.compiler.sql.locate import line_and_column, offset_of_star
-from tidegate.config import Settings
 from tidegate.names import TableName
 from tidegate.project import Materialized
 
@@ -19,14 +18,12 @@ Reads = Mapping[str, Mapping[str, set[TableName]]]
 """Table → column in lower case → the models that read it by its name."""
 
 
-def lint(
-    compiled: Compiled, settings: Settings, around_stars: Collection[TableName] | None = None
-) -> Iterator[Diagnostic]:
+def lint(compiled: Compiled, around_stars: Collection[TableName] | None = None) -> Iterator[Diagnostic]:
     """`around_stars`: the models that take a `*`, and those that read them, where that is known."""
-    if (level := settings.lints.blast_radius) != "off":
+    if (level := compiled.settings.lints.blast_radius) != "off":
         among = compiled.models if around_stars is None else around_stars
         yield from _blast_radius(compiled, {t: compiled.models[t] for t in among}, DiagnosticSeverity(level))
-    if (level := settings.lints.freshness_coverage) != "off":
+    if (level := compiled.settings.lints.freshness_coverage) != "off":
         yield from _freshness(compiled, DiagnosticSeverity(level))
 
 

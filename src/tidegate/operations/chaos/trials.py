@@ -134,7 +134,7 @@ class _Chaos:
         self.number = 0
 
     def _compile(self) -> Compiled:
-        _, compiled, _ = compile_from_disk(self.settings, self.heads, self.options.vars)
+        compiled, _ = compile_from_disk(self.settings, self.heads, self.options.vars)
         if compiled.errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         return compiled

@@ -114,7 +114,7 @@ def _compiled(settings: Settings, catalog: BranchCatalog) -> Compiled | None:
     from tidegate.compiler import compile_from_disk
 
     try:
-        return compile_from_disk(settings, catalog.head(), {})[1]
+        return compile_from_disk(settings, catalog.head(), {})[0]
     except TidegateError:
         return None
 

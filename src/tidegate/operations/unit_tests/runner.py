@@ -59,17 +59,17 @@ def run_unit_tests(
     clock = clock or SystemClock()
     started = clock.monotonic()
     heads = open_catalog(settings).head() if is_initialized(settings) else {}
-    project, compiled, discovery = compile_from_disk(settings, heads, variables or {})
+    compiled, discovery = compile_from_disk(settings, heads, variables or {})
     if compiled.project_errors:
         raise ProjectError("The project has errors; no test was run", diagnostics=compiled.diagnostics)
     states = partial(read_states, compiled, heads)
     everything = replace(compiled, waves=(tuple(compiled.models),))
-    tests = _selected(project, select_models(everything, select, exclude, states))
+    tests = _selected(compiled.project, select_models(everything, select, exclude, states))
     outside = ExternalTables.of(heads, discovery)
     untyped = untyped_models(compiled, outside)
     if any(test.table not in untyped for test in tests):
         root = root or _start_spark(settings, notify)
-    runner = _Runner(settings, project, compiled, outside, variables or {}, clock)
+    runner = _Runner(settings, compiled, outside, variables or {}, clock)
     results = []
     for table, group in groupby(tests, key=lambda test: test.table):
         session = _session(root) if root is not None and table not in untyped else None
@@ -112,7 +112,6 @@ def _session(root: SparkSession) -> SparkSession:
 @dataclass(frozen=True, slots=True)
 class _Runner:
     settings: Settings
-    project: Project
     compiled: Compiled
     outside: ExternalTables
     variables: Mapping[str, str]
@@ -168,7 +167,7 @@ class _UnitTestRun:
             vars={**runner.variables, **test.vars},
         )
         compiled = _standing_alone(runner.compiled, self.model, given)
-        query = bind(compiled, runner.settings, runner.project, self.model.model.table, values)
+        query = bind(compiled, self.model.model.table, values)
         views = InputViews(self.session, runner.compiled, runner.outside, self.model).make(query, given)
         self.sql = query.substitute(lambda read: quote(views[input_of(read)]))
         return masked_frame(self.session.sql(self.sql), self.model.model.masks, self.model.model.file)

@@ -12,7 +12,6 @@ from tidegate.checks.check_values import Check, CheckRule, FunctionRule, GroupRu
 from tidegate.compiler import bind_test
 from tidegate.compiler.compiled import Compiled, CompiledModel, RunValues
 from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query
-from tidegate.config import Settings
 from tidegate.datatypes import Relation
 from tidegate.errors import FailureKind, TidegateError
 from tidegate.lake.iceberg_types import relation_of
@@ -20,7 +19,6 @@ from tidegate.lake.metadata import Snapshot, TableMetadata
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.problems import Severity
-from tidegate.project import Project
 from tidegate.quality import CheckAnswer, CheckQuery, OwnFunctions, evaluate_checks
 from tidegate.quality.check_answers import redact_message
 from tidegate.quality.file_proof import FileProof
@@ -69,8 +67,6 @@ class Answering:
     """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
 
     compiled: Compiled
-    settings: Settings
-    project: Project
     lake: BranchView
     session: SparkSession
     values: RunValues
@@ -83,8 +79,6 @@ class Answering:
     ) -> Answering:
         return cls(
             run.compiled,
-            run.settings,
-            run.project,
             lake,
             session,
             values,
@@ -115,13 +109,13 @@ class Answering:
                 past=None if former is None else f"{table.quoted} VERSION AS OF {former}",
                 hidden=hidden,
                 keys=model.model.settings.unique_key,
-                timeout=self.settings.run.test_timeout,
+                timeout=self.compiled.settings.run.test_timeout,
                 cancelled=self.cancelled,
                 functions=self.functions,
                 proven=FileProof(metadata).proves,
             )
         )
-        name = table.short(self.settings.project.namespace)
+        name = table.short(self.compiled.namespace)
         results = [
             _result(name, check, self._explained(model, check, next(answers)), one.form)
             if isinstance(one, CheckQuery)
@@ -139,8 +133,8 @@ class Answering:
         """With the table, snapshot and way back where a file is missing that the check had to read."""
         if found.kind is not FailureKind.NOT_FOUND:
             return found
-        others = tables_of_check(self.compiled, self.settings, self.project, model, check, self.values)
-        damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.settings.project.namespace)
+        others = tables_of_check(self.compiled, model, check, self.values)
+        damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.compiled.namespace)
         return found if damage is None else replace(found, error=f"{damage}: {damage.remedy}")
 
     def _question(
@@ -170,8 +164,8 @@ class Answering:
 
     def _form(self, table: TableName, check: Check, columns: Relation) -> CheckRule:
         if check.call is not None:
-            return rule_of(check, columns, self.settings.project.namespace)
-        query = bind_test(self.compiled, self.settings, self.project, check, table, self.values)
+            return rule_of(check, columns, self.compiled.namespace)
+        query = bind_test(self.compiled, check, table, self.values)
         return QueryRule(query.sql, "0 rows")
 
 

@@ -273,7 +273,7 @@ class TableBuild:
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         run = self.run
-        self.query = bind(run.compiled, run.settings, run.project, self.table, self.values(interval))
+        self.query = bind(run.compiled, self.table, self.values(interval))
         self.attempt.sql = self.query.sql
         batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
