@@ -22,7 +22,15 @@ import pytest
 import sqlalchemy
 
 from tidegate.errors import FailureKind, LakeError, ModelTimeoutError, QualityError, SourceError, TidegateError
-from tidegate.failures import Fact, facts_in_text, facts_of, judge, kind_of, kind_of_status, seconds_to_wait
+from tidegate.failures import (
+    ExceptionFacts,
+    classify,
+    facts_in_text,
+    facts_of_chain,
+    kind_of,
+    kind_of_status,
+    seconds_to_wait,
+)
 from tidegate.spark.spark_errors import read_failure
 
 ICEBERG = "org.apache.iceberg.exceptions."
@@ -203,7 +211,7 @@ def test_what_we_have_decided_stays_and_what_we_do_not_know_is_looked_for() -> N
 def test_a_chain_that_is_a_ring_ends() -> None:
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
-    assert len(facts_of(first)) == 2
+    assert len(facts_of_chain(first)) == 2
 
 
 def test_an_error_of_our_own_keeps_its_message_its_remedy_and_how_long_to_wait() -> None:
@@ -214,58 +222,69 @@ def test_an_error_of_our_own_keeps_its_message_its_remedy_and_how_long_to_wait()
 
 
 def test_an_unknown_commit_is_not_tried_again_although_what_caused_it_is() -> None:
-    unknown = Fact((f"{ICEBERG}CommitStateUnknownException",))
-    timed_out = Fact(("java.net.SocketTimeoutException", "java.io.IOException"), "Read timed out")
-    verdict = judge([Fact(("java.lang.RuntimeException",)), unknown, timed_out])
-    assert verdict.kind is FailureKind.UNKNOWN
-    assert verdict.remedy is not None
-    assert "branch of its own" in verdict.remedy
-    assert judge([timed_out]).kind is FailureKind.TRANSIENT
+    unknown = ExceptionFacts((f"{ICEBERG}CommitStateUnknownException",))
+    timed_out = ExceptionFacts(("java.net.SocketTimeoutException", "java.io.IOException"), "Read timed out")
+    classification = classify([ExceptionFacts(("java.lang.RuntimeException",)), unknown, timed_out])
+    assert classification.kind is FailureKind.UNKNOWN
+    assert classification.remedy is not None
+    assert "branch of its own" in classification.remedy
+    assert classify([timed_out]).kind is FailureKind.TRANSIENT
 
 
 @pytest.mark.parametrize(
     ("fact", "kind"),
     [
-        (Fact((f"{ICEBERG}CommitFailedException",)), "Conflict"),
-        (Fact((f"{ICEBERG}ValidationException",), "Found conflicting files that can contain records"), "Conflict"),
-        (Fact((f"{ICEBERG}ValidationException",), "Cannot add column"), "QueryRejected"),
-        (Fact(("java.io.IOException",), "No space left on device"), "Transient"),
-        (Fact(("java.io.FileNotFoundException",), "/a (Permission denied)"), "AuthFailed"),
-        (Fact(("java.io.FileNotFoundException",), "/a (Too many open files)"), "Transient"),
-        (Fact(("java.io.FileNotFoundException",), "/a (No such file or directory)"), "NotFound"),
-        (Fact(("java.io.IOException",), "Mkdirs failed to create file:/a"), "Unknown"),
-        (Fact(("a.B", "java.net.SocketException"), ""), "ConnectionFailed"),
-        (Fact(("org.apache.spark.SparkException",), "ExecutorLostFailure (executor 1 exited)"), "Transient"),
-        (Fact(("java.lang.IllegalStateException",), "Cannot call methods on a stopped SparkContext."), "Unknown"),
-        (Fact(("java.sql.SQLException",), sqlstate="08006"), "ConnectionFailed"),
-        (Fact(("java.sql.SQLException",), sqlstate="42S01"), "QueryRejected"),  # it is there already
-        (Fact(("org.sqlite.SQLiteException",), sqlite="SQLITE_BUSY"), "Transient"),
-        (Fact(("com.microsoft.sqlserver.jdbc.SQLServerException",), sqlstate="S0001", sqlserver=1205), "Transient"),
-        (Fact(("software.amazon.awssdk.services.s3.model.S3Exception",), status=403), "AuthFailed"),
-        (Fact(("a.SparkConnectGrpcException",), grpc="UNAVAILABLE"), "ConnectionFailed"),
+        (ExceptionFacts((f"{ICEBERG}CommitFailedException",)), "Conflict"),
         (
-            Fact(("a.B",), "a file says: No space left on device", condition="CAST_INVALID_INPUT", sqlstate="22018"),
+            ExceptionFacts((f"{ICEBERG}ValidationException",), "Found conflicting files that can contain records"),
+            "Conflict",
+        ),
+        (ExceptionFacts((f"{ICEBERG}ValidationException",), "Cannot add column"), "QueryRejected"),
+        (ExceptionFacts(("java.io.IOException",), "No space left on device"), "Transient"),
+        (ExceptionFacts(("java.io.FileNotFoundException",), "/a (Permission denied)"), "AuthFailed"),
+        (ExceptionFacts(("java.io.FileNotFoundException",), "/a (Too many open files)"), "Transient"),
+        (ExceptionFacts(("java.io.FileNotFoundException",), "/a (No such file or directory)"), "NotFound"),
+        (ExceptionFacts(("java.io.IOException",), "Mkdirs failed to create file:/a"), "Unknown"),
+        (ExceptionFacts(("a.B", "java.net.SocketException"), ""), "ConnectionFailed"),
+        (ExceptionFacts(("org.apache.spark.SparkException",), "ExecutorLostFailure (executor 1 exited)"), "Transient"),
+        (
+            ExceptionFacts(("java.lang.IllegalStateException",), "Cannot call methods on a stopped SparkContext."),
+            "Unknown",
+        ),
+        (ExceptionFacts(("java.sql.SQLException",), sqlstate="08006"), "ConnectionFailed"),
+        (ExceptionFacts(("java.sql.SQLException",), sqlstate="42S01"), "QueryRejected"),  # it is there already
+        (ExceptionFacts(("org.sqlite.SQLiteException",), sqlite="SQLITE_BUSY"), "Transient"),
+        (
+            ExceptionFacts(("com.microsoft.sqlserver.jdbc.SQLServerException",), sqlstate="S0001", sqlserver=1205),
+            "Transient",
+        ),
+        (ExceptionFacts(("software.amazon.awssdk.services.s3.model.S3Exception",), status=403), "AuthFailed"),
+        (ExceptionFacts(("a.SparkConnectGrpcException",), grpc="UNAVAILABLE"), "ConnectionFailed"),
+        (
+            ExceptionFacts(
+                ("a.B",), "a file says: No space left on device", condition="CAST_INVALID_INPUT", sqlstate="22018"
+            ),
             "QueryRejected",
         ),
         (
-            Fact(("a.B",), "No space left on device", condition="USER_RAISED_EXCEPTION", sqlstate="P0001"),
+            ExceptionFacts(("a.B",), "No space left on device", condition="USER_RAISED_EXCEPTION", sqlstate="P0001"),
             "QueryRejected",
         ),
-        (Fact(("a.B",), "x", condition="FAILED_EXECUTE_UDF", sqlstate="39000"), "Unknown"),
+        (ExceptionFacts(("a.B",), "x", condition="FAILED_EXECUTE_UDF", sqlstate="39000"), "Unknown"),
     ],
-    ids=lambda value: f"{value.classes} {value.message[:20]}" if isinstance(value, Fact) else value,
+    ids=lambda value: f"{value.classes} {value.message[:20]}" if isinstance(value, ExceptionFacts) else value,
 )
-def test_a_fact_has_a_kind(fact: Fact, kind: str) -> None:
-    assert judge([fact]).kind == kind
+def test_a_fact_has_a_kind(fact: ExceptionFacts, kind: str) -> None:
+    assert classify([fact]).kind == kind
 
 
 def test_the_remedy_may_come_from_further_out_than_the_kind() -> None:
-    late = Fact(("java.util.concurrent.TimeoutException",), "Futures timed out after [300 seconds]")
-    broadcast = Fact(("org.apache.spark.SparkException",), condition="_LEGACY_ERROR_TEMP_2097")
-    verdict = judge([broadcast, late])
-    assert verdict.kind is FailureKind.TRANSIENT
-    assert verdict.remedy is not None
-    assert "broadcastTimeout" in verdict.remedy
+    late = ExceptionFacts(("java.util.concurrent.TimeoutException",), "Futures timed out after [300 seconds]")
+    broadcast = ExceptionFacts(("org.apache.spark.SparkException",), condition="_LEGACY_ERROR_TEMP_2097")
+    classification = classify([broadcast, late])
+    assert classification.kind is FailureKind.TRANSIENT
+    assert classification.remedy is not None
+    assert "broadcastTimeout" in classification.remedy
 
 
 TASK = """Job aborted due to stage failure: Lost task 0.0 in stage 1.0 (TID 1) (host executor driver): %s
@@ -302,7 +321,7 @@ Caused by: %s"""
     ],
 )
 def test_a_stack_trace_has_a_kind(text: str, kind: str) -> None:
-    assert judge(facts_in_text(text)).kind == kind
+    assert classify(facts_in_text(text)).kind == kind
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from tests.hooks.receiver import Receiver, Reply, in_turn, receiving
 from tests.sources.postgres import free_port
 from tidegate.errors import FailureKind
-from tidegate.http_client import HttpClient, RetryPolicy, Timing
+from tidegate.http_client import HttpClient, HttpRetryPolicy, Timing
 
-QUICK = RetryPolicy(first_pause=0.0)
+QUICK = HttpRetryPolicy(first_pause=0.0)
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def test_a_server_that_is_not_there_has_received_nothing() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     reply = HttpClient(url).send("POST", content=b"{}", repeatable=False)
     assert (reply.kind, reply.sent, reply.reason) == (FailureKind.CONNECTION_FAILED, False, "Connection refused")
-    reply = HttpClient(url).send("GET", repeatable=True, retry=RetryPolicy(when_unreachable=False))
+    reply = HttpClient(url).send("GET", repeatable=True, retry=HttpRetryPolicy(when_unreachable=False))
     assert reply.attempts == 1
 
 

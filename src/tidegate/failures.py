@@ -14,18 +14,18 @@ from tidegate.errors import FailureKind, TidegateError
 from tidegate.failure_table import By, Rule, deciding_rule, rule_for, rule_for_class, rule_for_words
 
 __all__ = [
-    "Fact",
-    "Verdict",
+    "Classification",
+    "ExceptionFacts",
     "causes",
     "class_names",
-    "fact_of",
+    "classify",
     "facts_in_text",
-    "facts_of",
-    "judge",
+    "facts_of_chain",
+    "facts_of_exception",
     "kind_of",
     "kind_of_status",
     "seconds_to_wait",
-    "status_told",
+    "status_in_message",
 ]
 
 _LONGEST_WAIT = 7 * 24 * 3600.0
@@ -51,7 +51,7 @@ _ERRNO = re.compile(r"^\[Errno (\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ExceptionFacts:
     """What one exception of a chain tells of itself. `classes`: its own, then those it is derived from.
 
     `kind` and `remedy`: what Tidegate has already decided.
@@ -72,7 +72,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Classification:
     """`retry_after`: how many seconds the other side asks to wait."""
 
     kind: FailureKind = FailureKind.UNKNOWN
@@ -80,25 +80,25 @@ class Verdict:
     retry_after: float | None = None
 
 
-def judge(facts: Sequence[Fact]) -> Verdict:
+def classify(facts: Sequence[ExceptionFacts]) -> Classification:
     """`facts` from the exception that was caught down to what began it all."""
     after = next((fact.retry_after for fact in reversed(facts) if fact.retry_after is not None), None)
     for fact in facts:
         if fact.kind not in (None, FailureKind.UNKNOWN):
-            return Verdict(fact.kind, fact.remedy, after)
+            return Classification(fact.kind, fact.remedy, after)
         if rule := deciding_rule(fact.classes):
-            return Verdict(rule.kind, rule.remedy, after)
+            return Classification(rule.kind, rule.remedy, after)
     found = [known for fact in reversed(facts) if (known := _known(fact))]
     if not found:
-        return Verdict(retry_after=after)
+        return Classification(retry_after=after)
     kind = found[0].kind
     remedy = next((known.remedy for known in found if known.kind is kind and known.remedy), None)
-    return Verdict(kind, remedy, after)
+    return Classification(kind, remedy, after)
 
 
 def kind_of(error: BaseException) -> FailureKind:
     """Of an exception of Python's side; spark.failures knows those of the JVM as well."""
-    return judge(facts_of(error)).kind
+    return classify(facts_of_chain(error)).kind
 
 
 def kind_of_status(status: int) -> FailureKind:
@@ -107,14 +107,14 @@ def kind_of_status(status: int) -> FailureKind:
     return rule.kind if rule else FailureKind.UNKNOWN
 
 
-def _known(fact: Fact) -> Verdict | None:
+def _known(fact: ExceptionFacts) -> Classification | None:
     if fact.kind is not None:
-        return Verdict(fact.kind, fact.remedy)
+        return Classification(fact.kind, fact.remedy)
     rule = next(filter(None, _rules(fact)), None)
-    return Verdict(rule.kind, rule.remedy) if rule else None
+    return Classification(rule.kind, rule.remedy) if rule else None
 
 
-def _rules(fact: Fact) -> Iterator[Rule | None]:
+def _rules(fact: ExceptionFacts) -> Iterator[Rule | None]:
     """The surest sign first."""
     codes = (
         (By.SQLITE, fact.sqlite),
@@ -134,9 +134,9 @@ def _rules(fact: Fact) -> Iterator[Rule | None]:
         yield rule_for_words(fact.message, fact.classes, of_class=False)
 
 
-def facts_of(error: BaseException) -> list[Fact]:
+def facts_of_chain(error: BaseException) -> list[ExceptionFacts]:
     """Of an exception and those that caused it."""
-    return [fact_of(each) for each in causes(error)]
+    return [facts_of_exception(each) for each in causes(error)]
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
@@ -156,13 +156,13 @@ def _cause(error: BaseException) -> BaseException | None:
     return next((each for each in kept if isinstance(each, BaseException)), None)
 
 
-def fact_of(error: BaseException) -> Fact:
+def facts_of_exception(error: BaseException) -> ExceptionFacts:
     """Of this one alone."""
     classes, message = class_names(type(error)), str(error)
     if isinstance(error, TidegateError):
-        return Fact(classes, message, kind=error.kind, remedy=error.remedy, retry_after=error.retry_after)
+        return ExceptionFacts(classes, message, kind=error.kind, remedy=error.remedy, retry_after=error.retry_after)
     headers = _headers(error)
-    return Fact(
+    return ExceptionFacts(
         classes,
         message,
         sqlstate=_text(getattr(error, "sqlstate", None)),
@@ -236,32 +236,32 @@ def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float |
     return min(max(0.0, (moment - (now or datetime.now(UTC))).total_seconds()), _LONGEST_WAIT)
 
 
-def facts_in_text(text: str) -> list[Fact]:
+def facts_in_text(text: str) -> list[ExceptionFacts]:
     """What a stack trace of Java or Python names, from the first exception to the one that began it all.
 
     What a task threw reaches the driver as text alone where its class cannot be sent, and so does what a Python worker
     raised.
     """
-    return [_told(match[1], match[2] or "") for match in _RAISED.finditer(text)]
+    return [_facts_in_line(match[1], match[2] or "") for match in _RAISED.finditer(text)]
 
 
-def status_told(classes: Sequence[str], message: str) -> int | None:
+def status_in_message(classes: Sequence[str], message: str) -> int | None:
     """The HTTP status in the message of a class that has no other way to tell it."""
     found = (pattern.search(message) for name, pattern in _HTTP_TEXTS.items() if name in classes)
     return next((int(match[1]) for match in found if match), None)
 
 
-def _told(name: str, message: str) -> Fact:
+def _facts_in_line(name: str, message: str) -> ExceptionFacts:
     own = getattr(builtins, name, None)
     classes = class_names(own) if isinstance(own, type) else (name,)
     condition, state, code = _CONDITION.match(message), _STATE.search(message), _RESULT_CODE.match(message)
     number = _ERRNO.match(message)
-    return Fact(
+    return ExceptionFacts(
         classes,
         message,
         condition=condition[1] if condition and not code else None,
         sqlstate=state[1] if state else None,
         sqlite=code[1] if code else None,
-        status=status_told(classes, message),
+        status=status_in_message(classes, message),
         errno=errno.errorcode.get(int(number[1])) if number and isinstance(own, type) else None,
     )

@@ -23,7 +23,7 @@ from tidegate.failures import kind_of_status, seconds_to_wait
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["HttpClient", "Reply", "RetryPolicy", "Timing", "pause_before"]
+__all__ = ["HttpClient", "HttpRetryPolicy", "Reply", "Timing", "pause_before"]
 
 _KEEPALIVE_SECONDS = 5.0
 """A connection that was idle for longer may be closed already, and a request on it is lost or not, which is unknown."""
@@ -32,7 +32,7 @@ _SHORTEST_TIMEOUT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class HttpRetryPolicy:
     """When a request is attempted again, and after which pause.
 
     One that may be repeated is attempted again after whatever may pass: a lost connection, a time-out, a busy or
@@ -141,10 +141,10 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         *,
         repeatable: bool,
-        retry: RetryPolicy | None = None,
+        retry: HttpRetryPolicy | None = None,
     ) -> Reply:
         """Does not raise. `repeatable`: carrying it out twice does no harm."""
-        retry = retry or RetryPolicy()
+        retry = retry or HttpRetryPolicy()
         number = 0
         while True:
             number += 1
@@ -267,7 +267,7 @@ def pause_before(attempt: int, first: float, longest: float) -> float:
     return min(longest, first * float(1 << min(attempt - 1, 20))) * random.uniform(0.5, 1)
 
 
-def _may_repeat(reply: Reply, retry: RetryPolicy) -> bool:
+def _may_repeat(reply: Reply, retry: HttpRetryPolicy) -> bool:
     return reply.may_pass and (reply.sent or retry.when_unreachable)
 
 

@@ -25,7 +25,7 @@ def test_a_program_gets_the_payload_on_stdin_and_in_its_environment(tmp_path: Pa
     script = "import json, os, sys; json.dump([json.load(sys.stdin), dict(os.environ), os.getcwd()], open('got', 'w'))"
     hook = command((sys.executable, "-c", script), env={"CHANNEL": Secret("#data")}, name="notify")
     answer = Commands(tmp_path).run(hook, PAYLOAD)
-    assert (answer.ok, answer.told) == (True, "exit code 0")
+    assert (answer.ok, answer.message) == (True, "exit code 0")
     payload, environment, folder = json.loads((tmp_path / "got").read_text())
     assert payload == {**PAYLOAD, "error": "no\0 such column"}
     assert environment["TIDEGATE_EVENT"] == "model_error"
@@ -40,25 +40,25 @@ def test_a_program_gets_the_payload_on_stdin_and_in_its_environment(tmp_path: Pa
 
 def test_a_text_is_for_the_shell_and_its_last_line_is_the_answer(tmp_path: Path) -> None:
     answer = Commands(tmp_path).run(command('echo first; echo "$TIDEGATE_MODEL is broken"'), PAYLOAD)
-    assert (answer.ok, answer.told) == (True, "silver.orders is broken")
+    assert (answer.ok, answer.message) == (True, "silver.orders is broken")
 
 
 def test_nothing_of_the_payload_is_run_by_the_shell(tmp_path: Path) -> None:
     nasty = payload_of(event("model_error", "silver.a", error="$(touch owned); `touch owned`"), "shop", "run")
     answer = Commands(tmp_path).run(command('echo "$TIDEGATE_ERROR"'), nasty)
-    assert answer.told == "$(touch owned); `touch owned`"
+    assert answer.message == "$(touch owned); `touch owned`"
     assert not (tmp_path / "owned").exists()
 
 
 def test_a_program_that_fails_is_told_with_its_last_words(tmp_path: Path) -> None:
     answer = Commands(tmp_path).run(command("echo 'no freeze today' >&2; exit 3"), PAYLOAD)
-    assert (answer.kind, answer.told) == (FailureKind.UNKNOWN, "exit code 3: no freeze today")
-    assert Commands(tmp_path).run(command("kill -9 $$"), PAYLOAD).told == "ended by signal 9"
+    assert (answer.kind, answer.message) == (FailureKind.UNKNOWN, "exit code 3: no freeze today")
+    assert Commands(tmp_path).run(command("kill -9 $$"), PAYLOAD).message == "ended by signal 9"
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     answer = Commands(tmp_path).run(command(("./notify.sh", "x")), PAYLOAD)
-    assert (answer.kind, answer.told) == (
+    assert (answer.kind, answer.message) == (
         FailureKind.NOT_FOUND,
         "./notify.sh cannot be started: No such file or directory",
     )
@@ -67,7 +67,7 @@ def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_a_program_that_may_not_be_run_is_told(tmp_path: Path) -> None:
     (tmp_path / "notify.sh").write_text("#!/bin/sh\n")
     answer = Commands(tmp_path).run(command(("./notify.sh",)), PAYLOAD)
-    assert (answer.kind, answer.told) == (
+    assert (answer.kind, answer.message) == (
         FailureKind.AUTH_FAILED,
         "./notify.sh cannot be started: Permission denied",
     )
@@ -80,14 +80,14 @@ def test_a_program_need_not_read_what_it_is_given(tmp_path: Path) -> None:
 
 def test_much_output_neither_fills_the_memory_nor_stops_the_program(tmp_path: Path) -> None:
     answer = Commands(tmp_path).run(command("head -c 3000000 /dev/zero | tr '\\0' 'x'; echo; echo done"), PAYLOAD)
-    assert answer.told == "done"
+    assert answer.message == "done"
 
 
 def test_what_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     inner = f"trap '' TERM; echo $$ > inner; {FOREVER}"
     hook = command(f'sh -c "{inner.replace("$", chr(92) + "$")}" & {FOREVER}', timeout=timedelta(milliseconds=300))
     answer = Commands(tmp_path).run(hook, PAYLOAD)
-    assert (answer.kind, answer.told) == (FailureKind.TIMEOUT, "not done after 300ms, so it was ended")
+    assert (answer.kind, answer.message) == (FailureKind.TIMEOUT, "not done after 300ms, so it was ended")
     pid = (tmp_path / "inner").read_text().strip()
     assert ended(int(pid), 30)
 
@@ -107,14 +107,14 @@ def ended(pid: int, seconds: float) -> bool:
 def test_a_program_may_leave_something_behind_that_goes_on(tmp_path: Path) -> None:
     answer = Commands(tmp_path).run(command(f"({FOREVER}) & echo $!"), PAYLOAD)
     assert answer.ok
-    left = int(answer.told)
+    left = int(answer.message)
     assert not ended(left, 0)
     os.kill(left, signal.SIGKILL)
 
 
 def test_secrets_of_its_environment_are_not_repeated(tmp_path: Path) -> None:
     hook = command('echo "token is $TOKEN"; exit 1', env={"TOKEN": Secret("t0ken-of-mine")})
-    assert Commands(tmp_path).run(hook, PAYLOAD).told == "exit code 1: token is ***"
+    assert Commands(tmp_path).run(hook, PAYLOAD).message == "exit code 1: token is ***"
 
 
 def test_what_is_under_way_at_the_end_of_a_run_is_ended(tmp_path: Path) -> None:

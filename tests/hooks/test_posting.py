@@ -26,7 +26,7 @@ def at(url: str, **settings: object) -> Endpoint:
 def test_a_body_is_signed_so_that_the_receiver_can_check_it() -> None:
     with receiving() as receiver:
         answer = post(at(f"{receiver.url}/hook?a=1", secret=Secret("shared")), b'{"a": 1}')
-    assert (answer.ok, answer.told, answer.tries) == (True, "HTTP 200", 1)
+    assert (answer.ok, answer.message, answer.tries) == (True, "HTTP 200", 1)
     (came,) = receiver.posts
     assert came.path == "/hook?a=1"
     assert came.body == b'{"a": 1}'
@@ -50,7 +50,7 @@ def test_headers_of_ones_own_go_before_the_usual_ones() -> None:
 def test_what_may_pass_is_tried_again_with_the_same_delivery_id(status: int) -> None:
     with receiving(in_turn(Reply(status), Reply(status), Reply(204))) as receiver:
         answer = post(at(receiver.url), b"{}")
-    assert (answer.ok, answer.tries, answer.told) == (True, 3, "HTTP 204")
+    assert (answer.ok, answer.tries, answer.message) == (True, 3, "HTTP 204")
     assert len({came.headers["x-tidegate-delivery"] for came in receiver.posts}) == 1
 
 
@@ -61,7 +61,7 @@ def test_what_may_pass_is_tried_again_with_the_same_delivery_id(status: int) -> 
 def test_what_will_not_pass_is_tried_once(status: int, kind: FailureKind) -> None:
     with receiving(in_turn(Reply(status, "no such channel"))) as receiver:
         answer = post(at(receiver.url), b"{}")
-    assert (answer.kind, answer.told, len(receiver.posts)) == (kind, f"HTTP {status}: no such channel", 1)
+    assert (answer.kind, answer.message, len(receiver.posts)) == (kind, f"HTTP {status}: no such channel", 1)
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 408, 409, 410, 421, 425, 429, 500, 503, 511])
@@ -107,7 +107,7 @@ def test_a_redirect_is_not_followed() -> None:
             answer = post(at(receiver.url, headers={"Authorization": Secret("Bearer t0ken")}), b"{}")
         assert elsewhere.posts == []
     assert answer.kind is FailureKind.CONNECTION_FAILED
-    assert "redirects to another address" in answer.told
+    assert "redirects to another address" in answer.message
     assert len(receiver.posts) == 1
 
 
@@ -119,7 +119,7 @@ def test_a_server_that_never_answers_costs_its_time_out_only() -> None:
     with receiving(never) as receiver:
         answer = post(at(receiver.url, timeout=SHORT, retries=1), b"{}")
     assert (answer.kind, answer.tries) == (FailureKind.TIMEOUT, 2)
-    assert answer.told == "no answer within 150ms"
+    assert answer.message == "no answer within 150ms"
     assert answer.duration_ms < 5000
 
 
@@ -129,7 +129,7 @@ def test_a_server_that_takes_nothing_and_one_that_is_not_there() -> None:
         assert post(at(url, timeout=SHORT, retries=0), b"{}").kind is FailureKind.TIMEOUT
     answer = post(at(url, retries=2), b"{}")
     assert (answer.kind, answer.tries) == (FailureKind.CONNECTION_FAILED, 3)
-    assert answer.told == "it cannot be reached: Connection refused"
+    assert answer.message == "it cannot be reached: Connection refused"
 
 
 def test_a_server_that_sends_a_byte_now_and_then_gains_no_time() -> None:
@@ -148,7 +148,7 @@ def test_a_server_that_sends_a_byte_now_and_then_gains_no_time() -> None:
         answer = post(at(f"http://127.0.0.1:{server.getsockname()[1]}", timeout=SHORT, retries=0), b"{}")
         over.set()
         thread.join()
-    assert (answer.kind, answer.told) == (FailureKind.TIMEOUT, "no answer within 150ms")
+    assert (answer.kind, answer.message) == (FailureKind.TIMEOUT, "no answer within 150ms")
 
 
 def test_what_the_server_says_back_shows_no_secret() -> None:
@@ -158,11 +158,11 @@ def test_what_the_server_says_back_shows_no_secret() -> None:
     headers = {"Authorization": Secret("t0ken-of-mine")}
     with receiving(echo) as receiver:
         answer = post(at(receiver.url, headers=headers, secret=Secret("shared-secret")), b"{}")
-    assert answer.told == "HTTP 400: bad token ***, url http://x, signed by ***"
+    assert answer.message == "HTTP 400: bad token ***, url http://x, signed by ***"
 
 
 def test_a_header_that_http_cannot_carry_is_told() -> None:
     with receiving() as receiver:
         answer = post(at(receiver.url, headers={"X-Name": Secret("Łódź")}), b"{}")
     assert (answer.ok, receiver.posts) == (False, [])
-    assert "cannot be sent" in answer.told
+    assert "cannot be sent" in answer.message

@@ -81,7 +81,7 @@ def test_who_lost_the_run_writes_nothing_about_it(store: StateStore) -> None:
     store.start_run(a_run())
     seen = found(store)
     assert store.take_over(seen, taken(seen, 8))
-    with pytest.raises(RunTakenOverError, match="taken up by another process: 8 on here"):
+    with pytest.raises(RunTakenOverError, match="taken over by another process: 8 on here"):
         store.finish_run("run-1", "success", finished_at=NOON, duration_ms=1, resumes=0)
     with pytest.raises(RunTakenOverError):
         store.heartbeat("run-1", NOON, resumes=0)

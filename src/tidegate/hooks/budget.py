@@ -15,14 +15,15 @@ from tidegate.lake.metadata import TableMetadata
 __all__ = ["Breach", "Budget", "bytes_added"]
 
 _ENDS = ("pipeline_complete", "pipeline_error")
-"""From there on a run only waits for those who are told of it."""
+"""After these events a run only waits for its hooks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """`budget` is the setting: max_duration (in seconds), max_rows or max_bytes."""
+    """A limit that the run exceeded."""
 
     budget: str
+    """The setting: max_duration (in seconds), max_rows or max_bytes."""
     limit: int | float
     value: int | float
     on_breach: str
@@ -45,7 +46,7 @@ class Breach:
 
 
 class Budget:
-    """Tells each breach once, in the thread that noticed it. `bytes_of` gives what a model's write added, in bytes."""
+    """Reports each breach once, in the thread that noticed it. `bytes_of`: how many bytes a model's write added."""
 
     def __init__(
         self, section: BudgetSection, report: Callable[[Breach], None], bytes_of: Callable[[str], int]

@@ -24,10 +24,10 @@ from tidegate.spark.jvm import GATEWAY_VARIABLES
 
 __all__ = ["Commands"]
 
-_KEPT_OUTPUT = 4096
-_LOOK_SECONDS = 0.05
-_MERCY_SECONDS = 1.0
-_LONGEST_VARIABLE = 8192
+_MAX_OUTPUT = 4096
+_POLL_SECONDS = 0.05
+_GRACE_SECONDS = 1.0
+_MAX_VARIABLE_LENGTH = 8192
 _IN_ENVIRONMENT = (
     "event", "run_id", "project", "command", "timestamp", "model", "status", "error", "rows_written", "duration_ms",
     "message",
@@ -35,12 +35,12 @@ _IN_ENVIRONMENT = (
 
 
 class Commands:
-    """Knows the processes that are under way, so that none outlives its run."""
+    """Tracks the running processes, so that none outlives its run."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lock = threading.Lock()
-        self._under_way: dict[subprocess.Popen[bytes], threading.Event] = {}
+        self._running: dict[subprocess.Popen[bytes], threading.Event] = {}
         self._over = False
 
     def run(self, hook: CommandHook, payload: Payload) -> HookResult:
@@ -50,8 +50,8 @@ class Commands:
         return HookResult(redact_and_shorten(text, hook.env.values()), kind, duration_ms=took)
 
     def _in_thread(self, hook: CommandHook, payload: Payload) -> tuple[str, FailureKind | None]:
-        """A signal interrupts the main thread wherever it is, also where a process has been started and nobody knows
-        of it yet; so another one starts it."""
+        """A signal may interrupt the main thread after a process was started and before it is tracked, so another
+        thread starts it."""
         stop = threading.Event()
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="hook") as pool:
             running = pool.submit(self._run, hook, payload, stop)
@@ -60,49 +60,49 @@ class Commands:
             except BaseException:
                 stop.set()
                 with self._lock:
-                    left = [process for process, its in self._under_way.items() if its is stop]
+                    left = [process for process, its in self._running.items() if its is stop]
                 for process in left:
                     _end(process)
                 raise
 
     def end_all(self) -> None:
-        """Those under way, and one that is being started at this moment."""
+        """End all running commands, and one that is being started at this moment."""
         with self._lock:
             self._over = True
-            left = list(self._under_way)
+            left = list(self._running)
         for process in left:
             _end(process)
 
     def _run(self, hook: CommandHook, payload: Payload, stop: threading.Event) -> tuple[str, FailureKind | None]:
         command = ["/bin/sh", "-c", hook.command] if isinstance(hook.command, str) else list(hook.command)
-        with tempfile.NamedTemporaryFile() as given:
-            # A file, not a pipe: a command that does not read it must not hold the one who writes.
-            given.write(json_text(payload).encode())
-            given.flush()
+        with tempfile.NamedTemporaryFile() as input_file:
+            # A file, not a pipe: a command that does not read it must not block this process.
+            input_file.write(json_text(payload).encode())
+            input_file.flush()
             environment = {name: value for name, value in os.environ.items() if name not in GATEWAY_VARIABLES}
             environment |= _variables(hook, payload)
             try:
                 process = processes.start(
-                    command, stdin=Path(given.name), stdout=subprocess.PIPE, cwd=self._root, env=environment
+                    command, stdin=Path(input_file.name), stdout=subprocess.PIPE, cwd=self._root, env=environment
                 )
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
                 return f"{command[0]} cannot be started: {reason}", kind_of(error)
             with self._watched(process, stop):
                 output, in_time = _follow(process, hook.timeout.total_seconds())
-        said = one_line(output.decode("utf-8", "replace"), last=True)
+        last_line = one_line(output.decode("utf-8", "replace"), last=True)
         if not in_time:
             return f"not done after {format_duration(hook.timeout)}, so it was ended", FailureKind.TIMEOUT
         code = process.returncode
         if code == 0:
-            return said or "exit code 0", None
+            return last_line or "exit code 0", None
         how = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
-        return f"{how}{f': {said}' if said else ''}", FailureKind.UNKNOWN
+        return f"{how}{f': {last_line}' if last_line else ''}", FailureKind.UNKNOWN
 
     @contextlib.contextmanager
     def _watched(self, process: subprocess.Popen[bytes], stop: threading.Event) -> Iterator[None]:
         with self._lock:
-            self._under_way[process] = stop
+            self._running[process] = stop
             too_late = self._over or stop.is_set()
         if too_late:
             _end(process)
@@ -114,27 +114,27 @@ class Commands:
         finally:
             processes.release(process)
             with self._lock:
-                self._under_way.pop(process, None)
+                self._running.pop(process, None)
             if process.stdout is not None:
                 process.stdout.close()
 
 
 def _follow(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bool]:
-    """The end of what it says, and whether it was done in time. What it leaves behind may keep its output open."""
+    """The end of its output, and whether it ended in time. Processes that it leaves behind may keep its output open."""
     assert process.stdout is not None
     deadline = time.monotonic() + seconds
     output = b""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while (left := deadline - time.monotonic()) > 0:
-            if not selector.select(min(left, _LOOK_SECONDS)):
+            if not selector.select(min(left, _POLL_SECONDS)):
                 if process.poll() is not None:
                     return output, True
                 continue
             chunk = os.read(process.stdout.fileno(), 65536)
             if not chunk:
                 break
-            output = (output + chunk)[-_KEPT_OUTPUT:]
+            output = (output + chunk)[-_MAX_OUTPUT:]
     try:
         process.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
@@ -144,14 +144,14 @@ def _follow(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bo
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    processes.end(process, _MERCY_SECONDS)
+    processes.end(process, _GRACE_SECONDS)
 
 
 def _variables(hook: CommandHook, payload: Payload) -> Mapping[str, str]:
     own = {name: value.reveal() for name, value in hook.env.items()}
-    told = {f"TIDEGATE_{name.upper()}": _variable(payload[name]) for name in _IN_ENVIRONMENT}
-    return {**told, "TIDEGATE_HOOK": _variable(hook.name), **own}
+    facts = {f"TIDEGATE_{name.upper()}": _variable(payload[name]) for name in _IN_ENVIRONMENT}
+    return {**facts, "TIDEGATE_HOOK": _variable(hook.name), **own}
 
 
 def _variable(value: object) -> str:
-    return "" if value is None else str(value).replace("\0", "")[:_LONGEST_VARIABLE]
+    return "" if value is None else str(value).replace("\0", "")[:_MAX_VARIABLE_LENGTH]

@@ -50,9 +50,9 @@ class ConfiguredHooks:
         try:
             self._hooks.drain()
             if self._callback is not None and ending is not None:
-                answer = send_callback(self._callback, ending)
-                if not answer.ok:
-                    self._warn(f"the callback to {self._callback.shown} failed: {answer.told}")
+                result = send_callback(self._callback, ending)
+                if not result.ok:
+                    self._warn(f"the callback to {self._callback.shown} failed: {result.message}")
         finally:
             self._hooks.close()
 

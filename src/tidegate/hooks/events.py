@@ -12,24 +12,24 @@ from tidegate.config.hook_settings import ALL_EVENTS
 __all__ = ["EVENT_NAMES", "Emit", "Ending", "Event", "Listener"]
 
 EVENT_NAMES = (*ALL_EVENTS, "concurrency", "phase", "warning", "published")
-"""The first 18 are for hooks, the others for those who watch a run. `concurrency`: how many ask a service at once."""
+"""The first 18 are for hooks, the others for consoles. `concurrency`: the limit of concurrent requests to a service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`model` is the short name. `data` holds JSON values; after_model_run carries a ModelResult as `result`."""
-
     name: str
     run_id: str
     at: datetime
     model: str | None = None
+    """Its short name."""
     data: Mapping[str, Any] = field(default_factory=dict)
+    """JSON values; after_model_run carries a ModelResult as `result`."""
 
 
 Listener = Callable[[Event], None]
 
 Emit = Callable[[str, str | None, Mapping[str, Any]], None]
-"""Tells the listeners of a run: the event's name, the model, the data."""
+"""Sends an event to the listeners of a run: its name, the model, the data."""
 
 
 @dataclass(frozen=True, slots=True)

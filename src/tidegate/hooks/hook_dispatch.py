@@ -17,13 +17,14 @@ from tidegate.hooks.hook_result import HookResult
 from tidegate.hooks.payload import Payload, payload_of, status_of
 from tidegate.hooks.posting import send_webhook
 
-__all__ = ["DRAIN_SECONDS", "Background", "HookDispatcher"]
+__all__ = ["DRAIN_SECONDS", "BackgroundDelivery", "HookDispatcher"]
 
-_MOST_WAITING = 1000
+_MAX_WAITING = 1000
 
 
-class Background:
-    """`deliver` is called for one payload after the other, in a thread that does not keep the process from ending."""
+class BackgroundDelivery:
+    """Webhooks that the run does not wait for. Each hook has one thread, so that its payloads keep their order; it does
+    not keep the process from ending."""
 
     def __init__(self, deliver: Callable[[Payload], None]) -> None:
         self._deliver = deliver
@@ -34,9 +35,9 @@ class Background:
         self._thread: threading.Thread | None = None
 
     def put(self, payload: Payload) -> bool:
-        """False: too many are waiting already, and this one is not taken."""
+        """False: too many are waiting, and this one is rejected."""
         with self._changed:
-            if self._closed or len(self._waiting) >= _MOST_WAITING:
+            if self._closed or len(self._waiting) >= _MAX_WAITING:
                 return False
             self._waiting.append(payload)
             if self._thread is None:
@@ -46,7 +47,7 @@ class Background:
             return True
 
     def drain(self, seconds: float) -> int:
-        """Wait until all are delivered, but no longer. How many are left; they are given up, as is all that follows."""
+        """Wait until all are delivered, at most so many seconds. Returns how many are left; those are dropped."""
         with self._changed:
             if self._closed:
                 return 0
@@ -57,7 +58,7 @@ class Background:
         return left
 
     def close(self) -> None:
-        """What still waits is forgotten."""
+        """Drop what is still waiting."""
         with self._changed:
             self._closed = True
             self._waiting.clear()
@@ -80,10 +81,10 @@ class Background:
 
 
 DRAIN_SECONDS = 30.0
-"""How long the end of a run waits for webhooks that it did not wait for before."""
+"""How long the end of a run waits for webhooks that are delivered in the background."""
 
 _FAILED_STATUSES = ("failed", "error", "warned")
-"""Statuses of a check_result that is a check_failed: of severity `warn` it is `warned`."""
+"""Statuses of a check_result that makes it a check_failed; `warned` is a failed check of severity `warn`."""
 
 
 class HookDispatcher:
@@ -100,23 +101,23 @@ class HookDispatcher:
         self._models: dict[str, Collection[str]] = {}
         self._over = threading.Event()
         self._background = {
-            hook.name: Background(partial(self._call_hook, hook))
+            hook.name: BackgroundDelivery(partial(self._call_hook, hook))
             for hook in hooks
             if isinstance(hook, WebHook) and hook.background
         }
 
     def choose(self, select: Callable[[Sequence[str]], Collection[str]]) -> None:
-        """`select` gives the names of the models that selections mean; events of models come only after this."""
+        """`select` resolves selections to names of models. Call it before the first event about a model."""
         for hook in self._hooks:
             if hook.models:
                 try:
                     self._models[hook.name] = select(hook.models)
                 except SelectionError as error:
-                    told = f"hook '{hook.name}': {error}"
-                    raise SelectionError(told, where="[[hooks]] models", remedy=error.remedy) from error
+                    message = f"hook '{hook.name}': {error}"
+                    raise SelectionError(message, where="[[hooks]] models", remedy=error.remedy) from error
 
     def __call__(self, event: Event) -> None:
-        """Raises HookError where one that may abort fails; those after it in the file are not called then."""
+        """Raises HookError where a hook with on_failure "abort" fails; the hooks after it are not called then."""
         for hook in self._hooks:
             name = self._event_name_for(hook, event)
             if name is None:
@@ -128,11 +129,11 @@ class HookDispatcher:
                 self._warn(f"hook '{hook.name}' is too slow: {name} was not sent")
 
     def send_sample(self, hook: HookSettings, event: Event, name: str) -> HookResult:
-        """Whatever the hook's own choice of models and statuses; its result is waited for."""
+        """Call the hook regardless of its models and statuses, and wait for its result."""
         return self._result(hook, payload_of(event, self._project, self._command, name))
 
     def drain(self, seconds: float = DRAIN_SECONDS) -> None:
-        """What is not delivered by then is given up."""
+        """Wait for background deliveries; what is not delivered by then is dropped."""
         deadline = time.monotonic() + seconds
         for name, background in self._background.items():
             left = background.drain(max(0.0, deadline - time.monotonic()))
@@ -141,14 +142,14 @@ class HookDispatcher:
                 self._warn(f"hook '{name}': {notices} not delivered within {seconds:g}s")
 
     def close(self) -> None:
-        """Nothing is waited for any more; commands that are still under way are ended."""
+        """Stop waiting, and end commands that are still running."""
         self._over.set()
         for background in self._background.values():
             background.close()
         self._commands.end_all()
 
     def _event_name_for(self, hook: HookSettings, event: Event) -> str | None:
-        """What the hook calls the event; None: it does not listen to it. A failed check comes once, as check_failed."""
+        """The name under which the hook receives the event, or None. A failed check is sent once, as check_failed."""
         name = event.name
         if name == "check_result" and "check_failed" in hook.events and status_of(event) in _FAILED_STATUSES:
             name = "check_failed"
@@ -166,16 +167,16 @@ class HookDispatcher:
             return
         tries = f" ({result.tries} tries)" if result.tries > 1 else ""
         what = payload["event"] + (f" of {payload['model']}" if payload["model"] else "")
-        message = f"hook '{hook.name}' on {what} failed: {result.told}{tries}"
+        message = f"hook '{hook.name}' on {what} failed: {result.message}{tries}"
         if hook.on_failure == "warn":
             self._warn(message)
             return
         raise HookError(
             message,
             hook=hook.name,
-            # A hook that answers no, rather than not at all, has ended the run from outside.
+            # A hook that refuses, rather than cannot be reached, has cancelled the run.
             kind=FailureKind.CANCELLED if result.kind in (None, FailureKind.UNKNOWN) else result.kind,
-            remedy=f'Mend the hook (`tidegate hooks test {payload["event"]}` tries it), or set on_failure = "warn".',
+            remedy=f'Fix the hook (`tidegate hooks test {payload["event"]}` tries it), or set on_failure = "warn".',
         )
 
     def _result(self, hook: HookSettings, payload: Payload) -> HookResult:

@@ -16,10 +16,10 @@ _SHORTEST_SECRET = 4
 
 @dataclass(frozen=True, slots=True)
 class HookResult:
-    """`kind` None: it went well. `told` is one line about it, without secrets."""
-
-    told: str
+    message: str
+    """One line about what happened, without secrets."""
     kind: FailureKind | None = None
+    """None: the hook succeeded."""
     tries: int = 1
     duration_ms: int = 0
 
@@ -29,8 +29,7 @@ class HookResult:
 
 
 def redact_and_shorten(text: str, secrets: Iterable[Secret]) -> str:
-    """Without secrets, and only then cut: half a secret would not be known as one. The longest go first, because one
-    may be a part of another."""
+    """Redact, then cut: half of a secret would not be recognised. Longest first, because one may contain another."""
     for secret in sorted({secret.reveal() for secret in secrets}, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, "***")
@@ -38,7 +37,7 @@ def redact_and_shorten(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def one_line(text: str, last: bool = False) -> str:
-    """The first line that says something, or the last one."""
+    """The first line that is not empty, or the last one."""
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     line = lines[-1 if last else 0] if lines else ""
     return "".join(letter for letter in line if letter.isprintable())

@@ -1,4 +1,4 @@
-"""An event as those outside get it: one JSON document, the same for commands and webhooks."""
+"""An event as hooks receive it: one JSON document, the same for commands and webhooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Payload = Mapping[str, Any]
 
 _PHRASES = {
     "pipeline_start": "has started",
-    "discover_complete": "has asked its sources",
+    "discover_complete": "has discovered its sources",
     "compile_complete": "has been compiled",
     "pipeline_complete": "has ended",
     "pipeline_error": "has ended",

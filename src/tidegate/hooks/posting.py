@@ -19,7 +19,7 @@ from tidegate.hooks.events import Ending
 from tidegate.hooks.hook_result import HookResult, one_line, redact_and_shorten
 from tidegate.hooks.payload import Payload
 from tidegate.hooks.presets import preset_document, preset_headers
-from tidegate.http_client import HttpClient, Reply, RetryPolicy, Timing
+from tidegate.http_client import HttpClient, HttpRetryPolicy, Reply, Timing
 from tidegate.jsontext import json_text
 from tidegate.redaction import redacted
 
@@ -29,7 +29,7 @@ SIGNATURE_HEADER = "X-Tidegate-Signature"
 DELIVERY_HEADER = "X-Tidegate-Delivery"
 
 Wait = Callable[[float], bool]
-"""Waits so many seconds; True: there is no time for another try."""
+"""Waits so many seconds; True: there is no time for another attempt."""
 
 _LONGEST_PAUSE = 60.0
 _MAX_BYTES = 16 * 2**10
@@ -57,7 +57,7 @@ def post(
         max_bytes=_MAX_BYTES,
         timing=Timing(wait=wait) if wait else None,
     )
-    retry = RetryPolicy(
+    retry = HttpRetryPolicy(
         attempts=endpoint.retries + 1,
         first_pause=endpoint.retry_delay.total_seconds(),
         longest_pause=_LONGEST_PAUSE,

@@ -1,4 +1,4 @@
-"""The document that each service wants, made from a payload."""
+"""The document that each service expects, made from a payload."""
 
 from __future__ import annotations
 

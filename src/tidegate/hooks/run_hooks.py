@@ -17,25 +17,25 @@ __all__ = ["STOPPABLE_EVENTS", "Halt", "RunHooks", "check_hooks", "open_run_hook
 STOPPABLE_EVENTS = frozenset(
     {"pipeline_start", "discover_complete", "compile_complete", "before_materialize", "before_checks"}
 )
-"""Events whose emitter can be stopped by an exception. After the others the run stops at its next step."""
+"""Events whose emitter an exception stops. After the others the run stops at its next step."""
 
 Halt = Callable[[TidegateError], None]
 """Asks the run to end: nothing more is started, nothing more is published, and the error is its result."""
 
 
 class RunHooks(Protocol):
-    """Call it for every event, outside of any lock: a hook may take its time."""
+    """Call it for every event, outside of any lock: a hook may be slow."""
 
     def __call__(self, event: Event) -> None: ...
 
     def choose(self, select: Callable[[Sequence[str]], Collection[str]]) -> None:
-        """How selections of models are read; before the first event about a model."""
+        """`select` resolves the hooks' selections of models. Call it before the first event about a model."""
 
     def drain(self) -> None:
-        """Wait for webhooks that are under way, within bounds."""
+        """Wait for webhooks that are being delivered, for a limited time."""
 
     def close(self, ending: Ending | None) -> None:
-        """Tell the callback how the run ended, and let go of everything."""
+        """Send the result of the run to the callback, and stop all hooks."""
 
 
 class _NoHooks:
@@ -61,19 +61,20 @@ def open_run_hooks(
 def check_hooks(
     settings: Settings, select: Callable[[Sequence[str]], Collection[str]], say: Callable[[str], None]
 ) -> Iterator[Emit]:
-    """Gives what to call with each event. At the end HookError is raised if a hook that may abort has failed."""
+    """Hooks of `tidegate check`, which is no run: they receive its check events only. Yields the function that emits
+    one. At the end HookError is raised if a hook with on_failure "abort" has failed."""
     stopped: list[TidegateError] = []
 
     def warn(name: str, model: str | None, data: Mapping[str, Any]) -> None:
         say(f"[WARN] {data['message']}")
 
-    def tell(name: str, model: str | None, data: Mapping[str, Any]) -> None:
+    def emit(name: str, model: str | None, data: Mapping[str, Any]) -> None:
         watch(Event(name, "", datetime.now(UTC), model, data))
 
     watch = open_run_hooks(replace(settings, callback=None, budget=BudgetSection()), "check", warn, stopped.append)
     try:
         watch.choose(select)
-        yield tell
+        yield emit
     finally:
         watch.close(None)
     if stopped:

@@ -42,7 +42,7 @@ class HookTest:
             {
                 "hook": hook,
                 "status": "passed" if answer.ok else "failed",
-                "answer": answer.told,
+                "answer": answer.message,
                 "failure_kind": str(answer.kind) if answer.kind else None,
                 "tries": answer.tries,
                 "duration_ms": answer.duration_ms,

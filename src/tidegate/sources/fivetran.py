@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from tidegate.config import FivetranSource
 from tidegate.datatypes import Column, Relation
 from tidegate.errors import FailureKind, SourceError
-from tidegate.http_client import HttpClient, Reply, RetryPolicy, Timing
+from tidegate.http_client import HttpClient, HttpRetryPolicy, Reply, Timing
 from tidegate.names import TableName
 from tidegate.sources.discoverer import PING_SECONDS, Ping, SourceTable, timeout_remedy
 from tidegate.sources.source_errors import ping_source
@@ -30,7 +30,7 @@ _REQUEST_SECONDS = 30.0
 _MAX_BYTES = 64 * 2**20
 _MAX_REASON_LENGTH = 200
 
-_RETRY = RetryPolicy(
+_RETRY = HttpRetryPolicy(
     attempts=6, first_pause=0.5, longest_pause=10.0, longest_retry_after=math.inf, when_unreachable=False
 )
 

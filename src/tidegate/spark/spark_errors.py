@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.errors import FailureKind, TidegateError
-from tidegate.failures import Fact, causes, fact_of, facts_in_text, judge, status_told
+from tidegate.failures import ExceptionFacts, causes, classify, facts_in_text, facts_of_exception, status_in_message
 
 __all__ = ["Failure", "read_failure"]
 
@@ -71,29 +71,33 @@ class Failure:
 
 def read_failure(error: BaseException) -> Failure:
     """The facts of an exception that came out of Spark, or of anything else."""
-    verdict = judge(_facts(error))
+    classification = classify(_facts(error))
     if isinstance(error, TidegateError):
-        return Failure(verdict.kind, error.message, remedy=error.remedy, retry_after=error.retry_after)
+        return Failure(classification.kind, error.message, remedy=error.remedy, retry_after=error.retry_after)
     place = _PLACE.search(str(error))
     return Failure(
-        verdict.kind,
+        classification.kind,
         _sentence(_message_of(error)),
         int(place.group(1)) if place else None,
         _fragment(error),
-        verdict.remedy,
-        verdict.retry_after,
+        classification.remedy,
+        classification.retry_after,
     )
 
 
-def _facts(error: BaseException) -> list[Fact]:
+def _facts(error: BaseException) -> list[ExceptionFacts]:
     """From the exception that was caught down to what began it all, on this side and in the JVM."""
-    return [fact for each in causes(error) for fact in (_in_the_jvm(each) or _told_by_spark(each) or [fact_of(each)])]
+    return [
+        fact
+        for each in causes(error)
+        for fact in (_facts_from_jvm(each) or _facts_from_pyspark(each) or [facts_of_exception(each)])
+    ]
 
 
-def _in_the_jvm(error: BaseException) -> list[Fact]:
+def _facts_from_jvm(error: BaseException) -> list[ExceptionFacts]:
     """Of the Java exception behind it, and of its causes; none in Spark Connect, which has no objects of the JVM."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    facts: list[Fact] = []
+    facts: list[ExceptionFacts] = []
     while java is not None and len(facts) < _DEEPEST:
         try:
             facts.append(_java_fact(java))
@@ -103,10 +107,10 @@ def _in_the_jvm(error: BaseException) -> list[Fact]:
     return [*facts, *_in_message(facts[-1])] if facts else []
 
 
-def _java_fact(java: Any) -> Fact:
+def _java_fact(java: Any) -> ExceptionFacts:
     classes = tuple(_java_classes(java.getClass()))
     message = _call(java, "getMessage") or ""
-    fact = Fact(classes, message, status=status_told(classes, message))
+    fact = ExceptionFacts(classes, message, status=status_in_message(classes, message))
     if classes[0].startswith("org.apache.spark."):
         fact = replace(fact, condition=_call(java, "getCondition"), sqlstate=_call(java, "getSqlState"))
     for name in classes:
@@ -133,15 +137,15 @@ def _follow(java: Any, path: tuple[str, ...]) -> Any:
     return java
 
 
-def _in_message(fact: Fact) -> list[Fact]:
+def _in_message(fact: ExceptionFacts) -> list[ExceptionFacts]:
     if _WRAPPERS.isdisjoint(fact.classes[:1]) and _TRACEBACK not in fact.message:
         return []
     return facts_in_text(fact.message)
 
 
-def _told_by_spark(error: BaseException) -> list[Fact]:
+def _facts_from_pyspark(error: BaseException) -> list[ExceptionFacts]:
     """Of an exception that PySpark made of text: all of Spark Connect's, and those of Python workers."""
-    fact = fact_of(error)
+    fact = facts_of_exception(error)
     if _PYSPARK not in fact.classes:
         return []
     fact = replace(fact, condition=_call(error, "getCondition"), sqlstate=_call(error, "getSqlState"))

@@ -1,4 +1,4 @@
-"""The history of runs: what happened, when, and how it ended. Never the truth about data, which the lake keeps."""
+"""The history of runs: what happened, when, and how it ended. It never decides about data; the lake does."""
 
 from tidegate.state.databases import open_reader, open_state
 from tidegate.state.reader import StateReader

@@ -44,7 +44,7 @@ _RESTARTING = ("connection refused", "server closed", "terminating connection", 
 
 
 def is_restarting(error: Exception) -> bool:
-    """Whether a server that is started again would say this meanwhile."""
+    """Whether a server that is being restarted gives this error."""
     raw = str(getattr(error, "orig", None) or error).lower()
     return any(sign in raw for sign in _RESTARTING)
 
@@ -56,7 +56,7 @@ def errors_as_state_error(where: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         raw = str(getattr(error, "orig", None) or error)
-        first = raw.strip().partition("\n")[0]  # what follows is advice for others
+        first = raw.strip().partition("\n")[0]  # what follows is advice for other users
         for sign, message, remedy in _CAUSES:
             if sign in raw.lower():
                 raise StateError(f"{message}: {first}", where=where, remedy=remedy) from error

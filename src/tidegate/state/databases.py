@@ -25,16 +25,16 @@ __all__ = ["BUSY_SECONDS", "open_reader", "open_state"]
 BUSY_SECONDS = 30
 _CONNECT_SECONDS = 10
 _WRITERS_LOCK = 8_386_095_523_405_948_265
-"""A number of our own among PostgreSQL's advisory locks."""
+"""The key of this lock among PostgreSQL's advisory locks."""
 
 _EXAMPLES = "Write it as sqlite:///path/to/state.db or postgresql://host:5432/name."
 
 
 def open_state(url: str) -> StateStore:
-    """For writing. A SQLite file and its folder are made if need be; a database on PostgreSQL must be there."""
-    where, engine = _engine(_checked(url))
+    """For writing. A SQLite file and its folder are created if necessary; a database on PostgreSQL must exist."""
+    where, engine = _engine(_parse(url))
     try:
-        _bring_up_to_date(engine, where)
+        _migrate_to_latest(engine, where)
     except BaseException:
         engine.dispose()
         raise
@@ -42,8 +42,8 @@ def open_state(url: str) -> StateStore:
 
 
 def open_reader(url: str) -> StateReader:
-    """For reading. A database that is not there yet reads as one without runs, and is not made."""
-    parsed = _checked(url)
+    """For reading. A database that does not exist yet reads as one without runs, and is not created."""
+    parsed = _parse(url)
     path = _path(parsed)
     if path is not None and not path.exists():
         parsed = make_url("sqlite://")
@@ -56,18 +56,18 @@ def open_reader(url: str) -> StateReader:
             engine.dispose()
             engine = _engine(make_url("sqlite://"))[1]
         if version != latest_version():
-            _bring_up_to_date(engine, where)
+            _migrate_to_latest(engine, where)
     except BaseException:
         engine.dispose()
         raise
     return StateReader(engine, where)
 
 
-def _checked(url: str) -> URL:
+def _parse(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise StateError("What is given is not a database URL", where="[state] url", remedy=_EXAMPLES) from error
+        raise StateError("This is not a database URL", where="[state] url", remedy=_EXAMPLES) from error
     kind = parsed.get_backend_name()
     if kind not in ("sqlite", "postgresql"):
         raise StateError(f"The state database cannot be {kind}", where="[state] url", remedy=_EXAMPLES)
@@ -75,7 +75,7 @@ def _checked(url: str) -> URL:
 
 
 def _path(url: URL) -> Path | None:
-    """The file of a database that is one."""
+    """The file of a SQLite database; None for others."""
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         return None
     return Path(str(url.database))
@@ -109,10 +109,10 @@ def _without_nul(
     _connection: Connection, _cursor: object, statement: str, values: Any, _context: object, many: bool
 ) -> tuple[str, Any]:
     """A message may quote any character of the data, and PostgreSQL's texts hold all but one."""
-    return statement, [_shown(row) for row in values] if many else _shown(values)
+    return statement, [_replace_nul(row) for row in values] if many else _replace_nul(values)
 
 
-def _shown(row: Any) -> Any:
+def _replace_nul(row: Any) -> Any:
     if not isinstance(row, dict):
         return row
     return {key: value.replace("\0", "\ufffd") if isinstance(value, str) else value for key, value in row.items()}
@@ -145,7 +145,7 @@ def _on_begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
 
-def _bring_up_to_date(engine: Engine, where: str) -> None:
+def _migrate_to_latest(engine: Engine, where: str) -> None:
     path = _path(engine.url)
     if path is not None:
         _make_folder(path.parent)

@@ -1,4 +1,4 @@
-"""Whether the process of a run that has not ended is there: by its number on this host, elsewhere by its heartbeat."""
+"""Whether the process of a run that has not ended is alive: by its pid on this host, elsewhere by its heartbeat."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 HEARTBEAT_SECONDS = 30.0
 HEARTBEAT_TIMEOUT = timedelta(seconds=3 * HEARTBEAT_SECONDS)
-"""A run on another host that gave no sign of life for so long is taken for dead."""
+"""A run on another host without a heartbeat for so long counts as dead."""
 
 
 def has_ended(run: RunRecord) -> bool:
@@ -33,21 +33,21 @@ def last_heartbeat(run: RunRecord) -> datetime:
 
 
 def process_identity(pid: int) -> str | None:
-    """What tells the process from all others of the same number: since when this machine runs, within which container
-    the number counts, and when the process began. None where the system does not say."""
+    """Distinguishes the process from all others with the same pid: the boot of this machine, the container that the pid
+    belongs to, and when the process started. None where the system does not provide them."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        counted = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+        container = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
         return None
-    began = _stat(pid)[1]
-    return f"{boot} {counted} {began}" if began else None
+    started = _stat(pid)[1]
+    return f"{boot} {container} {started}" if started else None
 
 
 def process_is_alive(run: RunRecord) -> bool | None:
-    """None where it cannot be known: on another host, in another container of the same name, or before a restart.
+    """None where it is unknown: on another host, in another container of the same name, or before a restart.
 
-    Where the run's record has no mark of its process, any process of its number counts as its own.
+    Where the run's record does not identify its process, any process with its pid counts as its own.
     """
     if run.pid is None or run.host != socket.gethostname():
         return None
@@ -60,13 +60,13 @@ def process_is_alive(run: RunRecord) -> bool | None:
         return False
     except OSError:
         pass
-    if _stat(run.pid)[0] == "Z":  # it has ended, and only its parent has not asked how
+    if _stat(run.pid)[0] == "Z":  # a zombie: it has ended, and its parent has not waited for it
         return False
     return run.process is None or process_identity(run.pid) in (None, run.process)
 
 
 def is_alive(run: RunRecord, now: datetime) -> bool:
-    """Whether a run that has not ended is at work."""
+    """Whether a run that has not ended has a live process."""
     if has_ended(run):
         return False
     here = process_is_alive(run)
@@ -78,7 +78,7 @@ def _place(mark: str) -> str:
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """The state of a process, and when it began; both empty where the system does not say."""
+    """The state of a process and its start time; both empty where the system does not provide them."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return fields[0], fields[19]

@@ -121,14 +121,14 @@ run_progress_entries = Table(
 
 
 def put_entries(connection: Connection, entry: ProgressEntry, files: Sequence[str]) -> None:
-    """The model's own entry and one per file, in the place of all that it had."""
+    """The model's own entry and one per file, replacing all earlier ones."""
     table = run_progress_entries
     same = (table.c.run_id == entry.run_id) & (table.c.model == entry.model)
     connection.execute(delete(table).where(same))
     row = {"run_id": entry.run_id, "model": entry.model, "at": entry.at}
     own = {**row, "file": "", "pointers": dict(entry.pointers), "read": dict(entry.read)}
-    taken = ({**row, "file": file, "pointers": {}, "read": {}} for file in files)
-    connection.execute(insert(table), [own, *taken])
+    of_files = ({**row, "file": file, "pointers": {}, "read": {}} for file in files)
+    connection.execute(insert(table), [own, *of_files])
 
 
 def entries_of_run(connection: Connection, run_id: str) -> tuple[ProgressEntry, ...]:

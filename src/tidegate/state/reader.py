@@ -74,7 +74,7 @@ class StateReader:
     def runs_of_model(
         self, model: str, limit: int = 10, status: str | None = None, run_type: str | None = None
     ) -> tuple[ModelRunRecord, ...]:
-        """Newest first; `limit` counts those of the status and the run type that are asked for."""
+        """Newest first; `limit` counts those of the given status and run type."""
         with self._reading() as connection:
             return runs_of_model(connection, model, limit, status, run_type)
 
@@ -140,7 +140,7 @@ def find_run(state: StateReader, name: str, project: str | None = None) -> RunRe
     if name == "latest":
         if newest:
             return newest[0]
-        raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
+        raise SelectionError("There is no run yet", remedy="`tidegate run` starts the first.")
     run = state.run(name)
     if run is None or project not in (None, run.project):
         close = nearest(name, (other.run_id for other in newest), most=1)

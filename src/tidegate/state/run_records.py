@@ -23,12 +23,6 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """`status`: pending, running, success, partial, failed, cancelled or skipped. `pid` on `host` does the work;
-    `process` tells it from others that had or have the same number there.
-
-    `options`: what the caller asked for. `resumes`: how often it was taken up again; who took it up last owns it.
-    """
-
     run_id: str
     project: str
     command: str
@@ -36,6 +30,7 @@ class RunRecord:
     publish_mode: str
     started_at: datetime
     status: str = "pending"
+    """pending, running, success, partial, failed, cancelled or skipped"""
     finished_at: datetime | None = None
     duration_ms: int | None = None
     rows_written: int = 0
@@ -44,11 +39,15 @@ class RunRecord:
     error: str | None = None
     heartbeat_at: datetime | None = None
     pid: int | None = None
+    """The process that does the work, on `host`."""
     host: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    """As the caller gave them."""
     resumes: int = 0
+    """How often it was resumed; the process that resumed it last owns it."""
     cancel_requested_at: datetime | None = None
     process: str | None = None
+    """Distinguishes the process from others with the same pid on that host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,28 +68,27 @@ class ModelRunRecord(ModelResult):
 
 @dataclass(frozen=True, slots=True)
 class ProgressEntry:
-    """A model that a run built and checked on its branch; or, where `file` is not empty, a landing file that it read.
-
-    `pointers`: where the metadata of each table that the model owns stands; None: that table is not there. `read`:
-    what else it goes back to, in one word each: the settings of sources, and tables that its checks looked at.
-    """
+    """A model that a run built and checked on its branch; or, where `file` is given, a landing file that it read."""
 
     run_id: str
     model: str
     at: datetime
     file: str = ""
     pointers: Mapping[str, str | None] = field(default_factory=dict)
+    """The metadata file of each table that the model owns; None: there is no such table."""
     read: Mapping[str, str] = field(default_factory=dict)
+    """What else it depends on, as a digest each: settings of sources, and tables that its checks read."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """The run that answers a caller's key; `digest`: of what the caller asked for under it."""
+    """The run that answers a caller's idempotency key."""
 
     project: str
     key: str
     run_id: str
     digest: str
+    """Of the options that the caller gave with it."""
     at: datetime
 
 
@@ -116,21 +114,21 @@ def _fields(value: Any, kind: type[Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRecord:
-    """What the rows looked like that one run brought to one table; `at`: when the run began.
-
-    `scope`: `table` where `rows` are all of the table's, `written` where they are this run's only. `columns`: name,
-    type, nulls, distinct, min, max and mean of each. `published`: they are, or were, on main.
-    """
+    """A profile of the rows that one run wrote to one table."""
 
     run_id: str
     model: str
     at: datetime
+    """When the run started."""
     scope: str
+    """`table` where `rows` are all of the table's, `written` where they are this run's only."""
     rows: int
     table_rows: int
     snapshot_id: int | None
     published: bool
+    """They are, or were, on main."""
     columns: tuple[Mapping[str, Any], ...] = ()
+    """Name, type, nulls, distinct, min, max and mean of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +148,10 @@ class AnomalyRecord:
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """`seq` counts a run's events from 1; the store gives it."""
-
     run_id: str
     at: datetime
     name: str
     model: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     seq: int | None = None
+    """Counts a run's events from 1; the store assigns it."""

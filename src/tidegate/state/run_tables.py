@@ -87,7 +87,7 @@ def request_cancel(connection: Connection, run_id: str, at: datetime) -> bool:
 
 
 def take_over_run(connection: Connection, seen: RunRecord, taken: RunRecord) -> bool:
-    """False, and nothing changed, where the run is not as it was `seen`."""
+    """False, and nothing changed, where the stored run differs from `seen`."""
     if run_by_id(connection, seen.run_id) != seen:
         return False
     return change_run(connection, seen.run_id, asdict(taken))
@@ -165,7 +165,7 @@ def find_key(connection: Connection, project: str, key: str) -> KeyRecord | None
 
 
 def put_key(connection: Connection, record: KeyRecord, seen: KeyRecord | None) -> bool:
-    """In the place of `seen`; False, and nothing done, where something else is there."""
+    """Replaces `seen`; False, and nothing changed, where another record is stored."""
     if find_key(connection, record.project, record.key) != seen:
         return False
     table = idempotency_keys.c

@@ -1,4 +1,4 @@
-"""Column types that mean the same on SQLite and PostgreSQL, and the catalogue that all tables belong to."""
+"""Column types that behave the same on SQLite and PostgreSQL, and the metadata that all tables belong to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ metadata = MetaData()
 
 
 class UtcTime(types.TypeDecorator[datetime]):
-    """A moment. SQLite forgets the time zone, so everything is kept in UTC and given back as such."""
+    """A point in time, stored in UTC and returned as such, because SQLite stores no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

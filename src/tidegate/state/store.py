@@ -40,22 +40,23 @@ from tidegate.state.run_tables import (
 
 __all__ = ["StateStore"]
 
-_PATIENCE_SECONDS = 10.0
-_LOOK_SECONDS = 0.2
+_RESTART_SECONDS = 10.0
+_POLL_SECONDS = 0.2
 
 
 class StateStore:
-    """May be shared by threads."""
+    """Threads may share one."""
 
     def __init__(self, engine: Engine, where: str) -> None:
         self._engine = engine
         self._where = where
-        # Our own threads wait here, in order; the database's lock is polled and can starve one of them.
+        # Threads of this process wait here, in order: the database's lock is polled and can starve one of them.
         self._lock = threading.Lock()
-        self._away = False
+        self._unreachable = False
 
     def start_run(self, run: RunRecord, key: KeyRecord | None = None, seen: KeyRecord | None = None) -> None:
-        """`key`: from now on this run answers it, in the place of `seen`. Raises RunExistsError or KeyTakenError."""
+        """`key`: the idempotency key that this run answers from now on, replacing `seen`. Raises RunExistsError or
+        KeyTakenError."""
         try:
             with self._writing() as connection:
                 if key is not None and not put_key(connection, key, seen):
@@ -75,7 +76,7 @@ class StateStore:
             raise
 
     def take_over(self, seen: RunRecord, taken: RunRecord) -> bool:
-        """Of several who saw the same record only one succeeds."""
+        """Of several processes that saw the same record only one succeeds."""
         with self._writing() as connection:
             return take_over_run(connection, seen, taken)
 
@@ -83,11 +84,11 @@ class StateStore:
         self._change(run_id, {"status": status})
 
     def heartbeat(self, run_id: str, at: datetime, resumes: int | None = None) -> None:
-        """`resumes`: as the caller's try began; raises RunTakenOverError where another has begun since."""
+        """`resumes`: of the caller's attempt; raises RunTakenOverError where another attempt has started since."""
         self._change(run_id, {"heartbeat_at": at}, resumes)
 
     def request_cancel(self, run_id: str, at: datetime) -> bool:
-        """Whether there was such a run that had not ended. It sees the request itself, when it looks next."""
+        """Whether there was such a run that had not ended. It reads the request with its next heartbeat."""
         with self._writing() as connection:
             return request_cancel(connection, run_id, at)
 
@@ -121,13 +122,13 @@ class StateStore:
             put_model_run(connection, record)
 
     def add_kept_model(self, record: ModelRunRecord) -> None:
-        """What an earlier try of the run wrote about the model stays."""
+        """Unless an earlier attempt of the run recorded the model."""
         with self._writing() as connection:
             if not has_model_run(connection, record.run_id, record.model):
                 put_model_run(connection, record)
 
     def add_progress(self, entry: ProgressEntry, files: Sequence[str] = ()) -> None:
-        """In the place of what the run said of this model before. `files`: those of landing zones that went into it."""
+        """Replaces the run's earlier entry of this model. `files`: landing files that it consumed."""
         with self._writing() as connection:
             put_entries(connection, entry, files)
 
@@ -171,9 +172,9 @@ class StateStore:
             now = run_by_id(connection, run_id) if resumes is not None else None
             if now is not None and now.resumes != resumes:
                 raise RunTakenOverError(
-                    f"Run {run_id} was taken up by another process: {now.pid} on {now.host}",
+                    f"Run {run_id} was taken over by another process: {now.pid} on {now.host}",
                     where=self._where,
-                    remedy=f"It goes on there; `tidegate logs {run_id}` shows it.",
+                    remedy=f"It continues there; `tidegate logs {run_id}` shows it.",
                 )
             known = change_run(connection, run_id, values)
         if not known:
@@ -186,18 +187,18 @@ class StateStore:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with self._lock, errors_as_state_error(self._where), ExitStack() as stack:
-            yield self._begun(stack)
+            yield self._begin(stack)
 
-    def _begun(self, stack: ExitStack) -> Connection:
-        """A server that is restarted is waited for, once: nothing has been asked of it yet."""
-        deadline = time.monotonic() + (0 if self._away else _PATIENCE_SECONDS)
+    def _begin(self, stack: ExitStack) -> Connection:
+        """Waits, once, for a server that is being restarted: nothing has been sent to it yet."""
+        deadline = time.monotonic() + (0 if self._unreachable else _RESTART_SECONDS)
         while True:
             try:
                 connection = stack.enter_context(self._engine.begin())
-                self._away = False
+                self._unreachable = False
                 return connection
             except OperationalError as error:
                 if not is_restarting(error) or time.monotonic() >= deadline:
-                    self._away = True
+                    self._unreachable = True
                     raise
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)

@@ -62,7 +62,7 @@ def _lines(tried: HookTest) -> Iterator[str]:
     for hook, answer in tried.answers:
         mark = "[OK]  " if answer.ok else "[FAIL]"
         tries = f", {answer.tries} tries" if answer.tries > 1 else ""
-        yield f"{mark} {hook:<{width}}  {answer.told} ({answer.duration_ms}ms{tries})"
+        yield f"{mark} {hook:<{width}}  {answer.message} ({answer.duration_ms}ms{tries})"
     if not tried.answers:
         yield f"No hook listens to {tried.event}."
     else:

@@ -50,7 +50,7 @@ def current_version(connection: Connection) -> int:
 
 
 def migrate(connection: Connection, where: str) -> None:
-    """Apply what is missing. The caller's transaction has the write lock: a second process waits and finds it done."""
+    """Apply missing migrations. The caller's transaction has the write lock: a second process waits."""
     version = current_version(connection)
     if version > latest_version():
         raise StateError(
