@@ -26,70 +26,64 @@ from tidegate.problems import did_you_mean
 __all__ = ["AUDITS", "fresh", "golden_rows"]
 
 
-_AUDIT = frozenset({Stage.BEFORE_PUBLISH})
-_OR_WARNING = _AUDIT | {Stage.AFTER_PUBLISH}
+_STAGES = frozenset({Stage.BEFORE_PUBLISH})
 _NULLS = "NULL is left out; fails where all are NULL"
-_FAILS = "fails"
 _NOT_ASKED = "does not matter"
 
 
-def _row_count(given: Arguments) -> CheckRule:
-    condition = f"value {given.operator()} {given.whole('value')}"
-    expected = f"rows {given.operator()} {given.whole('value')}"
+def _row_count(args: Arguments) -> CheckRule:
+    condition = f"value {args.operator()} {args.whole('value')}"
+    expected = f"rows {args.operator()} {args.whole('value')}"
     return AggregateRule((("value", "count(*)"),), "value", condition, expected)
 
 
-def fresh(given: Arguments, parameter: str) -> AggregateRule:
-    oldest = f"current_timestamp() - {interval(given.duration(parameter))}"
-    expected = f"newest {given.name()} at most {given.text(parameter)} old"
-    newest = f"CAST(max({given.quoted()}) AS TIMESTAMP)"
-    return AggregateRule((("value", newest),), "value", f"value >= {oldest}", expected, of=given.name())
+def fresh(args: Arguments, parameter: str) -> AggregateRule:
+    oldest = f"current_timestamp() - {interval(args.duration(parameter))}"
+    expected = f"newest {args.name()} at most {args.text(parameter)} old"
+    newest = f"CAST(max({args.quoted()}) AS TIMESTAMP)"
+    return AggregateRule((("value", newest),), "value", f"value >= {oldest}", expected, of=args.name())
 
 
-def _freshness(given: Arguments) -> CheckRule:
-    return fresh(given, "age")
+def _judge(what: str, function: str, args: Arguments, value: str, *, exact: bool = False) -> AggregateRule:
+    expected = f"{what} of {args.name()} {args.operator()} {args.text('value')}"
+    condition = f"{args.operator()} {value}"
+    return aggregate(f"{function}({args.quoted()})", condition, expected, args.column(), exact=exact)
 
 
-def _judge(what: str, function: str, given: Arguments, value: str, *, exact: bool = False) -> AggregateRule:
-    expected = f"{what} of {given.name()} {given.operator()} {given.text('value')}"
-    condition = f"{given.operator()} {value}"
-    return aggregate(f"{function}({given.quoted()})", condition, expected, given.column(), exact=exact)
+def _mean(args: Arguments) -> CheckRule:
+    return _judge("mean", "avg", args, args.number("value"))
 
 
-def _mean(given: Arguments) -> CheckRule:
-    return _judge("mean", "avg", given, given.number("value"))
+def _median(args: Arguments) -> CheckRule:
+    return _judge("median", "median", args, args.number("value"), exact=True)
 
 
-def _median(given: Arguments) -> CheckRule:
-    return _judge("median", "median", given, given.number("value"), exact=True)
+def _min(args: Arguments) -> CheckRule:
+    return _judge("min", "min", args, args.value("value"))
 
 
-def _min(given: Arguments) -> CheckRule:
-    return _judge("min", "min", given, given.value("value"))
+def _max(args: Arguments) -> CheckRule:
+    return _judge("max", "max", args, args.value("value"))
 
 
-def _max(given: Arguments) -> CheckRule:
-    return _judge("max", "max", given, given.value("value"))
+def _sum(args: Arguments) -> CheckRule:
+    return _judge("sum", "sum", args, args.number("value"))
 
 
-def _sum(given: Arguments) -> CheckRule:
-    return _judge("sum", "sum", given, given.number("value"))
+def _mean_between(args: Arguments) -> CheckRule:
+    ordered(args, "low", "high")
+    expected = f"mean of {args.name()} between {args.text('low')} and {args.text('high')}"
+    condition = f"BETWEEN {args.number('low')} AND {args.number('high')}"
+    return aggregate(f"avg({args.quoted()})", condition, expected, args.column())
 
 
-def _mean_between(given: Arguments) -> CheckRule:
-    ordered(given, "low", "high")
-    expected = f"mean of {given.name()} between {given.text('low')} and {given.text('high')}"
-    condition = f"BETWEEN {given.number('low')} AND {given.number('high')}"
-    return aggregate(f"avg({given.quoted()})", condition, expected, given.column())
+def _stddev(args: Arguments) -> CheckRule:
+    return _judge("standard deviation", "stddev_samp", args, args.number("value"))
 
 
-def _stddev(given: Arguments) -> CheckRule:
-    return _judge("standard deviation", "stddev_samp", given, given.number("value"))
-
-
-def _zscore(given: Arguments) -> CheckRule:
-    most, of = given.number("threshold"), f"CAST({given.quoted()} AS DOUBLE)"
-    if given.decimal("threshold") <= 0:
+def _zscore(args: Arguments) -> CheckRule:
+    most, of = args.number("threshold"), f"CAST({args.quoted()} AS DOUBLE)"
+    if args.decimal("threshold") <= 0:
         raise ValueError("the threshold must be more than 0")
     furthest = "greatest(last - middle, middle - first)"
     return AggregateRule(
@@ -97,61 +91,61 @@ def _zscore(given: Arguments) -> CheckRule:
         f"CASE WHEN first = last THEN 0.0D ELSE round(try_divide({furthest}, spread), 6) END",
         # Values that are all the same may differ from their mean in the last digit.
         f"NOT isnan(last) AND (first = last OR {furthest} <= {most} * spread)",
-        f"no {given.name()} more than {given.text('threshold')} standard deviations from the mean",
+        f"no {args.name()} more than {args.text('threshold')} standard deviations from the mean",
     )
 
 
-def _percentile(given: Arguments) -> CheckRule:
-    share = plain(given.share("share"))
-    expected = f"percentile {share} of {given.name()} {given.operator()} {given.text('value')}"
-    condition = f"{given.operator()} {given.number('value')}"
-    return aggregate(f"percentile({given.quoted()}, {share})", condition, expected, given.column(), exact=True)
+def _percentile(args: Arguments) -> CheckRule:
+    share = plain(args.share("share"))
+    expected = f"percentile {share} of {args.name()} {args.operator()} {args.text('value')}"
+    condition = f"{args.operator()} {args.number('value')}"
+    return aggregate(f"percentile({args.quoted()}, {share})", condition, expected, args.column(), exact=True)
 
 
-def _entropy(given: Arguments) -> CheckRule:
-    expected = f"entropy of {given.name()} {given.operator()} {given.text('value')} bits"
-    return entropy_of(given.quoted(), f"{given.operator()} {given.number('value')}", expected)
+def _entropy(args: Arguments) -> CheckRule:
+    expected = f"entropy of {args.name()} {args.operator()} {args.text('value')} bits"
+    return entropy_of(args.quoted(), f"{args.operator()} {args.number('value')}", expected)
 
 
-def _approx_distinct(given: Arguments) -> CheckRule:
-    condition = f"value {given.operator()} {given.whole('value')}"
-    expected = f"about {given.operator()} {given.whole('value')} different values of {given.name()}"
-    return AggregateRule((("value", f"approx_count_distinct({given.quoted()})"),), "value", condition, expected)
+def _approx_distinct(args: Arguments) -> CheckRule:
+    condition = f"value {args.operator()} {args.whole('value')}"
+    expected = f"about {args.operator()} {args.whole('value')} different values of {args.name()}"
+    return AggregateRule((("value", f"approx_count_distinct({args.quoted()})"),), "value", condition, expected)
 
 
-def _reconcile_count(given: Arguments) -> CheckRule:
-    other = given.relation("table")
+def _reconcile_count(args: Arguments) -> CheckRule:
+    other = args.relation("table")
     sql = (
         "SELECT * FROM (SELECT (SELECT count(*) FROM {table}) AS `rows`, "
         f"(SELECT count(*) FROM {other.quoted}) AS `other_rows`) WHERE `rows` <> `other_rows`"
     )
-    return QueryRule(sql, f"as many rows as {given.text('table')}", (str(other),))
+    return QueryRule(sql, f"as many rows as {args.text('table')}", (str(other),))
 
 
-def _reconcile_sum(given: Arguments) -> CheckRule:
-    other, theirs = given.relation("table"), quote(given.text("other"))
+def _reconcile_sum(args: Arguments) -> CheckRule:
+    other, theirs = args.relation("table"), quote(args.text("other"))
     same = "`total` = `other_total`"
-    if is_floating(given.type()):
+    if is_floating(args.type()):
         # The sum of such numbers depends on their order in its last digits.
         same = "abs(`total` - `other_total`) <= 1e-9 * greatest(abs(`total`), abs(`other_total`))"
     sql = (
-        f"SELECT * FROM (SELECT (SELECT sum({given.quoted()}) FROM {{table}}) AS `total`, "
+        f"SELECT * FROM (SELECT (SELECT sum({args.quoted()}) FROM {{table}}) AS `total`, "
         f"(SELECT sum({theirs}) FROM {other.quoted}) AS `other_total`) WHERE coalesce(NOT ({same}), true)"
     )
-    expected = f"sum of {given.name()} is that of {given.text('other')} in {given.text('table')}"
+    expected = f"sum of {args.name()} is that of {args.text('other')} in {args.text('table')}"
     return QueryRule(sql, expected, (str(other),))
 
 
-def _column_exists(given: Arguments) -> CheckRule:
-    name = given.condition("column")
-    found = given.table.find(name)
+def _column_exists(args: Arguments) -> CheckRule:
+    name = args.condition("column")
+    found = args.table.find(name)
     return StaticRule(found is not None, str(found.type) if found else "no such column", f"a column {name}")
 
 
-def _column_type(given: Arguments) -> CheckRule:
-    name, kind = given.condition("column"), given.data_type("type")
-    found = given.table.find(name)
-    any_decimal = given.text("type").strip().lower() in ("decimal", "dec", "numeric")
+def _column_type(args: Arguments) -> CheckRule:
+    name, kind = args.condition("column"), args.data_type("type")
+    found = args.table.find(name)
+    any_decimal = args.text("type").strip().lower() in ("decimal", "dec", "numeric")
     expected = f"{name} is {'decimal' if any_decimal else kind}"
     if found is None:
         return StaticRule(False, "no such column", expected)
@@ -159,182 +153,161 @@ def _column_type(given: Arguments) -> CheckRule:
     return StaticRule(same, str(found.type), expected)
 
 
-def _golden(given: Arguments) -> CheckRule:
-    return golden_rows(given.text("file"), given.source, given.table)
+def _golden(args: Arguments) -> CheckRule:
+    return golden_rows(args.text("file"), args.source, args.table)
 
 
 _NUMBER = ParameterKind.NUMBER
 _TABLE = Parameter("table", ParameterKind.TABLE)
 
 
-def _of_column(name: str, what: str, example: str, build: Build, *, warning: bool = False) -> CheckKind:
+def _audit(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    meaning: str,
+    example: str,
+    build: Build,
+    *,
+    nulls: str = _NULLS,
+    empty: str = "fails",
+    warning: bool = False,
+) -> CheckKind:
     return CheckKind(
-        name,
-        _OR_WARNING if warning else _AUDIT,
-        (column(NUMERIC), *operand(_NUMBER)),
-        f"{what} compares so. NaN fails.",
-        _NULLS,
-        _FAILS,
-        example,
-        build,
+        name, _STAGES | {Stage.AFTER_PUBLISH} if warning else _STAGES, parameters, meaning, nulls, empty, example, build
     )
 
 
+def _of_column(name: str, what: str, example: str, build: Build, *, warning: bool = False) -> CheckKind:
+    parameters = (column(NUMERIC), *operand(_NUMBER))
+    return _audit(name, parameters, f"{what} meets the comparison. NaN fails.", example, build, warning=warning)
+
+
 AUDITS = (
-    CheckKind(
+    _audit(
         "row_count",
-        _OR_WARNING,
         operand(ParameterKind.WHOLE),
-        "The number of rows compares so.",
-        _NOT_ASKED,
-        "counts 0",
+        "The number of rows meets the comparison.",
         "row_count(>, 0)",
         _row_count,
+        nulls=_NOT_ASKED,
+        empty="counts 0",
+        warning=True,
     ),
-    CheckKind(
+    _audit(
         "freshness",
-        _OR_WARNING,
         (column(TIME), Parameter("age", ParameterKind.DURATION)),
         "The newest value is not older than that (`s m h d w`), counted from the moment of the check. "
-        "A date counts from its midnight, and one to come is fresh.",
-        _NULLS,
-        _FAILS,
+        "A date counts from its midnight, and a future one counts as fresh.",
         "freshness(updated_at, 24h)",
-        _freshness,
+        lambda args: fresh(args, "age"),
+        warning=True,
     ),
     _of_column("mean", "The mean of the values", "mean(amount, >, 10)", _mean, warning=True),
     _of_column("median", "The middle of the values, exactly,", "median(amount, <=, 100)", _median),
-    CheckKind(
+    _audit(
         "min",
-        _OR_WARNING,
         (column(COMPARABLE), *operand(ParameterKind.VALUE)),
-        "The least of the values compares so.",
-        _NULLS,
-        _FAILS,
+        "The least of the values meets the comparison.",
         "min(amount, >, 0)",
         _min,
+        warning=True,
     ),
-    CheckKind(
+    _audit(
         "max",
-        _AUDIT,
         (column(COMPARABLE), *operand(ParameterKind.VALUE)),
-        "The greatest of the values compares so. NaN fails.",
-        _NULLS,
-        _FAILS,
+        "The greatest of the values meets the comparison. NaN fails.",
         "max(ordered_on, <, 2030-01-01)",
         _max,
     ),
     _of_column("sum", "The sum of the values", "sum(amount, >=, 1000)", _sum),
-    CheckKind(
+    _audit(
         "mean_between",
-        _AUDIT,
         (column(NUMERIC), Parameter("low", _NUMBER), Parameter("high", _NUMBER)),
         "The mean of the values lies between the two, or is one of them.",
-        _NULLS,
-        _FAILS,
         "mean_between(amount, 10, 90)",
         _mean_between,
     ),
-    CheckKind(
+    _audit(
         "stddev",
-        _AUDIT,
         (column(NUMERIC), *operand(_NUMBER)),
-        "The standard deviation of the values, as of a sample, compares so. A single value has none, and fails.",
-        _NULLS,
-        _FAILS,
+        "The sample standard deviation of the values meets the comparison. A single value has none, and fails.",
         "stddev(amount, <, 50)",
         _stddev,
     ),
-    CheckKind(
+    _audit(
         "zscore",
-        _AUDIT,
         (column(NUMERIC), Parameter("threshold", _NUMBER)),
-        "No value is further from the mean than so many standard deviations of the population.",
-        _NULLS,
-        _FAILS,
+        "No value is further from the mean than that many standard deviations of the population.",
         "zscore(amount, 4)",
         _zscore,
     ),
-    CheckKind(
+    _audit(
         "percentile",
-        _AUDIT,
         (column(NUMERIC), Parameter("share", ParameterKind.SHARE), *operand(_NUMBER)),
-        "The value below which that share of the values lies, exactly, compares so. The share is 0.95 or 95%.",
-        _NULLS,
-        _FAILS,
+        "The value below which that share of the values lies, exactly, meets the comparison. The share is 0.95 or 95%.",
         "percentile(duration, 0.95, <=, 30)",
         _percentile,
     ),
-    CheckKind(
+    _audit(
         "entropy",
-        _AUDIT,
         (column(GROUPABLE), *operand(_NUMBER)),
-        "Shannon's entropy of the values, in bits, compares so: 0 where all are the same, 1 for two as frequent.",
-        _NULLS,
-        _FAILS,
+        "Shannon's entropy of the values, in bits, meets the comparison: 0 where all are equal, 1 for two as frequent.",
         "entropy(country, >=, 1.5)",
         _entropy,
     ),
-    CheckKind(
+    _audit(
         "approx_distinct",
-        _AUDIT,
         (column(GROUPABLE), *operand(ParameterKind.WHOLE)),
-        "The number of different values compares so, estimated within some 5 %.",
-        "NULL is no value",
-        "counts 0",
+        "The number of different values meets the comparison, estimated within about 5 %.",
         "approx_distinct(customer_id, >=, 1000)",
         _approx_distinct,
+        nulls="NULL is no value",
+        empty="counts 0",
     ),
-    CheckKind(
+    _audit(
         "reconcile_count",
-        _AUDIT,
         (_TABLE,),
         "The table has as many rows as another, which is built before it.",
-        _NOT_ASKED,
-        "counts 0",
         "reconcile_count(bronze.orders)",
         _reconcile_count,
+        nulls=_NOT_ASKED,
+        empty="counts 0",
     ),
-    CheckKind(
+    _audit(
         "reconcile_sum",
-        _AUDIT,
         (column(NUMERIC), _TABLE, Parameter("other", ParameterKind.OTHER_COLUMN)),
         "The sum of the values is that of a column of another table; of float and double within a billionth.",
-        "NULL is left out; fails where all are NULL, in either table",
-        _FAILS,
         "reconcile_sum(amount, bronze.orders, amount)",
         _reconcile_sum,
+        nulls="NULL is left out; fails where all are NULL, in either table",
     ),
-    CheckKind(
+    _audit(
         "column_exists",
-        _AUDIT,
         (Parameter("column", ParameterKind.LABEL),),
         "The table has a column of that name; case does not count.",
-        _NOT_ASKED,
-        "does not matter",
         "column_exists(order_id)",
         _column_exists,
+        nulls=_NOT_ASKED,
+        empty="does not matter",
     ),
-    CheckKind(
+    _audit(
         "column_type",
-        _AUDIT,
         (Parameter("column", ParameterKind.LABEL), Parameter("type", ParameterKind.TYPE)),
-        "The column is of that type. A bare `decimal` is any; a column that is not there is of none.",
-        _NOT_ASKED,
-        "does not matter",
+        "The column has that type. A bare `decimal` means any decimal; a missing column fails.",
         "column_type(amount, decimal(10,2))",
         _column_type,
+        nulls=_NOT_ASKED,
+        empty="does not matter",
     ),
-    CheckKind(
+    _audit(
         "golden",
-        _AUDIT,
         (Parameter("file", ParameterKind.FILE),),
-        "The table holds exactly the rows of a CSV file of the project, as often and in whatever order. "
+        "The table holds exactly the rows of a CSV file of the project, with the same duplicates, in any order. "
         'Its first line names the columns that are compared; an empty cell is NULL, `""` is empty text.',
-        "NULL is like NULL",
-        "passes if the file has no rows",
         "golden(tests/golden/orders.csv)",
         _golden,
+        nulls="NULL is like NULL",
+        empty="passes if the file has no rows",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""One kind of check: what it is called, what it takes, what it means, and the form that it asks a table in."""
+"""One kind of check: its name, its parameters, its meaning, and the rule that a call of it becomes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tidegate.checks.check_parameters import (
 from tidegate.checks.check_values import CheckCall, CheckRule, Stage
 from tidegate.datatypes import Relation
 
-__all__ = ["ABOUT", "Build", "CheckKind", "OwnCheckError", "bind", "column", "form", "mistakes", "operand"]
+__all__ = ["ABOUT", "Build", "CheckKind", "OwnCheckError", "bind", "build_rule", "column", "mistakes", "operand"]
 
 Build = Callable[[Arguments], CheckRule]
 
 ABOUT = ("type", "name", "severity", "description", "tags", "remediation", "timeout")
-"""What a settings file may say of any check, so no parameter can be called so."""
+"""Keys that every check may have in a settings file, so no parameter can have their names."""
 
 
 class OwnCheckError(ValueError):
@@ -33,20 +33,27 @@ class OwnCheckError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CheckKind:
-    """`meaning` is a sentence; `nulls` and `empty` say what the check does with NULL and with a table without rows.
-
-    `stages`: where it may be declared by position; `keyed`: in a settings file, by the names of its parameters.
-    """
-
     name: str
+
     stages: frozenset[Stage]
+    """Where it may be declared by position."""
+
     parameters: tuple[Parameter, ...]
+
     meaning: str
+    """A sentence for the docs."""
+
     nulls: str
+    """What it does with NULL, for the docs."""
+
     empty: str
+    """What it does with a table without rows, for the docs."""
+
     example: str
     build: Build
+
     keyed: bool = False
+    """Declared in a settings file only, by the names of its parameters."""
 
     @property
     def signature(self) -> str:
@@ -59,15 +66,15 @@ class CheckKind:
 
 
 def bind(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> Arguments:
-    """Without a look at what the arguments say."""
-    given = zip(kind.parameters, call.arguments, strict=False)
-    texts = {parameter.name: text for parameter, text in given if text or not parameter.optional}
+    """The arguments by parameter; their texts are not read yet."""
+    args = zip(kind.parameters, call.arguments, strict=False)
+    texts = {parameter.name: text for parameter, text in args if text or not parameter.optional}
     quoted = frozenset(parameter.name for at, parameter in enumerate(kind.parameters) if at in call.texts)
     return Arguments(texts, table, namespace, source, quoted)
 
 
 def mistakes(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> list[Mistake]:
-    """Everything that is wrong with the arguments; none where the call can be put to a table of these columns."""
+    """Everything that is wrong with the arguments; empty where the call fits a table of these columns."""
     least = sum(not parameter.optional for parameter in kind.parameters)
     count, most = len(call.arguments), len(kind.parameters)
     if not least <= count <= most:
@@ -75,17 +82,17 @@ def mistakes(kind: CheckKind, call: CheckCall, table: Relation, namespace: str =
         message = f"{kind.name} takes {takes} argument{'' if takes == '1' else 's'}, not {count}: {kind.signature}"
         return [Mistake(message, "WrongCheckArgument", f"write for example {kind.example}")]
     found = []
-    given = bind(kind, call, table, namespace, source)
+    args = bind(kind, call, table, namespace, source)
     for position, parameter in enumerate(kind.parameters):
-        if not given.has(parameter.name):
+        if not args.has(parameter.name):
             continue
-        if call.keyed and not given.text(parameter.name):
+        if call.keyed and not args.text(parameter.name):
             found.append(
                 Mistake(f"{kind.name} needs {parameter.name}", "WrongCheckArgument", f"add {parameter.name} = …")
             )
             continue
         try:
-            given.read(parameter)
+            args.read(parameter)
         except ValueError as error:
             mistake = _placed(error, position, kind)
             # Both ends of a range may be wrong for the same column.
@@ -93,13 +100,13 @@ def mistakes(kind: CheckKind, call: CheckCall, table: Relation, namespace: str =
                 found.append(mistake)
     if not found:
         try:
-            kind.build(given)
+            kind.build(args)
         except ValueError as error:
             found.append(_placed(error, len(kind.parameters) - 1, kind))
     return found
 
 
-def form(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> CheckRule:
+def build_rule(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> CheckRule:
     """Raises the first Mistake, if there is one."""
     if wrong := mistakes(kind, call, table, namespace, source):
         raise wrong[0]

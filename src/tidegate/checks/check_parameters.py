@@ -1,4 +1,4 @@
-"""What a check may be given: the kinds of its parameters and how each is read."""
+"""The kinds of parameters that a check can have, and how the argument for each is read."""
 
 from __future__ import annotations
 
@@ -101,31 +101,37 @@ _CAST = "cast it in the query, declare its type in columns of [landing.ZONE]"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`accepts`: the types that a column may have; None for any. `optional`: it may be left out. `choices`: of a
-    CHOICE, its words. `also`: other names that it has in settings files."""
-
     name: str
     kind: ParameterKind
+
     accepts: Family | None = None
+    """The types that a column may have; None for any."""
+
     optional: bool = False
+
     choices: tuple[str, ...] = ()
+    """Of a CHOICE."""
+
     also: tuple[str, ...] = ()
+    """Other names that it has in settings files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a call gives for each parameter, by name, and the table's columns as far as they are known.
-
-    `quoted_numbers`: the parameters that are given a number in quotes, which is text where the column is.
-
-    Each way to read one raises ValueError, a Mistake where it is not the text alone that is wrong.
-    """
+    """The arguments of a call. Every method that reads one raises ValueError; a Mistake where more than its text is
+    wrong."""
 
     texts: Mapping[str, str]
+    """By the name of the parameter."""
+
     table: Relation
+    """The table's columns as far as they are known."""
+
     namespace: str = ""
     source: str = ""
+
     quoted_numbers: frozenset[str] = frozenset()
+    """The parameters whose argument is a number in quotes, which is text where the column is."""
 
     def has(self, name: str) -> bool:
         return name in self.texts
@@ -228,7 +234,7 @@ class Arguments:
         return TableName.parse(text, self.namespace)
 
     def read(self, parameter: Parameter) -> object:
-        """What the parameter is given, as its kind is read."""
+        """The argument for the parameter, read by its kind."""
         return _READERS[parameter.kind](self, parameter)
 
     def _find(self, name: str) -> Column:
@@ -255,13 +261,13 @@ def items(text: str) -> tuple[str, ...]:
     return found
 
 
-def _column(given: Arguments, parameter: Parameter) -> object:
-    column = given.column(parameter.name)
+def _column(args: Arguments, parameter: Parameter) -> object:
+    column = args.column(parameter.name)
     return _accepted(column, parameter)
 
 
-def _columns(given: Arguments, parameter: Parameter) -> object:
-    return [_accepted(column, parameter) for column in given.columns(parameter.name)]
+def _columns(args: Arguments, parameter: Parameter) -> object:
+    return [_accepted(column, parameter) for column in args.columns(parameter.name)]
 
 
 def _accepted(column: Column, parameter: Parameter) -> Column:
@@ -272,16 +278,16 @@ def _accepted(column: Column, parameter: Parameter) -> Column:
     return column
 
 
-def _value(given: Arguments, parameter: Parameter) -> object:
-    """What it means depends on the column; one that is not there is told of by itself."""
-    column = given.table.find(given.texts.get("column", ""))
+def _value(args: Arguments, parameter: Parameter) -> object:
+    """What it means depends on the column; a missing column is reported on its own."""
+    column = args.table.find(args.texts.get("column", ""))
     if column is None or (column.type.known and not COMPARABLE.holds(column.type)):
-        return typed_literal(given.text(parameter.name), ANY)
-    return given.value(parameter.name)
+        return typed_literal(args.text(parameter.name), ANY)
+    return args.value(parameter.name)
 
 
-def _choice(given: Arguments, parameter: Parameter) -> object:
-    word = given.text(parameter.name).strip().lower()
+def _choice(args: Arguments, parameter: Parameter) -> object:
+    word = args.text(parameter.name).strip().lower()
     if word not in parameter.choices:
         near = did_you_mean(nearest(word, parameter.choices, 1)) or f"use one of {', '.join(parameter.choices)}"
         raise ValueError(f"'{word}' is not a {parameter.name}: {near}")
@@ -291,22 +297,22 @@ def _choice(given: Arguments, parameter: Parameter) -> object:
 _READERS: Mapping[ParameterKind, Callable[[Arguments, Parameter], object]] = {
     ParameterKind.COLUMN: _column,
     ParameterKind.COLUMNS: _columns,
-    ParameterKind.OPERATOR: lambda given, parameter: given.operator(parameter.name),
-    ParameterKind.NUMBER: lambda given, parameter: given.number(parameter.name),
-    ParameterKind.WHOLE: lambda given, parameter: given.whole(parameter.name),
-    ParameterKind.INTEGER: lambda given, parameter: given.integer(parameter.name),
-    ParameterKind.PERCENT: lambda given, parameter: given.percent(parameter.name),
-    ParameterKind.SHARE: lambda given, parameter: given.share(parameter.name),
+    ParameterKind.OPERATOR: lambda args, parameter: args.operator(parameter.name),
+    ParameterKind.NUMBER: lambda args, parameter: args.number(parameter.name),
+    ParameterKind.WHOLE: lambda args, parameter: args.whole(parameter.name),
+    ParameterKind.INTEGER: lambda args, parameter: args.integer(parameter.name),
+    ParameterKind.PERCENT: lambda args, parameter: args.percent(parameter.name),
+    ParameterKind.SHARE: lambda args, parameter: args.share(parameter.name),
     ParameterKind.VALUE: _value,
-    ParameterKind.DURATION: lambda given, parameter: given.duration(parameter.name),
-    ParameterKind.TEXT: lambda given, parameter: given.text(parameter.name),
-    ParameterKind.LIST: lambda given, parameter: items(given.text(parameter.name)),
-    ParameterKind.TYPE: lambda given, parameter: given.data_type(parameter.name),
-    ParameterKind.TABLE: lambda given, parameter: given.relation(parameter.name),
-    ParameterKind.OTHER_COLUMN: lambda given, parameter: given.condition(parameter.name),
-    ParameterKind.CONDITION: lambda given, parameter: given.condition(parameter.name),
-    ParameterKind.EXPRESSION: lambda given, parameter: given.condition(parameter.name),
-    ParameterKind.FILE: lambda given, parameter: given.condition(parameter.name),
-    ParameterKind.LABEL: lambda given, parameter: given.condition(parameter.name),
+    ParameterKind.DURATION: lambda args, parameter: args.duration(parameter.name),
+    ParameterKind.TEXT: lambda args, parameter: args.text(parameter.name),
+    ParameterKind.LIST: lambda args, parameter: items(args.text(parameter.name)),
+    ParameterKind.TYPE: lambda args, parameter: args.data_type(parameter.name),
+    ParameterKind.TABLE: lambda args, parameter: args.relation(parameter.name),
+    ParameterKind.OTHER_COLUMN: lambda args, parameter: args.condition(parameter.name),
+    ParameterKind.CONDITION: lambda args, parameter: args.condition(parameter.name),
+    ParameterKind.EXPRESSION: lambda args, parameter: args.condition(parameter.name),
+    ParameterKind.FILE: lambda args, parameter: args.condition(parameter.name),
+    ParameterKind.LABEL: lambda args, parameter: args.condition(parameter.name),
     ParameterKind.CHOICE: _choice,
 }

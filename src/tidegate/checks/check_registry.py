@@ -1,4 +1,4 @@
-"""A declared check → what is asked of a table with given columns."""
+"""Every check that comes with Tidegate, by name, and the rule that a declared check becomes for a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from blake3 import blake3
 
 from tidegate.checks.audits import AUDITS
-from tidegate.checks.check_kinds import CheckKind, form
+from tidegate.checks.check_kinds import CheckKind, build_rule
 from tidegate.checks.check_parameters import ParameterKind
 from tidegate.checks.check_values import Check, CheckCall, CheckRule, FunctionRule, RowRule, Stage
 from tidegate.checks.constraints import CONSTRAINTS
@@ -80,7 +80,7 @@ def rule_of(check: Check, columns: Sequence[Column] | Relation, namespace: str =
     if kind is None or check.call is None:
         raise ValueError(f"there is no check '{check.call.name if check.call else check.name}'")
     table = columns if isinstance(columns, Relation) else Relation(tuple(columns))
-    return form(kind, check.call, table, namespace, check.source)
+    return build_rule(kind, check.call, table, namespace, check.source)
 
 
 def other_tables(check: Check) -> tuple[OtherTable, ...]:
@@ -88,10 +88,10 @@ def other_tables(check: Check) -> tuple[OtherTable, ...]:
     kind, call = kind_of(check), check.call
     if kind is None or call is None:
         return ()
-    given = call.arguments
-    keys = [(at, given[at]) for at, _ in kind.of_kind(ParameterKind.OTHER_COLUMN) if at < len(given)]
-    tables = [at for at, _ in kind.of_kind(ParameterKind.TABLE) if at < len(given) and given[at]]
-    return tuple(OtherTable(at, given[at], keys[0] if keys else None) for at in tables)
+    args = call.arguments
+    keys = [(at, args[at]) for at, _ in kind.of_kind(ParameterKind.OTHER_COLUMN) if at < len(args)]
+    tables = [at for at, _ in kind.of_kind(ParameterKind.TABLE) if at < len(args) and args[at]]
+    return tuple(OtherTable(at, args[at], keys[0] if keys else None) for at in tables)
 
 
 def digest_of(checks: Iterable[Check]) -> str:

@@ -1,4 +1,4 @@
-"""A check, whatever its origin, and what it asks of a table."""
+"""A check as it is declared, and the kinds of rules that checks become for a table with known columns."""
 
 from __future__ import annotations
 
@@ -38,64 +38,88 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckCall:
-    """`name(arguments)` as written: each argument without its quotes; `columns` are where each begins in the file.
-
-    `keyed`: written with keys in a settings file; the arguments stand in the order of the parameters then, empty where
-    one was not given, and `lines` are where each is written.
-
-    `texts`: which arguments, from 0, look like numbers and are text, because they are written in quotes.
-    """
+    """`name(arguments)` as written."""
 
     name: str
+
     arguments: tuple[str, ...] = ()
+    """Without their quotes. Of a keyed call in the order of the parameters, empty where one is left out."""
+
     columns: tuple[int, ...] = field(default=(), compare=False)
+    """Where in its line each argument begins."""
+
     keyed: bool = False
+    """Written with keys in a settings file."""
+
     lines: tuple[int, ...] = field(default=(), compare=False)
+    """Of a keyed call: the line of each argument."""
+
     texts: tuple[int, ...] = ()
+    """Positions of arguments that look like numbers and are text, because they are written in quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A rule about one table. `name` is unique among those of a model and stage; `call` is None for a SQL test, whose
-    query, of the rows that break the rule, is `source`. With a call, `source` is the text of the file that it needs: a
-    check of the project's own, which is `file`, or rows to compare with. `place`: where it was declared."""
+    """A declared rule about one table."""
 
     name: str
+    """Unique among the checks of a model and stage."""
+
     stage: Stage
+
     place: Place
+    """Where it is declared."""
+
     call: CheckCall | None = None
+    """None for a SQL test."""
+
     severity: Severity = Severity.ERROR
     description: str = ""
     tags: tuple[str, ...] = ()
     remediation: str = ""
     timeout: timedelta | None = None
+
     source: str = ""
+    """Of a SQL test its query, which returns the rows that break the rule. With a call the text of the file that it
+    needs: a check of the project's own, or the rows to compare with."""
+
     file: str = ""
+    """The file of a check of the project's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """What is enough for a rule to hold in every row: no NaN unless `nans`, no NULL unless `nulls`, and no number below
-    `low` or above `high`, nor either of them if `inside`."""
+    """The values of a column with which a rule holds in every row."""
 
     column: str
+
     low: Fraction | None = None
     high: Fraction | None = None
+
     inside: bool = False
+    """`low` and `high` themselves are outside."""
+
     nulls: bool = True
+    """NULL is allowed."""
+
     nans: bool = False
+    """NaN is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A row breaks the rule where `violates`, a condition over its columns, is true; NULL is not. The value is how
-    many do, and none may. `shown`: the columns that a sample shows first. `within`: what to know of a column to know
-    that no row does, without a look at the rows."""
+    """No row may break it. The value of the check is the number of rows that do."""
 
     violates: str
+    """A condition over the columns of a row, which breaks the rule where it is true; NULL is not."""
+
     expected: str
+
     shown: tuple[str, ...] = ()
+    """The columns that a sample shows first."""
+
     within: ValueRange | None = field(default=None, compare=False)
+    """Where the values of the column are known to be in this range, no row breaks the rule, and none is read."""
 
 
 class ColumnName(NamedTuple):
@@ -109,63 +133,87 @@ Argument = str | int | float | bool | Decimal | timedelta | ColumnName | tuple[s
 
 @dataclass(frozen=True, slots=True)
 class FunctionRule:
-    """A row breaks the rule where the condition that a function of the project gives is false; NULL is not.
-
-    `file`: the function's, relative to the project, and `source` its text; `line`: where the function begins.
-    `arguments`: by the names of its parameters, without those that were left out.
-    """
+    """A row breaks the rule where the condition that a function of the project returns is false; NULL is not."""
 
     name: str
+
     file: str
+    """Relative to the project."""
+
     line: int
+    """Where the function begins."""
+
     source: str
+    """The text of the file."""
+
     arguments: tuple[tuple[str, Argument], ...]
+    """By the names of its parameters, without those that are left out."""
+
     expected: str
     shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateRule:
-    """Aggregates over the whole table, by name; `value` and `passes` are expressions over those names. The check
-    passes where `passes` is true, not where it is NULL. `exact`: some aggregate counts different values or sorts, so
-    that it costs a shuffle. `past`: the aggregates are taken of the table as it was published last too, under their
-    names with `past_` before; NULL where it was not. `of`: the column whose values the value tells of, where it is more
-    than how many there are.
-    """
+    """A condition over aggregates of the whole table."""
 
     aggregates: tuple[tuple[str, str], ...]
+    """Name and expression of each."""
+
     value: str
+    """An expression over the names of the aggregates: the value of the check."""
+
     passes: str
+    """An expression over the names of the aggregates: the check passes where it is true, not where it is NULL."""
+
     expected: str
+
     exact: bool = False
+    """Some aggregate counts different values or sorts, so it costs a shuffle."""
+
     past: bool = False
+    """The aggregates are also taken of the version that was published last, as `past_` and their name; NULL where
+    there is none."""
+
     of: str = ""
+    """The column whose values the value discloses; empty where it only counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
-    """Aggregates over the groups of rows with the same values of `keys`, among rows where `only` is true: names for
-    expressions over `n`, which is `counted` of the rows of a group. `keys` are expressions. `broken` is a condition
-    over `n` that tells groups to show."""
+    """A condition over aggregates of groups of rows."""
 
     keys: tuple[str, ...]
+    """Expressions: rows with the same values of them are a group."""
+
     only: str
+    """A condition on the rows that count."""
+
     aggregates: tuple[tuple[str, str], ...]
+    """Name of each, and its expression over `n` of the groups."""
+
     value: str
     passes: str
     expected: str
+
     broken: str
+    """A condition over `n`: which groups a sample shows."""
+
     counted: str = "count(*)"
+    """The aggregate of the rows of a group that is called `n`."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRule:
-    """A query of the rows that break the rule, in which `{table}` stands for the checked relation. `other`: tables
-    that it reads besides."""
+    """A query that returns the rows that break the rule."""
 
     sql: str
+    """`{table}` in it stands for the checked relation."""
+
     expected: str
+
     other: tuple[str, ...] = ()
+    """Other tables that it reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,20 +107,20 @@ def _check_places(body: str, parameters: tuple[Parameter, ...], is_query: bool, 
 
 
 def _build(name: str, body: str, parameters: tuple[Parameter, ...], is_query: bool) -> Callable[[Arguments], CheckRule]:
-    def build(given: Arguments) -> CheckRule:
-        texts = {parameter.name: _WRITTEN[parameter.kind](given, parameter.name) for parameter in parameters}
+    def build(args: Arguments) -> CheckRule:
+        texts = {parameter.name: _WRITTEN[parameter.kind](args, parameter.name) for parameter in parameters}
         sql = _PLACE.sub(lambda place: texts.get(place[1], place[0]), body)
         if is_query:
-            tables = [given.relation(p.name) for p in parameters if p.kind is ParameterKind.TABLE]
+            tables = [args.relation(p.name) for p in parameters if p.kind is ParameterKind.TABLE]
             return QueryRule(sql, f"no rows from {name}", tuple(map(str, tables)))
-        columns = tuple(given.name(p.name) for p in parameters if p.kind is ParameterKind.COLUMN)
+        columns = tuple(args.name(p.name) for p in parameters if p.kind is ParameterKind.COLUMN)
         return RowRule(f"NOT ({sql})", sql, columns)
 
     return build
 
 
-def _text(given: Arguments, name: str) -> str:
-    return _quoted(given.text(name))
+def _text(args: Arguments, name: str) -> str:
+    return _quoted(args.text(name))
 
 
 def _quoted(text: str) -> str:
@@ -128,22 +128,22 @@ def _quoted(text: str) -> str:
     return literal(text).replace("{", "\\u007B")
 
 
-def _list(given: Arguments, name: str) -> str:
-    return f"({', '.join(map(_quoted, items(given.text(name))))})"
+def _list(args: Arguments, name: str) -> str:
+    return f"({', '.join(map(_quoted, items(args.text(name))))})"
 
 
 _WRITTEN: Mapping[str, Callable[[Arguments, str], str]] = {
-    "column": lambda given, name: given.quoted(name),
-    "columns": lambda given, name: ", ".join(quote(column.name) for column in given.columns(name)),
-    "operator": lambda given, name: given.operator(name),
-    "number": lambda given, name: given.number(name),
-    "percent": lambda given, name: plain(given.percent(name)),
-    "duration": lambda given, name: interval(given.duration(name)),
+    "column": lambda args, name: args.quoted(name),
+    "columns": lambda args, name: ", ".join(quote(column.name) for column in args.columns(name)),
+    "operator": lambda args, name: args.operator(name),
+    "number": lambda args, name: args.number(name),
+    "percent": lambda args, name: plain(args.percent(name)),
+    "duration": lambda args, name: interval(args.duration(name)),
     "text": _text,
     "list": _list,
-    "type": lambda given, name: str(given.data_type(name)),
-    "table": lambda given, name: given.relation(name).quoted,
-    "condition": lambda given, name: f"({given.condition(name)})",
+    "type": lambda args, name: str(args.data_type(name)),
+    "table": lambda args, name: args.relation(name).quoted,
+    "condition": lambda args, name: f"({args.condition(name)})",
 }
 """How an argument of each kind stands in the SQL."""
 
@@ -210,17 +210,17 @@ def _function(name: str, tree: ast.Module) -> ast.FunctionDef:
 
 def _function_parameters(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:
     """With what each is where it is not given; those that must be given come first."""
-    given = function.args
-    if rest := given.vararg or given.kwarg:
-        stars = "*" if rest is given.vararg else "**"
+    signature = function.args
+    if rest := signature.vararg or signature.kwarg:
+        stars = "*" if rest is signature.vararg else "**"
         raise OwnCheckError(f"{stars}{rest.arg} cannot be given: name each parameter", rest.lineno)
-    if given.posonlyargs:
+    if signature.posonlyargs:
         raise OwnCheckError("parameters are given by name: remove the /", function.lineno)
-    without = [None] * (len(given.args) - len(given.defaults))
+    without = [None] * (len(signature.args) - len(signature.defaults))
     optional: str | None = None
     for argument, default in (
-        *zip(given.args, [*without, *given.defaults], strict=True),
-        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+        *zip(signature.args, [*without, *signature.defaults], strict=True),
+        *zip(signature.kwonlyargs, signature.kw_defaults, strict=True),
     ):
         if argument.arg in ABOUT:
             message = f"'{argument.arg}' is a key of every check, so no parameter can be called so"
@@ -275,9 +275,9 @@ def _word(annotation: ast.expr) -> str:
 def _build_function(
     name: str, file: str, line: int, text: str, kinds: Mapping[str, _ParameterType]
 ) -> Callable[[Arguments], CheckRule]:
-    def build(given: Arguments) -> CheckRule:
-        arguments = tuple((word, kind.value(given, word)) for word, kind in kinds.items() if given.has(word))
-        called = ", ".join(argument_text(given.text(word)) for word, _ in arguments)
+    def build(args: Arguments) -> CheckRule:
+        arguments = tuple((word, kind.value(args, word)) for word, kind in kinds.items() if args.has(word))
+        called = ", ".join(argument_text(args.text(word)) for word, _ in arguments)
         shown = tuple(column for _, value in arguments for column in _columns_in(value))
         return FunctionRule(name, file, line, text, arguments, f"every row meets {name}({called})", shown)
 
@@ -291,25 +291,25 @@ def _columns_in(value: Argument) -> Iterator[str]:
         yield from (one.name for one in value if isinstance(one, ColumnName))
 
 
-def _number_of(given: Arguments, name: str) -> int | float:
-    value = given.decimal(name)
+def _number_of(args: Arguments, name: str) -> int | float:
+    value = args.decimal(name)
     return int(value) if value == value.to_integral_value() else float(value)
 
 
-def _columns_of(given: Arguments, name: str) -> tuple[ColumnName, ...]:
-    return tuple(ColumnName(column.name) for column in given.columns(name))
+def _columns_of(args: Arguments, name: str) -> tuple[ColumnName, ...]:
+    return tuple(ColumnName(column.name) for column in args.columns(name))
 
 
 _TRUE = ("true", "false")
 _BY_WORD: Mapping[str, _ParameterType] = {
-    "Column": _ParameterType(ParameterKind.COLUMN, lambda given, name: ColumnName(given.column(name).name)),
-    "str": _ParameterType(ParameterKind.TEXT, lambda given, name: given.text(name)),
-    "int": _ParameterType(ParameterKind.INTEGER, lambda given, name: given.integer(name)),
-    "float": _ParameterType(ParameterKind.NUMBER, lambda given, name: float(given.decimal(name))),
-    "Decimal": _ParameterType(ParameterKind.NUMBER, lambda given, name: given.decimal(name)),
-    "bool": _ParameterType(ParameterKind.CHOICE, lambda given, name: given.text(name).strip().lower() == "true", _TRUE),
-    "timedelta": _ParameterType(ParameterKind.DURATION, lambda given, name: given.duration(name)),
-    "list[str]": _ParameterType(ParameterKind.LIST, lambda given, name: items(given.text(name))),
+    "Column": _ParameterType(ParameterKind.COLUMN, lambda args, name: ColumnName(args.column(name).name)),
+    "str": _ParameterType(ParameterKind.TEXT, lambda args, name: args.text(name)),
+    "int": _ParameterType(ParameterKind.INTEGER, lambda args, name: args.integer(name)),
+    "float": _ParameterType(ParameterKind.NUMBER, lambda args, name: float(args.decimal(name))),
+    "Decimal": _ParameterType(ParameterKind.NUMBER, lambda args, name: args.decimal(name)),
+    "bool": _ParameterType(ParameterKind.CHOICE, lambda args, name: args.text(name).strip().lower() == "true", _TRUE),
+    "timedelta": _ParameterType(ParameterKind.DURATION, lambda args, name: args.duration(name)),
+    "list[str]": _ParameterType(ParameterKind.LIST, lambda args, name: items(args.text(name))),
     "list[Column]": _ParameterType(ParameterKind.COLUMNS, _columns_of),
 }
 """By annotation."""

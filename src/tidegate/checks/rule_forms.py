@@ -23,6 +23,7 @@ __all__ = [
     "every_row",
     "finite",
     "found_in",
+    "matches_pattern",
     "matching",
     "nulls_at_most",
     "one_of",
@@ -35,38 +36,43 @@ __all__ = [
 ]
 
 
-def row_rule(given: Arguments, violates: str, expected: str, *columns: str) -> RowRule:
+def row_rule(args: Arguments, violates: str, expected: str, *columns: str) -> RowRule:
     """`columns`: the parameters whose columns a sample shows first."""
-    return RowRule(violates, expected, tuple(given.name(name) for name in columns or ("column",)))
+    return RowRule(violates, expected, tuple(args.name(name) for name in columns or ("column",)))
 
 
 def every_row(condition: str) -> RowRule:
     return RowRule(f"NOT ({condition})", condition)
 
 
-def one_of(given: Arguments) -> RowRule:
-    condition = f"{given.quoted()} IN ({', '.join(given.values('values'))})"
-    return row_rule(given, f"NOT ({condition})", f"{given.name()} one of {given.text('values')}")
+def one_of(args: Arguments) -> RowRule:
+    condition = f"{args.quoted()} IN ({', '.join(args.values('values'))})"
+    return row_rule(args, f"NOT ({condition})", f"{args.name()} one of {args.text('values')}")
 
 
-def matching(given: Arguments, pattern: str, expected: str) -> RowRule:
+def matching(args: Arguments, pattern: str, expected: str) -> RowRule:
     """The whole of every value."""
-    return row_rule(given, f"NOT ({given.quoted()} RLIKE {full_match(pattern)})", expected)
+    return row_rule(args, f"NOT ({args.quoted()} RLIKE {full_match(pattern)})", expected)
 
 
-def found_in(given: Arguments, table: str, key: str) -> QueryRule:
+def matches_pattern(args: Arguments) -> RowRule:
+    pattern = args.condition("pattern")
+    return matching(args, pattern, f"{args.name()} matches {pattern}")
+
+
+def found_in(args: Arguments, table: str, key: str) -> QueryRule:
     """Every value is one of a column of another table. `table`, `key`: the parameters that name them."""
-    of, other = given.quoted(), given.relation(table)
+    of, other = args.quoted(), args.relation(table)
     sql = (
         f"SELECT checked.* FROM {{table}} AS checked LEFT ANTI JOIN {other.quoted} AS other "
-        f"ON checked.{of} = other.{quote(given.text(key))} WHERE checked.{of} IS NOT NULL"
+        f"ON checked.{of} = other.{quote(args.text(key))} WHERE checked.{of} IS NOT NULL"
     )
-    return QueryRule(sql, f"every {given.name()} is found in {given.text(table)}.{given.text(key)}", (str(other),))
+    return QueryRule(sql, f"every {args.name()} is found in {args.text(table)}.{args.text(key)}", (str(other),))
 
 
-def nulls_at_most(given: Arguments, most: Decimal) -> AggregateRule:
-    nulls = ("nulls", f"count(*) - count({given.quoted()})")
-    return at_most_percent(nulls, ("total", "count(*)"), most, f"NULL in at most {plain(most)} % of {given.name()}")
+def nulls_at_most(args: Arguments, most: Decimal) -> AggregateRule:
+    nulls = ("nulls", f"count(*) - count({args.quoted()})")
+    return at_most_percent(nulls, ("total", "count(*)"), most, f"NULL in at most {plain(most)} % of {args.name()}")
 
 
 def aggregate(expression: str, condition: str, expected: str, column: Column, *, exact: bool = False) -> AggregateRule:
@@ -83,9 +89,10 @@ def at_most_percent(part: tuple[str, str], whole: tuple[str, str], most: Decimal
     return AggregateRule((whole, part), value, f"{part[0]} * 100 <= {plain(most)} * {whole[0]}", expected)
 
 
-def distinct_values(given: Arguments, expected: str) -> AggregateRule:
-    condition = f"value {given.operator()} {given.whole('value')}"
-    return AggregateRule((("value", f"count(DISTINCT {given.quoted()})"),), "value", condition, expected, exact=True)
+def distinct_values(args: Arguments) -> AggregateRule:
+    expected = f"different values of {args.name()} {args.operator()} {args.whole('value')}"
+    condition = f"value {args.operator()} {args.whole('value')}"
+    return AggregateRule((("value", f"count(DISTINCT {args.quoted()})"),), "value", condition, expected, exact=True)
 
 
 def unique_rows(keys: tuple[str, ...], expected: str) -> GroupRule:
@@ -102,11 +109,11 @@ def entropy_of(column: str, condition: str, expected: str) -> GroupRule:
     return GroupRule((column,), f"{column} IS NOT NULL", aggregates, value, f"{value} {condition}", expected, "false")
 
 
-def step_rule(given: Arguments, step: int) -> AggregateRule:
-    """All values leave the same rest, none is there twice, and there are as many as between the first and the last."""
+def step_rule(args: Arguments, step: int) -> AggregateRule:
+    """All values leave the same rest, none occurs twice, and there are as many as between the first and the last."""
     if step < 1:
         raise ValueError("the step must be 1 or more")
-    column, wide = given.quoted(), "CAST({} AS DECIMAL(38, 0))"
+    column, wide = args.quoted(), "CAST({} AS DECIMAL(38, 0))"
     aggregates = (
         ("known", f"count({column})"),
         ("different", f"count(DISTINCT {column})"),
@@ -118,19 +125,19 @@ def step_rule(given: Arguments, step: int) -> AggregateRule:
     between = f"{wide.format('last')} - {wide.format('first')}"
     passes = f"known = 0 OR (different = known AND least_rest = most_rest AND {between} = (known - 1) * {step}BD)"
     steps = "by 1" if step == 1 else f"by {step}"
-    expected = f"{given.name()} goes up {steps} without gap or repetition"
+    expected = f"{args.name()} goes up {steps} without gap or repetition"
     return AggregateRule(aggregates, "different", passes, expected, exact=True)
 
 
-def ordered(given: Arguments, low: str, high: str) -> None:
+def ordered(args: Arguments, low: str, high: str) -> None:
     """Raises ValueError where no number can lie between the two."""
     try:
-        wrong = given.decimal(low) > given.decimal(high)
+        wrong = args.decimal(low) > args.decimal(high)
     except ValueError:
         # Dates and texts are compared by Spark.
         return
-    if wrong and not given.type().is_text:
-        raise ValueError(f"{given.text(low)} is more than {given.text(high)}, so nothing is between them")
+    if wrong and not args.type().is_text:
+        raise ValueError(f"{args.text(low)} is more than {args.text(high)}, so nothing is between them")
 
 
 def plain(number: Decimal) -> str:
@@ -139,19 +146,19 @@ def plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def quoted_columns(given: Arguments, name: str = "columns") -> tuple[str, ...]:
-    return tuple(quote(column.name) for column in given.columns(name))
+def quoted_columns(args: Arguments, name: str = "columns") -> tuple[str, ...]:
+    return tuple(quote(column.name) for column in args.columns(name))
 
 
 _PLAIN = re.compile(r"[+-]?\d+(\.\d+)?")
 _EXACT_DIGITS = 18
 
 
-def compared(given: Arguments, operator: str, value: str) -> ValueRange | None:
-    limit = _limit(given, value)
+def compared(args: Arguments, operator: str, value: str) -> ValueRange | None:
+    limit = _limit(args, value)
     if limit is None:
         return None
-    column = given.name()
+    column = args.name()
     match operator:
         case "<" | "<=":
             return ValueRange(column, high=limit, inside=operator == "<")
@@ -163,9 +170,9 @@ def compared(given: Arguments, operator: str, value: str) -> ValueRange | None:
             return None
 
 
-def between(given: Arguments, low: str, high: str) -> ValueRange | None:
-    least, most = _limit(given, low), _limit(given, high)
-    return None if least is None or most is None else ValueRange(given.name(), least, most)
+def between(args: Arguments, low: str, high: str) -> ValueRange | None:
+    least, most = _limit(args, low), _limit(args, high)
+    return None if least is None or most is None else ValueRange(args.name(), least, most)
 
 
 def finite(column: str) -> ValueRange:
@@ -173,8 +180,8 @@ def finite(column: str) -> ValueRange:
     return ValueRange(column, -most, most)
 
 
-def _limit(given: Arguments, name: str) -> Fraction | None:
-    kind, text = given.type(), given.texts[name].strip()
+def _limit(args: Arguments, name: str) -> Fraction | None:
+    kind, text = args.type(), args.texts[name].strip()
     if not _PLAIN.fullmatch(text) or sum(map(str.isdigit, text)) > _EXACT_DIGITS:
         return None
     if kind.kind == "double":
