@@ -182,7 +182,7 @@ def unknown_type(name: str) -> DataType:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`name` as it is written; `nullable` None where that is not known. `type` ANY where that is not known."""
+    """A column; `type` ANY and `nullable` None where that is not known."""
 
     name: str
     type: DataType = ANY
@@ -194,7 +194,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The columns of a table or a query, in order. Not `complete`: there may be others, and nobody can say which."""
+    """The columns of a table or a query, in order. Not `complete`: there may be other, unknown columns."""
 
     columns: tuple[Column, ...] = ()
     complete: bool = True
@@ -228,7 +228,7 @@ _TOKEN = re.compile(r"`(?:[^`]|``)*`|\"[^\"]*\"|[<>(),:]|[^\s<>(),:`\"]+")
 
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> DataType | None:
-    """A type as it is written in DDL; None where that is no type of Spark's. `char` and `varchar` are strings."""
+    """Parse a type from DDL; None where Spark has no such type. `char` and `varchar` are strings."""
     tokens = _TOKEN.findall(text)
     try:
         kind, rest = _parse(tokens, 0)
@@ -296,7 +296,7 @@ def _expect(tokens: list[str], at: int, token: str) -> int:
 
 
 def from_json(kind: Any) -> DataType:
-    """From Spark's JSON form; a type that is not known here keeps its name."""
+    """From Spark's JSON form; an unknown type keeps its name."""
     if isinstance(kind, str):
         return parse_type(kind) or (unknown_type(kind) if kind != "?" else ANY)
     match kind["type"]:

@@ -30,7 +30,7 @@ _PRINTABLE = frozenset(
 def holds(wide: DataType, narrow: DataType) -> bool:
     """Whether every value of `narrow` is a value of `wide`. What is not known on either side is taken for the same.
 
-    Text does not hold numbers: whoever reads the column would get another kind of value.
+    Text does not hold numbers: a reader of the column would get another kind of value.
     """
     if wide == narrow or "?" in (wide.kind, narrow.kind) or narrow.kind == "void":
         return True

@@ -157,7 +157,8 @@ def test_sizes_have_a_fitting_unit(count: int, text: str) -> None:
 
 
 def test_a_diagnostic_without_a_suggestion_of_its_own_shows_what_usually_helps(tmp_path: Path) -> None:
-    lines = list(render_diagnostics([told("TypeMismatch", "'+' does not go with string and date", "a.sql")], tmp_path))
+    message = "'+' cannot be applied to string and date"
+    lines = list(render_diagnostics([told("TypeMismatch", message, "a.sql")], tmp_path))
     assert "  = help: Cast one side, or use the column that was meant." in lines
 
 

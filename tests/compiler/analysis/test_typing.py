@@ -85,7 +85,7 @@ def test_what_spark_refuses_is_reported_once(expression: str, code: str) -> None
         ("aes_encrypt(s)", "aes_encrypt takes 2 to 6 arguments, not 1", None),
         ("now(1)", "now takes no arguments, not 1", None),
         ("on_day = 1", "date cannot be compared with int", "cast one side to the other's type"),
-        ("flag + 1", "'+' does not go with boolean and int", "cast the boolean to int"),
+        ("flag + 1", "'+' cannot be applied to boolean and int", "cast the boolean to int"),
         ("people[0].aa", "the struct has no field 'aa'", "did you mean a?"),
         ("people[0].zip", "the struct has no field 'zip'", "it has a, b"),
         ("year(n)", "year takes a date, not int", None),

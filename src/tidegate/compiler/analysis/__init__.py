@@ -1,1 +1,1 @@
-"""What a query says of itself without being run: columns, types, lineage, mistakes."""
+"""Static analysis of a query: its columns, types, lineage and errors, without running it."""

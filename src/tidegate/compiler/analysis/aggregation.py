@@ -23,9 +23,11 @@ _THE_SAME = (exp.Alias, exp.Paren, exp.Ordered)
 
 
 class GroupKeys:
-    """What a query is grouped by. `columns`: by themselves. `inside`: those that are part of a grouped expression.
+    """What a query is grouped by.
 
-    `is_wrong`: something in it was told of already.
+    `columns`: identities of columns that are keys themselves.
+    `inside`: identities of columns inside a grouped expression.
+    `is_wrong`: an error in it was already reported.
     """
 
     __slots__ = ("columns", "exists", "inside", "is_wrong")
@@ -65,16 +67,16 @@ def report_ungrouped(
 ) -> None:
     """`nodes`: expressions of SELECT, HAVING, ORDER BY. `stars`: stars with the columns they stand for."""
     own = {id(attribute) for attribute in frame.all_attributes()}
-    told: set[int] = set()
+    reported: set[int] = set()
     for node, place in nodes:
         for column, bare in columns_outside_aggregates(node, place):
             found = place.resolve(column)
             attribute = found.attribute
-            if attribute is None or found.by_alias or id(attribute) not in own or attribute.identity in told:
+            if attribute is None or found.by_alias or id(attribute) not in own or attribute.identity in reported:
                 continue
             if attribute.identity in by.columns or (attribute.identity in by.inside and not (bare and found.whole)):
                 continue
-            told.add(attribute.identity)
+            reported.add(attribute.identity)
             _report([".".join(part.name for part in column_parts(column))], column, scope, by)
     for star, attributes in stars:
         missing = [a.name for a in attributes if a.identity not in by.columns and id(a) in own and a.name]
@@ -94,7 +96,7 @@ def _report(names: list[str], node: Any, scope: QueryScope, by: GroupKeys) -> No
 
 
 def columns_outside_aggregates(node: Any, scope: QueryScope) -> Iterable[tuple[Any, bool]]:
-    """The columns of an expression that no aggregate is around; whether each is the whole expression."""
+    """The columns of an expression outside aggregates, and whether each is the whole expression."""
     waiting: list[tuple[Any, bool]] = [(node, True)]
     while waiting:
         node, bare = waiting.pop()
@@ -121,7 +123,7 @@ def columns_outside_aggregates(node: Any, scope: QueryScope) -> Iterable[tuple[A
 
 
 def _may_aggregate(node: Any, scope: QueryScope) -> bool:
-    """Of a function that is not Spark's own nobody knows whether it does."""
+    """A function that Spark does not have may be an aggregate."""
     if type(node) is exp.Anonymous and (node.name.lower() in scope.own_functions or function_of(node) is None):
         return True
     return is_aggregate(node) or is_generator(node)
@@ -138,9 +140,9 @@ _IN_A_SUBQUERY = "compute it in a subquery first"
 def check_placement(
     node: Any, scope: QueryScope, clause: str = "", aggregates: bool = False, windows: bool = False
 ) -> None:
-    """`clause`: where it stands, if not in SELECT or ORDER BY; `aggregates`, `windows`: there they are allowed.
+    """`clause`: the clause of `node`, empty for SELECT and ORDER BY; `aggregates`, `windows`: allowed in it.
 
-    Subqueries are places of their own.
+    Subqueries are checked on their own.
     """
     no_aggregate, no_window = bool(clause) and not aggregates, bool(clause) and not windows
     waiting: list[tuple[Any, bool]] = [(node, False)]
@@ -182,12 +184,12 @@ def report_aggregate(node: Any, clause: str, scope: QueryScope) -> None:
 
 
 def _is_own(node: Any, scope: QueryScope) -> bool:
-    """Of a function that is not Spark's own nobody knows what it does."""
+    """A declared function, of which nothing is known."""
     return type(node) is exp.Anonymous and bool({node.name, node.name.lower()} & scope.own_functions)
 
 
 def _check_window(node: Any, scope: QueryScope) -> list[Any]:
-    """Gives what is inside the window, where aggregates are those of the query."""
+    """Check a window; returns its parts, in which aggregates are those of the query."""
     function = node.this
     inside: list[Any] = []
     while type(function) in AROUND:
@@ -205,7 +207,7 @@ def _check_window(node: Any, scope: QueryScope) -> list[Any]:
         known = function_of(function)
         if known is not None and known.kind is WINDOW:
             message = f"{known.name} needs a window with ORDER BY"
-            scope.report("MisplacedWindow", message, node, "say in OVER (…) what the rows are ordered by")
+            scope.report("MisplacedWindow", message, node, "add ORDER BY inside OVER (…)")
     inside += function.iter_expressions()
     inside += node.args.get("partition_by") or ()
     if (order := node.args.get("order")) is not None:
@@ -216,7 +218,7 @@ def _check_window(node: Any, scope: QueryScope) -> list[Any]:
 
 
 def _check_aliases(window: Any, scope: QueryScope) -> None:
-    """What this SELECT names itself is there for later items of it, but not inside their windows."""
+    """An alias of the same SELECT can be used by later items, but not inside their windows."""
     if any(frame.doubtful_items() for frame in scope.frames):
         return
     for column in window.find_all(exp.Column):
@@ -224,11 +226,11 @@ def _check_aliases(window: Any, scope: QueryScope) -> None:
         own = column.parent_select is window.parent_select and column.find_ancestor(exp.Lambda) is None
         if own and name.lower() in scope.aliases and scope.resolve(column).by_alias:
             message = f"a window cannot use '{name}', which is defined in the same SELECT"
-            scope.report("MisplacedWindow", message, column, f"repeat what '{name}' is, or {_IN_A_SUBQUERY}")
+            scope.report("MisplacedWindow", message, column, f"repeat the expression of '{name}', or {_IN_A_SUBQUERY}")
 
 
 def _is_ordered(node: Any, scope: QueryScope) -> bool:
-    """Also by the window that it names."""
+    """Whether a window has ORDER BY, also through the window that it names."""
     for _ in range(len(scope.windows) + 1):
         if node.args.get("order") is not None:
             return True

@@ -1,4 +1,4 @@
-"""One parsed query → its columns with their types, where they come from, and what is wrong in it."""
+"""Analyze one parsed query: its columns with their types and lineage, and the errors in it."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ __all__ = ["RAISE_FAULTS", "analyze", "combine_results"]
 
 
 RAISE_FAULTS = "TIDEGATE_RAISE_FAULTS"
-"""The environment variable with which a fault of the analysis is raised instead of passed over."""
+"""The environment variable that makes a bug of the analysis raise instead of being logged."""
 
 _NOT_OF_PIPES = frozenset({"ColumnCount", "MisplacedAggregate", "MisplacedWindow", "NotGrouped", "UnusedCte"})
-"""What is not told of a query with |>: the parser makes other queries of its steps, which say the same only nearly."""
+"""Codes not reported for a query with |>: the parser turns its steps into subqueries that differ in these."""
 
 
 def analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str] = frozenset()) -> Analysis:
-    """`sources`: what each table named in the query is, by the `id()` of its node; CTEs are not among them.
+    """`sources`: the columns of each table that the query reads, by the `id()` of its node; without CTEs.
 
-    Nothing is known of a table that is not there. `own_functions`: names of functions that Spark does not have itself.
+    A table that is not in `sources` has unknown columns. `own_functions`: functions that Spark itself does not have.
     """
     try:
         return _analyze(tree, sources, own_functions)
     except RecursionError:
         return Analysis(NOTHING_KNOWN)
     except Exception:
-        # A fault here is ours, not the query's: what is not known is left to Spark, and other models are told of.
+        # A bug of the analysis, not an error in the query: Spark checks this query, and other models are reported.
         if os.environ.get(RAISE_FAULTS):
             raise
         logging.getLogger(__name__).debug("the analysis of a query failed", exc_info=True)
@@ -73,12 +73,11 @@ def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: froze
         for origin, kind in sorted(a.lineage.items())
     )
     conditions = tuple(Origin(*origin) for origin in sorted(result.conditions))
-    told = dict.fromkeys(sorted(context.findings, key=lambda finding: (finding.offset, finding.code)))
-    if told and any(token.token_type is TokenType.PIPE_GT for token in words):
-        told = {finding: None for finding in told if finding.code not in _NOT_OF_PIPES}
-    findings = tuple(told)
+    findings = dict.fromkeys(sorted(context.findings, key=lambda finding: (finding.offset, finding.code)))
+    if findings and any(token.token_type is TokenType.PIPE_GT for token in words):
+        findings = {finding: None for finding in findings if finding.code not in _NOT_OF_PIPES}
     relation = Relation(columns, result.unknown is None)
-    return Analysis(relation, edges, conditions, findings, frozenset(context.taken_apart))
+    return Analysis(relation, edges, conditions, tuple(findings), frozenset(context.taken_apart))
 
 
 def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
@@ -103,13 +102,13 @@ def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context
         result = Result([], [], Unknown())
     for cte, entry in defined:
         if not entry.read:
-            message = f"nothing reads '{cte.alias}'"
+            message = f"the CTE '{cte.alias}' is never read"
             context.report("UnusedCte", message, cte.args["alias"], "remove it", DiagnosticSeverity.WARNING)
     return result
 
 
 def _check_not_defined(cte: Any, defined: list[tuple[Any, Cte]], context: AnalysisContext) -> None:
-    """Spark compares these names letter by letter."""
+    """Spark compares the names of CTEs with their case."""
     for other, entry in defined:
         if other.alias == cte.alias:
             entry.read = True
@@ -128,7 +127,7 @@ def _cte(node: Any, recursive: bool, ctes: dict[str, Cte], outer: QueryScope | N
 def _recursive_cte(
     node: Any, body: Any, ctes: dict[str, Cte], outer: QueryScope | None, context: AnalysisContext
 ) -> Cte:
-    """Its columns are those of the part that does not read it."""
+    """A recursive CTE has the columns of its anchor, the part that does not read the CTE."""
     anchor = context.query(body.this, ctes, outer)
     itself = Cte(_renamed(_nullable(anchor, context), node, context))
     following = context.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
@@ -161,7 +160,7 @@ def _renamed(result: Result, cte: Any, context: AnalysisContext) -> Result:
 
 
 def _set_operation(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
-    """From the left: a chain of a thousand UNIONs is no deeper than one."""
+    """In a loop from the left, because a chain of UNIONs can be longer than the recursion limit."""
     chain = [node]
     while isinstance(chain[-1].this, exp.SetOperation) and not _has_clauses(chain[-1].this):
         chain.append(chain[-1].this)
@@ -187,7 +186,7 @@ def _parenthesised(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None,
 
 
 def _as_select(node: Any) -> Any:
-    """`(t PIVOT …)` as the whole query."""
+    """A query that is only `(t PIVOT …)`, as SELECT * FROM it."""
     select = exp.Select(expressions=[exp.Star()])
     select.args["from_"] = exp.From()
     select.args["from_"].args["this"] = node
@@ -195,7 +194,7 @@ def _as_select(node: Any) -> Any:
 
 
 def _values(node: Any, scope: QueryScope) -> Result:
-    """The columns are col1, col2, …; each has the type that all its rows can have."""
+    """The columns are col1, col2, …; each has the common type of its rows."""
     attributes: list[Attribute] = []
     nodes: list[Any] = []
     for row in node.expressions:
@@ -229,7 +228,7 @@ def _either(one: bool | None, other: bool | None) -> bool | None:
 
 
 def _report_duplicates(result: Result, context: AnalysisContext) -> None:
-    """A table cannot have two columns of one name. A star that brings several is told once."""
+    """A table cannot have two columns of one name. A star that brings several is reported once."""
     seen: set[str] = set()
     repeated: dict[int, tuple[Any, list[str]]] = {}
     for attribute, node in zip(result.attributes, result.nodes, strict=True):
@@ -266,7 +265,7 @@ def combine_results(node: Any, left: Result, right: Result, context: AnalysisCon
     for position, one in enumerate(left.attributes):
         other = right.attributes[position] if position < len(right.attributes) else None
         attributes.append(_column(node, word, one, other, right, position, context, known))
-    # Rows that are equal on both sides, or twice, are told apart by all columns.
+    # Rows are compared by all columns.
     if _compares(node):
         for one in (*left.attributes, *right.attributes):
             conditions.update(one.lineage)
@@ -318,7 +317,7 @@ def _step(one: Attribute, kind: DataType) -> int:
 
 
 def _stays(one: Attribute, kind: DataType) -> bool:
-    """Casting it gives no nulls that were not there."""
+    """Whether a cast to `kind` cannot give new NULLs."""
     return one.type == kind or (one.type.is_numeric and kind.is_numeric)
 
 

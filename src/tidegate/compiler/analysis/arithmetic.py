@@ -1,4 +1,4 @@
-"""The types that operators give, as Spark decides with ANSI mode on: arithmetic, moments and intervals, bits, logic."""
+"""Result types of operators, as in Spark with ANSI mode on: arithmetic of numbers, times, intervals; bits; logic."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _with_decimal(operator: str, a: DataType, b: DataType, digits: tuple[int, in
 
 
 def _half_known(operator: str, a: DataType, b: DataType) -> DataType:
-    """With one side unknown: a double makes a double, unless the other side is an interval that it scales."""
+    """With one side unknown: a double gives a double, unless it may scale an interval."""
     if operator == "div":
         return BIGINT
     if operator in ("+", "-", "%") and "double" in (a.kind, b.kind):
@@ -111,7 +111,7 @@ def _half_known(operator: str, a: DataType, b: DataType) -> DataType:
 
 
 def _with_moments(operator: str, a: DataType, b: DataType) -> DataType | None:
-    """Arithmetic with dates, times and intervals. None: there are none in it; VOID: it is not allowed."""
+    """Arithmetic with dates, times and intervals. None: neither side is one; VOID: not allowed."""
     if not any(_is_moment(kind) for kind in (a, b)):
         return None
     match operator:
@@ -205,7 +205,7 @@ def bitwise_type(a: DataType, b: DataType) -> DataType | None:
 
 
 def takes_booleans(a: DataType, b: DataType = BOOLEAN) -> bool:
-    """Whether AND and OR take them, or NOT takes it. Text is read as a boolean beside one."""
+    """Whether AND and OR take both, or NOT takes `a`. A string beside a boolean is cast to one."""
     kinds = {a.kind, b.kind}
     return kinds <= {"boolean", "string", "void", "?"} and ("string" not in kinds or bool(kinds & {"boolean", "?"}))
 

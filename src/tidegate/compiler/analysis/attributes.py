@@ -1,4 +1,4 @@
-"""The columns that a place in a query can see: which table each is of, and which columns outside it comes from."""
+"""The columns visible at a place in a query, with their tables and their lineage."""
 
 from __future__ import annotations
 
@@ -30,32 +30,36 @@ IDENTITY, CAST, EXPRESSION, AGGREGATION, WINDOW, CONDITION = range(6)
 
 _Origin = tuple[str, str]
 Lineage = dict[_Origin, int]
-"""How a value comes from (table, column), as an index into KINDS."""
+"""(table, column) → how a value comes from it, as an index into KINDS."""
 
 
 def add_origin(into: Lineage, origin: _Origin, kind: int) -> None:
-    """What a value is made of goes before what decides it; of several ways, the least plain is told."""
+    """A condition gives way to any other kind; of the others the least direct is kept."""
     known = into.get(origin)
     if known is None or known == CONDITION or known < kind < CONDITION:
         into[origin] = kind
 
 
 def add_origins(into: Lineage, lineage: Lineage, step: int) -> None:
-    """Adds a value's origins, one step further: a path is as plain as its least plain step."""
+    """Add the origins of a value after one more step: a path is as direct as its least direct step."""
     for origin, kind in lineage.items():
         add_origin(into, origin, kind if kind > step else step)
 
 
 class Unknown(NamedTuple):
-    """There may be other columns. With a `key` they are, by the same names, those of that table."""
+    """Marks that there may be other columns; with a `key` they are columns of that table, by the same names."""
 
     key: str | None = None
 
 
 class FromItem:
-    """Something that FROM names. `qualifier`: the parts that its columns may be qualified by, lower case.
+    """A table, subquery or function in FROM.
 
-    `is_vague`: it is not known what one of its columns is called.
+    `label`: its name in messages.
+    `qualifier`: the parts that its columns may be qualified by, in lower case.
+    `unknown`: it may have other columns.
+    `is_source`: it is a table whose unknown columns are reported.
+    `is_vague`: the name of one of its columns is not known.
     """
 
     __slots__ = ("is_source", "is_vague", "label", "qualifier", "unknown")
@@ -76,9 +80,9 @@ class FromItem:
 
 
 class Attribute:
-    """One column in sight. Two with the same `identity` are the same column, however often it is selected.
+    """One visible column. Two with the same `identity` are the same column, however often it is selected.
 
-    Not frozen: an outer join further on makes columns nullable that are already in sight, and a USING hides some.
+    Not frozen: a later outer join makes columns nullable, and USING hides some.
     """
 
     __slots__ = ("folded", "hidden", "identity", "item", "lineage", "name", "nullable", "type")
@@ -102,7 +106,7 @@ class Attribute:
         self.hidden = False
 
     def unhidden(self) -> Attribute:
-        """The same without the rule that only its table's name leads to it."""
+        """The same column, reachable without the name of its table."""
         if not self.hidden:
             return self
         return Attribute(self.name, self.type, self.nullable, self.lineage, self.identity, self.item)
@@ -114,7 +118,7 @@ class Attribute:
 
 
 class Frame:
-    """Columns in order, with an index by name. Hidden ones can be reached only with their table's name."""
+    """Columns in order, with an index by name. A hidden column needs the name of its table."""
 
     __slots__ = ("attributes", "items", "named")
 
@@ -137,7 +141,7 @@ class Frame:
             known.append(attribute)
 
     def take(self, other: Frame) -> None:
-        """Everything of `other` to the right of what is here."""
+        """Append all columns and items of `other`."""
         self.attributes += other.attributes
         self.items += other.items
         for name, attributes in other.named.items():
@@ -155,28 +159,28 @@ class Frame:
         return copied
 
     def all_attributes(self) -> Iterable[Attribute]:
-        """With the hidden ones."""
+        """Hidden columns included."""
         return (attribute for attributes in self.named.values() for attribute in attributes)
 
     def unknown_items(self) -> list[FromItem]:
-        """Those that may have other columns than are known."""
+        """Items that may have columns that are not known."""
         return [item for item in self.items if item.unknown is not None]
 
     def doubtful_items(self) -> list[FromItem]:
-        """Those that may have a column of a name that is not known here."""
+        """Items that may have a column whose name is not known."""
         return [item for item in self.items if item.unknown is not None or item.is_vague]
 
     def of_item(self, qualifier: tuple[str, ...]) -> list[Attribute]:
-        """The columns of the items so qualified: hidden ones first, as Spark has it."""
+        """The columns of the items with this qualifier, hidden ones first as in Spark."""
         length = len(qualifier)
         hidden = [a for a in self.all_attributes() if a.hidden and a.item and a.item.qualifier[-length:] == qualifier]
         return hidden + [a for a in self.attributes if a.item and a.item.qualifier[-length:] == qualifier]
 
     def find(self, parts: tuple[str, ...], new_ids: Iterable[int]) -> tuple[list[Attribute], int]:
-        """The columns that a name may mean, and how many of its parts that takes; the rest are fields of it.
+        """The columns that a name may mean, and how many of its parts that takes; the rest are fields.
 
-        The longest qualifier is tried first. A name qualified by a table of which not everything is known is taken for
-        a column of it.
+        The longest qualifier is tried first. A name qualified by a table with unknown columns is assumed to be one of
+        them.
         """
         if len(parts) == 1:
             found = self.named.get(parts[0].lower())
@@ -210,7 +214,7 @@ class Frame:
         return ([] if hidden else [a for a in self.named.get(folded[0], ()) if not a.hidden]), 1
 
     def assume(self, name: str, item: FromItem, new_ids: Iterable[int]) -> Attribute:
-        """A column that `item` must have if the query is right."""
+        """Add a column that `item` must have if the query is valid."""
         key = item.unknown.key if item.unknown else None
         lineage: Lineage = {} if key is None else {(key, name): IDENTITY}
         attribute = Attribute(name, ANY, None, lineage, next(iter(new_ids)), item)

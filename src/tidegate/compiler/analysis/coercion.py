@@ -1,4 +1,4 @@
-"""Which types go together, as Spark decides with ANSI mode on: common types, comparisons, casts, intervals."""
+"""Type coercion as Spark does it with ANSI mode on: common types, comparisons, casts, intervals."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def is_year_month(kind: DataType) -> bool:
 
 
 def is_interval(kind: DataType) -> bool:
-    """Of one of the two ANSI families; the old calendar interval is none of these."""
+    """An ANSI interval; the legacy calendar interval is none."""
     return kind.kind in _DAY_TIMES or kind.kind in _YEAR_MONTHS
 
 
@@ -111,7 +111,7 @@ def interval_hull(a: DataType, b: DataType) -> DataType | None:
 
 
 def decimal_for(kind: DataType) -> DataType:
-    """The decimal that holds every value of a whole number's type (or, nearly, of a float's)."""
+    """The decimal to which Spark casts a number of this type."""
     if kind.kind in _DIGITS:
         return decimal(_DIGITS[kind.kind], 0)
     return {"float": decimal(14, 7), "double": decimal(30, 15)}.get(kind.kind, kind)
@@ -148,7 +148,7 @@ def _nested(a: DataType, b: DataType, merge: Callable[[DataType, DataType], Data
 
 
 def tightest_common_type(a: DataType, b: DataType) -> DataType | None:
-    """The common type that loses nothing and reads no text: what both sides of an operator are cast to."""
+    """Spark's tightest common type: lossless, and without casting strings."""
     if a is b or a == b:
         return a
     if a.kind == "?" or b.kind == "?":
@@ -181,7 +181,7 @@ def _wider_number(a: DataType, b: DataType) -> DataType | None:
 
 
 def type_read_from_text(a: DataType, b: DataType) -> DataType | None:
-    """Where one of two is text: what the text is read as."""
+    """The type to which a string beside a value of another type is cast; None where neither is a string."""
     if b.kind == "string":
         a, b = b, a
     if a.kind != "string":
@@ -196,7 +196,7 @@ def type_read_from_text(a: DataType, b: DataType) -> DataType | None:
 
 
 def common_type(a: DataType, b: DataType) -> DataType | None:
-    """The type that both become in CASE, COALESCE, an array, a set operation; None where there is none."""
+    """The type that both are cast to in CASE, COALESCE, arrays and set operations; None where there is none."""
     if a is b:
         return a
     return tightest_common_type(a, b) or _wider_number(a, b) or type_read_from_text(a, b) or _nested(a, b, common_type)
@@ -211,7 +211,7 @@ def common_type_of(types: Iterable[DataType]) -> DataType | None:
 
 
 def strict_common_type_of(types: Iterable[DataType]) -> DataType | None:
-    """For greatest() and least(), which read no text."""
+    """For greatest() and least(), which do not cast strings."""
     return _fold(types, _without_text)
 
 
@@ -237,7 +237,7 @@ def same_shape(a: DataType, b: DataType) -> bool:
 
 
 def set_operation_type(a: DataType, b: DataType) -> DataType | None:
-    """The type of a column of UNION, INTERSECT or EXCEPT; None where the two do not go together."""
+    """The type of a column of UNION, INTERSECT or EXCEPT; None where there is no common type."""
     return common_type(a, b) or (a if same_shape(a, b) else None)
 
 
@@ -269,7 +269,7 @@ def comparable(a: DataType, b: DataType) -> bool:
 
 
 def can_cast_implicitly(source: DataType, target: DataType) -> bool:
-    """Whether a value is cast silently to what a function expects (text apart: it is read as any plain type)."""
+    """Whether Spark casts a value implicitly to the type that a function expects (strings apart)."""
     if source == target or source.kind in ("void", "?") or target.kind == "?":
         return True
     if source.is_numeric and target.is_numeric:
@@ -290,7 +290,7 @@ def _inner(source: DataType, target: DataType, rule: Callable[[DataType, DataTyp
 
 
 def can_cast(source: DataType, target: DataType) -> bool:
-    """Whether CAST is allowed at all; that each value can be cast is another matter."""
+    """Whether CAST is allowed for these types; single values may still fail."""
     if source == target or source.kind in ("void", "?") or target.kind in ("string", "?"):
         return True
     if source.kind == "string":
@@ -325,7 +325,7 @@ def _fits_variant(kind: DataType, nested: bool) -> bool:
 
 
 def cast_may_give_null(source: DataType, target: DataType) -> bool:
-    """Whether Spark takes a cast to give NULL for some value that is not."""
+    """Whether Spark treats a cast as one that may give NULL for a value that is not NULL."""
     a, b = source.kind, target.kind
     if source == target or a in ("void", "?") or b in ("string", "?"):
         return False

@@ -1,4 +1,4 @@
-"""What is said of a column's name that means nothing, or too much, at its place."""
+"""Errors for names that are unknown, ambiguous, or no field of a struct, with suggestions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report_field(scope: QueryScope, kind: DataType, part: Any, parts: list[Any])
     name = str(part.this)
     holder = kind.args[0] if kind.kind == "array" else kind
     if holder.kind != "struct":
-        message = f"'{name}' cannot be taken out of '{_before(parts, part)}': it is {kind}, not a struct"
+        message = f"'{_before(parts, part)}' has no field '{name}': it is {kind}, not a struct"
         scope.report("UnknownField", message, part)
         return
     fields = [field for field, _ in holder.args]
@@ -79,7 +79,7 @@ def _report_qualified(scope: QueryScope, names: tuple[str, ...], items: list[Fro
 
 
 def _meant(scope: QueryScope, name: str) -> str | None:
-    """Near names; with their table's where several have them."""
+    """Similar column names, qualified where several tables have them."""
     holders: dict[str, list[Attribute]] = {}
     place: QueryScope | None = scope
     while place is not None:

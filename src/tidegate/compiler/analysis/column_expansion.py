@@ -38,7 +38,7 @@ def is_star(node: Any) -> bool:
 
 
 def expand_star(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attribute], Unknown | None]:
-    """The columns in order, and whether there may be others."""
+    """The columns of a star in order, and whether there may be others."""
     if type(node) is exp.Star:
         star = node
         attributes, items = frame.attributes, frame.items
@@ -65,7 +65,7 @@ def expand_star(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attrib
 
 
 def _certain(star: Any, unknown: Unknown | None) -> Unknown | None:
-    """Spark knows no REPLACE and RENAME; what they would give is not guessed."""
+    """Spark has no * REPLACE and * RENAME, so their columns are unknown."""
     return Unknown() if star.args.get("replace") or star.args.get("rename") else unknown
 
 
@@ -88,7 +88,7 @@ def _fields(node: Any, star: Any, scope: QueryScope) -> tuple[list[Attribute], U
 
 
 def _without(attributes: list[Attribute], star: Any, unknown: Unknown | None, scope: QueryScope) -> list[Attribute]:
-    """EXCEPT takes columns away, or fields of them."""
+    """The columns without those, or those fields of structs, that EXCEPT names."""
     for node in star.args.get("except_") or ():
         parts = [part.name for part in node.parts] if type(node) is exp.Column else [node.name]
         found, used = Frame(attributes).find(tuple(parts), scope.context.new_ids)
@@ -119,7 +119,7 @@ def _less(kind: DataType, fields: tuple[str, ...]) -> DataType:
 
 
 def pivot_columns(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[tuple[str, str]]) -> Frame:
-    """What is in sight after a PIVOT or UNPIVOT of `frame`."""
+    """The columns after a PIVOT or UNPIVOT of `frame`."""
     fields: list[Any] = pivot.args.get("fields") or []
     if len(fields) != 1 or type(fields[0]) is not exp.In:
         return Frame((), [FromItem("", (), Unknown())])
@@ -157,7 +157,7 @@ def pivot_columns(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[t
 
 
 def _unpivoted(frame: Frame, pivot: Any, field: Any, scope: QueryScope) -> Frame:
-    """The columns that are turned into rows go; a column with their names comes, and one or more with their values."""
+    """A column with the names of the unpivoted columns, and one or more with their values, in place of them."""
     names = [n.name for e in pivot.expressions for n in (e.expressions if type(e) is exp.Tuple else [e])]
     rows = [_columns(value.this if type(value) is exp.PivotAlias else value) for value in field.expressions]
     used = {identity for row in rows for node in row for identity in _identities(node, scope)}

@@ -52,7 +52,7 @@ def _if(node: Any, scope: ExpressionScope) -> Typed:
         mismatch(node.this, scope, f"IF takes a boolean, and this is {condition.type}")
     otherwise = node.args.get("false")
     if otherwise is None:
-        scope.report("WrongArguments", "if takes 3 arguments, not 2", node, "say what it is otherwise")
+        scope.report("WrongArguments", "if takes 3 arguments, not 2", node, "add the value for the other case")
     values = [type_of(node.args.get("true"), scope), type_of(otherwise, scope)]
     return _chosen("IF", values, node, scope)
 
@@ -79,7 +79,7 @@ def _cast(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _is_to_timestamp(node: Any) -> bool:
-    """to_timestamp(x) becomes a cast in the parser, but takes more than a cast does."""
+    """The parser turns to_timestamp(x) into a cast, but it accepts more than a cast does."""
     return type(node) is exp.Cast and node.to.this == exp.DType.TIMESTAMP
 
 
@@ -133,17 +133,17 @@ def _column(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _subquery(node: Any, scope: ExpressionScope) -> Typed:
-    """As a value it has one column."""
+    """A scalar subquery has one column."""
     width = scope.width(node)
     if width is not None and width > 1:
-        message = f"a subquery that is a value has 1 column, and this one has {width}"
-        scope.report("ColumnCount", message, node, "select the one that is meant")
+        message = f"a scalar subquery must have 1 column, and this one has {width}"
+        scope.report("ColumnCount", message, node, "select only the column you need")
         return UNKNOWN
     return scope.subquery(node)
 
 
 def _variant_path(node: Any, scope: ExpressionScope) -> Typed:
-    """`doc:a.b[0]`; of what is no variant that is left to Spark."""
+    """`doc:a.b[0]`; on other types than variant it is left to Spark."""
     found = type_of(node.this, scope)
     return Typed(VARIANT, True) if found.type == VARIANT and node.args.get("variant_extract") else UNKNOWN
 

@@ -1,4 +1,4 @@
-"""What Spark calls a column that the query gives no name: `sum(amount)`, `(a + b)`. Empty where that is not certain."""
+"""The name that Spark generates for a column without an alias: `sum(amount)`, `(a + b)`. Empty where not certain."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _if(node: Any, scope: QueryScope) -> str:
 
 
 def _call(name: str, node: Any, scope: QueryScope) -> str:
-    """Only where the word that was written is the one: several functions of Spark share a class here."""
+    """Only where the written name is this one: several functions of Spark share a class."""
     written = str(node.meta.get(WRITTEN_AS, "")).lower()
     if written != name and written not in _SYNONYMS:
         raise _NotCertain
@@ -260,4 +260,4 @@ _FUNCTIONS: dict[type, str] = {
 }
 _CASTS = frozenset({"bigint", "boolean", "double", "float", "int", "smallint", "string", "timestamp", "tinyint"})
 _SYNONYMS = frozenset({"lcase", "ucase"})
-"""Other words for these, which Spark writes as they are."""
+"""Synonyms that Spark keeps in the generated name."""

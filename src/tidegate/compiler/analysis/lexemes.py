@@ -1,4 +1,4 @@
-"""A text as Spark's own lexer splits it, written down apart from the parser: where the two differ, a query is refused.
+"""A second lexer that splits text as Spark does: where it and the parser differ, a query is refused.
 
 The parser reads many dialects, and Spark gets the text, not the parser's tree. What one takes for a comment or for the
 inside of a string and the other does not would be a way past every check of the tree.
@@ -34,7 +34,7 @@ class Lexeme(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called as a name, in lower case; empty for what cannot be one."""
+        """The name in lower case; empty where it cannot be one."""
         if self.kind is LexemeKind.WORD:
             return self.text.lower()
         return self.text[1:-1].replace("``", "`").lower() if self.kind is LexemeKind.NAME else ""
@@ -60,7 +60,7 @@ Span = tuple[int, int]
 
 
 def lexemes(text: str) -> list[Lexeme] | int:
-    """Without spaces and comments. A number: where there is something that cannot be split for certain."""
+    """The lexemes without spaces and comments; or the position of the first text that cannot be split for certain."""
     found: list[Lexeme] = []
     at = 0
     while at < len(text):
@@ -92,17 +92,17 @@ def _end_of_block(text: str, at: int) -> int | None:
 
 
 def difference(pieces: Sequence[Lexeme], tokens: Sequence[Token], text: str) -> int | None:
-    """Where the parser's tokens and Spark's cover other parts of the text, or have other quotes; None: nowhere."""
-    ours, theirs = bytearray(len(text) + 1), bytearray(len(text) + 1)
+    """The first position at which the parser's tokens and Spark's differ in extent or quotes; None: nowhere."""
+    by_spark, by_parser = bytearray(len(text) + 1), bytearray(len(text) + 1)
     for piece in pieces:
-        ours[piece.start : piece.end] = b"\1" * (piece.end - piece.start)
+        by_spark[piece.start : piece.end] = b"\1" * (piece.end - piece.start)
     for token in tokens:
-        theirs[token.start : token.end + 1] = b"\1" * (token.end + 1 - token.start)
+        by_parser[token.start : token.end + 1] = b"\1" * (token.end + 1 - token.start)
     for piece in pieces:
-        if piece.text != ";" and 0 in theirs[piece.start : piece.end]:
+        if piece.text != ";" and 0 in by_parser[piece.start : piece.end]:
             return piece.start
     for token in tokens:
-        if 0 in ours[token.start : token.end + 1] and not _has_only_gaps_of_space(ours, token, text):
+        if 0 in by_spark[token.start : token.end + 1] and not _has_only_gaps_of_space(by_spark, token, text):
             return int(token.start)
     own = _merged((piece.start, piece.end) for piece in pieces if piece.kind in (LexemeKind.STRING, LexemeKind.NAME))
     other = _merged((token.start, token.end + 1) for token in tokens if _is_quoted(token, text))
@@ -112,10 +112,10 @@ def difference(pieces: Sequence[Lexeme], tokens: Sequence[Token], text: str) -> 
     return min((span[0] for span in {*own} ^ {*other}), default=0)
 
 
-def _has_only_gaps_of_space(ours: bytearray, token: Token, text: str) -> bool:
+def _has_only_gaps_of_space(by_spark: bytearray, token: Token, text: str) -> bool:
     """`GROUP  BY` is one word to the parser."""
     inside = range(token.start, token.end + 1)
-    return token.token_type not in _QUOTED and all(ours[at] or text[at].isspace() for at in inside)
+    return token.token_type not in _QUOTED and all(by_spark[at] or text[at].isspace() for at in inside)
 
 
 def _is_quoted(token: Token, text: str) -> bool:

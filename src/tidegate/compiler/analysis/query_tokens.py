@@ -23,7 +23,7 @@ __all__ = [
 
 
 TOKENS_KEY = "words"
-"""The key of a tree's meta under which its tokens are kept."""
+"""The key of a tree's meta that holds its tokens."""
 
 _WITHOUT_PARENTHESES = frozenset(
     {TokenType.CURRENT_DATE, TokenType.CURRENT_TIMESTAMP, TokenType.CURRENT_USER, TokenType.SESSION_USER}
@@ -45,7 +45,7 @@ _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 
 
 def rewrite_tokens(tokens: Sequence[Token]) -> list[Token]:
-    """What Spark reads and the parser does not, in other words; the places in the text stay the same."""
+    """Replace syntax that only Spark reads by an equivalent that the parser reads; positions stay the same."""
     result: list[Token] = []
     skipped = -1
     types = 0
@@ -118,7 +118,7 @@ def _begins_query(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _end_of_names(tokens: Sequence[Token], place: int) -> int:
-    """Where a step of a pipe ends that is nothing but names."""
+    """Where a pipe step that is only a list of names ends."""
     while place < len(tokens) and tokens[place].token_type not in (TokenType.PIPE_GT, TokenType.R_PAREN):
         place += 1
     return place
@@ -151,7 +151,7 @@ _FOREIGN = {
     "try_convert": "try_cast",
     "unnest": "explode",
 }
-"""Functions of other systems, and which of Spark's is meant."""
+"""Functions of other systems → the equivalent of Spark."""
 
 _COUNTED = frozenset(
     {
@@ -169,11 +169,11 @@ _COUNTED = frozenset(
         "percentile_approx",
     }
 )
-"""Functions of Spark whose arguments are written with nothing but commas between them."""
+"""Functions of Spark whose arguments are separated by commas alone."""
 
 
 class WrittenCall(NamedTuple):
-    """`name(…)` in the text. `certain`: it is no name with a list of columns, as in `WITH name (a, b) AS (…)`."""
+    """`name(…)` in the text. `certain`: it is not a list of columns, as in `WITH name (a, b) AS (…)`."""
 
     name: str
     arguments: int
@@ -182,7 +182,7 @@ class WrittenCall(NamedTuple):
 
 
 def written_calls(tokens: Sequence[Token]) -> dict[int, WrittenCall]:
-    """Whatever is written like a call, by where its name begins: also names of columns behind a table's."""
+    """Everything that looks like a call, by the position of its name; also a table with a list of columns."""
     calls: dict[int, WrittenCall] = {}
     open_ones: list[tuple[int, int]] = []
     commas = 0
@@ -217,7 +217,7 @@ class WrongCall(NamedTuple):
 
 
 def wrong_calls(tokens: Sequence[Token]) -> Iterator[WrongCall]:
-    """In the order of the text, going by the words alone."""
+    """Calls with a wrong number of arguments, in the order of the text; the tree is not needed."""
     for call in sorted(written_calls(tokens).values(), key=lambda call: call.start):
         message = wrong_count(call) if call.certain else None
         if message is not None:
@@ -225,7 +225,7 @@ def wrong_calls(tokens: Sequence[Token]) -> Iterator[WrongCall]:
 
 
 def wrong_count(call: WrittenCall) -> str | None:
-    """What is wrong with the number of arguments of a function of Spark's; None where nothing is, or it is not one."""
+    """A message where a function of Spark has a wrong number of arguments."""
     name, count = call.name.lower(), call.arguments
     if name in _SYNTAX:
         wanted, fits = _SYNTAX[name]
@@ -237,7 +237,7 @@ def wrong_count(call: WrittenCall) -> str | None:
 
 
 def misread_calls(calls: Iterable[WrittenCall], own_functions: frozenset[str]) -> Iterator[WrongCall]:
-    """Wrong calls of functions that the parser reads in a way of its own, so that its tree does not show them."""
+    """Wrong calls that the tree does not show, because the parser has a syntax of its own for the function."""
     for call in calls:
         name = call.name.lower()
         if not call.certain or not {call.name, name}.isdisjoint(own_functions):

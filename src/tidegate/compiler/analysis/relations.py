@@ -1,4 +1,4 @@
-"""What FROM puts in sight: tables, subqueries, joins of every kind, lateral views, table functions."""
+"""The columns that FROM makes visible: tables, subqueries, joins, lateral views, table functions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ __all__ = ["add_conditions", "check_condition", "check_name_count", "from_clause
 Conditions = set[tuple[str, str]]
 
 _HIDDEN = frozenset({"identifier", "stream", "table"})
-"""What looks like a call and names a table."""
+"""Calls that name a table."""
 
 _ZONE = "landing:"
-"""How the key of a landing zone begins; where the query gives it no alias it goes by the zone's name."""
+"""The prefix of a landing zone's key; without an alias its columns are qualified by the zone's name."""
 
 
 def from_clause(select: Any, scope: QueryScope, conditions: Conditions) -> Frame:
-    """The columns that the clauses of a SELECT can see. `scope`: what is around the SELECT, with no frames."""
+    """The columns that the clauses of a SELECT can see. `scope`: the scope outside the SELECT, without frames."""
     clause = select.args.get("from_")
     frame = _relation(clause.this, scope, conditions) if clause is not None else Frame()
     for join in select.args.get("joins") or ():
@@ -55,7 +55,7 @@ def from_clause(select: Any, scope: QueryScope, conditions: Conditions) -> Frame
 
 
 def add_conditions(node: Any, scope: QueryScope, conditions: Conditions) -> DataType:
-    """What decides on rows: its columns are added; its type is checked, and given."""
+    """Add the origins of an expression that decides which rows there are; returns its type."""
     lineage: Lineage = {}
     trace(node, scope, lineage)
     conditions.update(lineage)
@@ -63,7 +63,7 @@ def add_conditions(node: Any, scope: QueryScope, conditions: Conditions) -> Data
 
 
 def check_condition(node: Any, clause: str, scope: QueryScope, conditions: Conditions) -> None:
-    """What WHERE and ON say: a boolean, of one row each time."""
+    """Check the condition of WHERE or ON: a boolean without aggregates and windows."""
     kind = add_conditions(node, scope, conditions)
     check_placement(node, scope, clause)
     if kind.kind not in ("boolean", "?"):
@@ -71,7 +71,7 @@ def check_condition(node: Any, clause: str, scope: QueryScope, conditions: Condi
 
 
 def check_name_count(names: int, columns: int, node: Any, context: AnalysisContext) -> bool:
-    """Whether a list of names behind an alias has as many as there are columns; reports where it has not."""
+    """Whether the list of names after an alias has one for each column, else it is reported."""
     if names == columns:
         return True
     given = "1 name" if names == 1 else f"{names} names"
@@ -81,7 +81,7 @@ def check_name_count(names: int, columns: int, node: Any, context: AnalysisConte
 
 
 def _relation(node: Any, scope: QueryScope, conditions: Conditions, left: Frame | None = None) -> Frame:
-    """`left`: what is to the left of it, where LATERAL lets it see that."""
+    """`left`: the columns to the left, for LATERAL."""
     what = type(node)
     if what is exp.Table:
         if type(node.this) is exp.Identifier:
@@ -239,7 +239,7 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
 
 
 def _check_gives_rows(call: Any, scope: QueryScope) -> None:
-    """A function of Spark's that gives values, or none of Spark's at all, cannot stand in FROM."""
+    """Report a function in FROM that is no table function."""
     function = function_of(call)
     if function is not None:
         if not is_generator(call):
@@ -256,7 +256,7 @@ def _check_gives_rows(call: Any, scope: QueryScope) -> None:
 
 
 def _lateral(node: Any, frame: Frame, scope: QueryScope, conditions: Conditions) -> Frame:
-    """LATERAL VIEW: it sees everything before it."""
+    """LATERAL VIEW, which sees all columns before it."""
     added = _function(node.this, node, scope.with_frames(frame), conditions)
     if node.args.get("outer"):
         _make_nullable(added.attributes)
@@ -296,7 +296,7 @@ def _join(left: Frame, join: Any, scope: QueryScope, conditions: Conditions) -> 
 
 
 def _shared_names(left: Frame, right: Frame) -> list[str]:
-    """What NATURAL joins by: names that both sides write alike, as often as both have them; here the case counts."""
+    """The columns of a NATURAL join: names of both sides, as often as both have them. Here case matters."""
     if left.doubtful_items() or right.doubtful_items():
         return []
     remaining = Counter(attribute.name for attribute in right.attributes)
@@ -319,7 +319,7 @@ def _using(
         conditions.update(one.lineage)
         conditions.update(other.lineage)
         if not comparable(one.type, other.type):
-            message = f"'{name}' cannot be joined by: it is {one.type} on the left and {other.type} on the right"
+            message = f"cannot join by '{name}': it is {one.type} on the left and {other.type} on the right"
             scope.report("TypeMismatch", message, node, "join ON a comparison of the same types")
         pairs.append((one, other))
     return pairs
@@ -343,7 +343,7 @@ def _key_column(frame: Frame, name: str, node: Any, scope: QueryScope) -> Attrib
 
 
 def _merged(left: Frame, right: Frame, pairs: list[tuple[Attribute, Attribute]], side: str, scope: QueryScope) -> Frame:
-    """Spark's order: the columns joined by, the others of the left, the others of the right."""
+    """Columns in Spark's order: the join columns, the others of the left, the others of the right."""
     ones, others = {one.identity for one, _ in pairs}, {other.identity for _, other in pairs}
     rest_left = [a for a in left.attributes if a.identity not in ones]
     if side == "SEMI":

@@ -1,4 +1,4 @@
-"""Which column a name means at its place in a query, as Spark decides it; and what to say of a name that means none."""
+"""Name resolution: which column a name means at its place in a query, as Spark decides it."""
 
 from __future__ import annotations
 
@@ -39,57 +39,59 @@ CALLED_WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
     "session_user": ("current_user()", STRING),
     "user": ("current_user()", STRING),
 }
-"""Names that are calls where no column has them: what Spark calls the result, and its type."""
+"""Names that are calls where no column has the name: the name and type of the result in Spark."""
 
 _HARDLY_COLUMNS = frozenset({"current_date", "current_time", "current_timestamp", "grouping__id"})
-"""Those of them that are taken for calls also where it is not known whether a column has the name."""
+"""Those of them that are read as calls even where unknown columns might have the name."""
 
 _METADATA = frozenset(
     ["_metadata", "_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number"]
 )
-"""Columns that tables of Iceberg, and files, have besides their own."""
+"""Metadata columns of Iceberg tables and of files."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuerySource:
-    """Something outside that a query reads: a table in full (`shop.silver.orders`) or a zone (`landing:orders`).
-
-    `open`: that its columns are not known is nothing to tell; they are when it is read.
-    """
+    """A table or landing zone that a query reads."""
 
     key: str
+    """The full name of the table (`shop.silver.orders`) or of the zone (`landing:orders`)."""
     relation: Relation
     open: bool = False
+    """Unknown columns are not reported: they become known when it is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFinding:
-    """Something wrong in a query; `offset` is where in its text."""
+    """An error or warning in a query."""
 
     severity: DiagnosticSeverity
     code: str
     message: str
     offset: int
+    """The place in the text of the query."""
     suggestion: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """`conditions`: columns that decide which rows there are (WHERE, HAVING, QUALIFY, ON, GROUP BY, DISTINCT).
-
-    `taken_apart`: the columns, in lower case, of which a dotted name takes a field.
-    """
+    """The result of analyzing one query."""
 
     relation: Relation
     edges: tuple[Edge, ...] = ()
+    """The lineage of its columns."""
     conditions: tuple[Origin, ...] = ()
+    """Columns that decide which rows there are (WHERE, HAVING, QUALIFY, ON, GROUP BY, DISTINCT)."""
     findings: tuple[QueryFinding, ...] = ()
     taken_apart: frozenset[str] = frozenset()
+    """Columns, in lower case, of which a dotted name takes a field."""
 
 
 class Result:
-    """The columns of a query, in order. `nodes`: what each is written as. `conditions`: what decides its rows.
+    """The columns of a query, in order.
 
+    `nodes`: the SELECT item of each.
+    `conditions`: the origins that decide its rows.
     `unknown`: there may be other columns.
     """
 
@@ -109,12 +111,12 @@ class Result:
 
     @property
     def is_vague(self) -> bool:
-        """It is not known what one of its columns is called."""
+        """Whether the name of one of its columns is not known."""
         return any(not attribute.name for attribute in self.attributes)
 
 
 class Cte:
-    """What WITH names, and whether anything read it."""
+    """A CTE and whether anything reads it."""
 
     __slots__ = ("read", "result")
 
@@ -124,7 +126,7 @@ class Cte:
 
 
 class AnalysisContext:
-    """What the parts of one analysis share: the sources, what was found, and what was decided of each node."""
+    """State shared by the parts of one analysis: the sources, the findings, and the results for each node."""
 
     def __init__(
         self,
@@ -144,7 +146,7 @@ class AnalysisContext:
         self._results: dict[int, Result] = {}
 
     def query(self, node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None) -> Result:
-        """Each query is understood once, whoever asks."""
+        """The result of a query, analyzed once."""
         known = self._results.get(id(node))
         if known is None:
             known = self._results[id(node)] = self._query(node, ctes, outer, self)
@@ -162,23 +164,23 @@ class AnalysisContext:
 
 
 class ResolvedColumn(NamedTuple):
-    """What a column's name means. `whole`: the column itself and no field of it; `by_alias`: an earlier SELECT item.
-
-    `name`: what it is called in a result, None where that is as it is written and empty where that is not certain.
-    """
+    """The column that a name refers to."""
 
     attribute: Attribute | None
     typed: Typed
     whole: bool = True
+    """It is the column itself and no field of it."""
     by_alias: bool = False
+    """It is an earlier SELECT item."""
     name: str | None = None
+    """Its name in a result; None: as it is written; empty: not certain."""
 
 
 _NOT_FOUND = ResolvedColumn(None, UNKNOWN)
 
 
 class QueryScope:
-    """The columns in sight at one place. Frames are searched in order, then earlier SELECT items, then around it."""
+    """The columns visible at one place: in its frames, in order; then earlier SELECT items; then the outer scope."""
 
     __slots__ = ("aliases", "context", "ctes", "frames", "outer", "own_functions", "windows")
 
@@ -198,7 +200,7 @@ class QueryScope:
         self.windows: Mapping[str, Any] = {}
 
     def with_frames(self, *frames: Frame) -> QueryScope:
-        """Another clause of the same SELECT, which sees these frames."""
+        """The scope of another clause of the same SELECT, which sees these frames."""
         scope = QueryScope(self.context, frames, self.ctes, self.outer)
         scope.windows = self.windows
         return scope
@@ -218,7 +220,7 @@ class QueryScope:
         return self.context.calls.get(node.meta.get("start", -1))
 
     def result(self, node: Any) -> Result:
-        """A subquery in an expression: it sees the columns here too."""
+        """The result of a subquery in an expression, which sees the columns of this scope too."""
         while type(node) is exp.Subquery and not node.args.get("with_"):
             node = node.this
         return self.context.query(node, self.ctes, self)
@@ -301,7 +303,7 @@ class QueryScope:
         attribute = earlier[0]
         if not unknown:
             return self._field(attribute, parts, 1)._replace(by_alias=True)
-        # A table may have a column of that name, which then is the one that counts; `f(x) AS x` says that it does.
+        # A table may have a column of that name, which takes precedence; `f(x) AS x` shows that it has.
         for _, item in unknown:
             key = item.unknown.key if item.unknown else None
             if key is not None and (key, name) in attribute.lineage:
@@ -318,7 +320,7 @@ class QueryScope:
         for part in parts[used:]:
             if kind.kind in ("?", "void", "variant"):
                 return ResolvedColumn(attribute, Typed(ANY, nullable), whole=False)
-            inner = _taken(kind, str(part.this))
+            inner = _field_type(kind, str(part.this))
             if inner is None:
                 report_field(self, kind, part, parts)
                 return ResolvedColumn(attribute, UNKNOWN, whole=False)
@@ -333,7 +335,7 @@ class _Assumed(NamedTuple):
 
 
 def column_parts(node: Any) -> list[Any]:
-    """The identifiers of a dotted name, in order; none where something else than names is in it."""
+    """The identifiers of a dotted name, in order; empty where it contains anything but names."""
     if type(node) is exp.Column:
         parts: list[Any] = node.parts
         return parts if type(parts[-1]) is exp.Identifier else []
@@ -348,8 +350,8 @@ def column_parts(node: Any) -> list[Any]:
     return [*node.parts, *reversed(fields)]
 
 
-def _taken(kind: DataType, name: str) -> DataType | None:
-    """The type of a part of a value; None where there is no such part."""
+def _field_type(kind: DataType, name: str) -> DataType | None:
+    """The type of a field, of a map's value, or of a field in an array of structs; None where there is none."""
     match kind.kind:
         case "struct":
             return kind.field(name)
@@ -367,7 +369,7 @@ def _taken(kind: DataType, name: str) -> DataType | None:
 
 
 def offset_of(node: Any) -> int:
-    """Where a node begins in the text; where it has no position itself, its first part that has one."""
+    """Where a node begins in the text: its first part that has a position, else that of its parent."""
     while node is not None:
         starts = [n.meta["start"] for n in node.walk() if n.meta and "start" in n.meta]
         if starts:

@@ -1,4 +1,4 @@
-"""The columns of one SELECT: its stars, names, groups, windows and order."""
+"""The columns of one SELECT, and its clauses: GROUP BY, HAVING, QUALIFY, DISTINCT, ORDER BY, windows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SETS = frozenset({exp.Rollup, exp.Cube, exp.GroupingSets})
 
 
 def select_columns(select: Any, around: QueryScope) -> Result:
-    """`around`: what the SELECT can see besides its own FROM."""
+    """`around`: the scope outside the SELECT, without its own FROM."""
     conditions: set[tuple[str, str]] = set()
     frame = from_clause(select, around, conditions)
     args = select.args
@@ -92,12 +92,12 @@ def select_columns(select: Any, around: QueryScope) -> Result:
 
 
 def add_order(node: Any, result: Result, scope: QueryScope) -> None:
-    """ORDER BY of a set operation, or of a query in parentheses: it sees the result alone."""
+    """ORDER BY of a set operation or of a query in parentheses, which sees only the result."""
     _ordered(node, scope.with_frames(_output(result)), result)
 
 
 def _output(result: Result) -> Frame:
-    """The columns of a SELECT as its own later clauses see them."""
+    """The columns of a SELECT as its later clauses see them."""
     return Frame(result.attributes, [FromItem("the result", (), result.unknown, is_vague=result.is_vague)])
 
 
@@ -218,7 +218,7 @@ def _check_windows(windows: list[Any], scope: QueryScope) -> None:
 
 
 def _keys(group: Any) -> list[Any]:
-    """What is grouped by, out of ROLLUP, CUBE and GROUPING SETS, whose parentheses only group."""
+    """The grouping expressions, also those inside ROLLUP, CUBE and GROUPING SETS."""
     keys: list[Any] = []
     waiting = list(reversed(group.expressions))
     for name in ("rollup", "cube", "grouping_sets"):
@@ -308,7 +308,7 @@ def _group(
 
 
 def _is_position(clause: str, key: Any, length: int, unknown: Unknown | None, scope: QueryScope) -> bool:
-    """Whether a number, if it is one, is that of a column of the result; reports where it is not."""
+    """False, and reported, where the key is a number that is no position of a column."""
     if unknown is not None or not _is_number(key) or 1 <= int(key.name) <= length:
         return True
     message = f"{clause} {key.name}: the result has {plural(length, 'column')}"
@@ -321,7 +321,7 @@ def _is_number(key: Any) -> bool:
 
 
 def _position(key: Any, scope: QueryScope, positions: dict[int, int], length: int) -> int | None:
-    """Which item a key is by its number or its name."""
+    """The position of the item that a key names by its number or alias."""
     if _is_number(key):
         number = int(key.name)
         return number - 1 if 1 <= number <= length else None
@@ -333,7 +333,7 @@ def _position(key: Any, scope: QueryScope, positions: dict[int, int], length: in
 
 
 def _prefer_groups(node: Any, frame: Frame, by: GroupKeys, plain: QueryScope, named: QueryScope) -> None:
-    """In HAVING a column outside aggregates is a grouped one, else an item of that name."""
+    """In HAVING a column outside aggregates is a grouped column, else a SELECT item of that name."""
     for column, _ in columns_outside_aggregates(node, plain):
         parts = tuple(part.name for part in column_parts(column))
         found, _used = frame.find(parts, plain.context.new_ids)
@@ -342,7 +342,7 @@ def _prefer_groups(node: Any, frame: Frame, by: GroupKeys, plain: QueryScope, na
 
 
 def _ordered(node: Any, scope: QueryScope, result: Result) -> list[Any]:
-    """What the rows are ordered by. With a LIMIT it decides which rows there are."""
+    """The expressions that the rows are ordered by. With a LIMIT they decide which rows there are."""
     args, conditions = node.args, result.conditions
     for clause in (args.get("order"), args.get("sort")):
         for key in clause.expressions if clause is not None else ():

@@ -1,4 +1,4 @@
-"""Which columns outside a query an expression comes from, and how."""
+"""The lineage of an expression: which columns of the tables it comes from, and how."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_COLUMNS = frozenset({exp.Literal, exp.Identifier, exp.DataType, exp.Var, exp
 
 
 def trace(node: Any, scope: QueryScope, into: Lineage, kind: int = IDENTITY) -> bool:
-    """Adds where `node` comes from, every name in it being resolved. True: the rows are aggregated by it."""
+    """Add the origins of `node` to `into`, resolving every name in it. True: it contains an aggregate."""
     aggregated = False
     waiting: list[tuple[Any, int]] = [(node, kind)]
     variables: set[int] = set()
@@ -93,7 +93,7 @@ def trace(node: Any, scope: QueryScope, into: Lineage, kind: int = IDENTITY) -> 
 
 
 def _variables(node: Any) -> set[int]:
-    """What in a lambda's body names its variables: the parser only sees those that are written in the same case."""
+    """The nodes of a lambda's body that are its variables: the parser misses those written in another case."""
     names = {variable.name.lower() for variable in node.expressions}
     found = set()
     for column in node.this.find_all(exp.Column):
@@ -105,7 +105,7 @@ def _variables(node: Any) -> set[int]:
 
 
 def _window(node: Any, scope: QueryScope, waiting: list[tuple[Any, int]], kind: int) -> None:
-    """The function over the window is no aggregate of the query; what is inside it may be."""
+    """A function with OVER is no aggregate of the query; its arguments may contain one."""
     function = node.this
     while type(function) in AROUND:
         if type(function) is exp.Filter:

@@ -1,4 +1,4 @@
-"""What the parser reads because other systems have it, and Spark refuses: found in the tokens of a query."""
+"""Syntax of other systems that the parser reads and Spark refuses, found in the tokens of a query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["MARKER_NODES", "Unsupported", "misread_character", "unquoted_names",
 
 _WITH_WORDS = (exp.AtTimeZone, exp.IgnoreNulls, exp.RespectNulls)
 MARKER_NODES = (exp.Qualify, exp.Fetch, exp.Lock, *_WITH_WORDS)
-"""Nodes without which some words are only names."""
+"""Nodes of the tree without which some words are only names."""
 
 Nodes = Mapping[type, list[Any]]
 
@@ -28,7 +28,7 @@ class Unsupported(NamedTuple):
 
 
 class _TokenWindow:
-    """The tokens, with nothing before and after them."""
+    """The tokens of a query; places outside them are empty."""
 
     __slots__ = ("nodes", "tokens")
 
@@ -185,7 +185,7 @@ def _string(words: _TokenWindow, place: int) -> tuple[str, str] | None:
 
 
 def _nulls(words: _TokenWindow, place: int) -> tuple[str, str] | None:
-    """Inside the parentheses some functions have them, others only behind."""
+    """IGNORE NULLS: some functions have it inside their parentheses, others only after them."""
     if words.text(place - 1) not in ("IGNORE", "RESPECT") or words.kind(place + 1) is not TokenType.R_PAREN:
         return None
     name = words.text(words.opening(place) - 1).lower()
@@ -224,7 +224,7 @@ _RULES: dict[TokenType, Rule] = {
 
 
 def unsupported_syntax(tokens: Sequence[Token], nodes: Nodes) -> Iterator[Unsupported]:
-    """`nodes`: those of the tree that are MARKER_NODES, by class."""
+    """`nodes`: the MARKER_NODES of the tree, by class."""
     words = _TokenWindow(tokens, nodes)
     rules = {**_RULES, TokenType.VAR: _word} if any(nodes[kind] for kind in _WITH_WORDS) else _RULES
     for place, token in enumerate(tokens):
@@ -245,17 +245,19 @@ def unquoted_names(tokens: Sequence[Token]) -> Iterator[Unsupported]:
 
 
 def misread_character(tokens: Sequence[Token]) -> Unsupported | None:
-    """The first sign of a text processor that the parser takes for part of a name."""
+    """The first typographic quote, dash or invisible character, which the parser takes for part of a name."""
     for token in _not_ascii(tokens):
         for place, character in enumerate(token.text, token.start):
             shown = f"{character} (U+{ord(character):04X})"
             if character in _QUOTES:
                 hint = "write ' around a text, and ` around a name"
-                return Unsupported(f"{shown} is no quotation mark of SQL", hint, place)
+                return Unsupported(f"{shown} is not a quotation mark of SQL", hint, place)
             if character in _DASHES:
-                return Unsupported(f"{shown} is no sign of SQL", "write - for a minus", place)
+                return Unsupported(f"{shown} is not an operator of SQL", "write - for a minus", place)
             if unicodedata.category(character) == "Cf":
-                return Unsupported(f"U+{ord(character):04X}, an invisible character, is no SQL", "remove it", place)
+                return Unsupported(
+                    f"U+{ord(character):04X}, an invisible character, is not allowed in SQL", "remove it", place
+                )
     return None
 
 

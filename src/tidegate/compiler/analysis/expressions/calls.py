@@ -25,7 +25,7 @@ __all__ = ["CALLS", "LambdaScope", "call_of", "generator_columns", "with_argumen
 
 
 def _is_known(name: str, node: Any, scope: ExpressionScope, meant: str | None = None) -> bool:
-    """Whether Spark has such a function; `meant`: what it calls the function that other systems have by that name."""
+    """Whether Spark has a function of this name, else it is reported. `meant`: Spark's name for it, as a suggestion."""
     folded = name.lower()
     if folded in NAMES:
         return True
@@ -37,7 +37,7 @@ def _is_known(name: str, node: Any, scope: ExpressionScope, meant: str | None = 
 
 
 def with_known_name(rule: Rule, meant: str) -> Rule:
-    """For a class that the parser also makes of functions of other systems."""
+    """The rule, for a class that the parser also uses for functions of other systems: their names are reported."""
 
     def check(node: Any, scope: ExpressionScope) -> Typed:
         written = node.meta.get(WRITTEN_AS)
@@ -63,7 +63,7 @@ class LambdaScope:
         self.variables = {**outer, **variables}
 
     def column(self, node: Any) -> Typed:
-        """The parser leaves a variable that is spelt in another case as a column."""
+        """The parser treats a variable written in another case as a column."""
         parts = node.parts if type(node) is exp.Column else []
         if parts and (found := self.variables.get(parts[0].name.lower())) is not None:
             for part in parts[1:]:
@@ -97,7 +97,7 @@ def _identifier(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _body(node: Any, scope: ExpressionScope, given: Sequence[Typed]) -> Typed:
-    """What a lambda gives where its variables have these types."""
+    """The type of a lambda's body when its variables have these types."""
     if type(node) is not exp.Lambda:
         return type_of(node, scope)
     names = [variable.name.lower() for variable in node.expressions]
@@ -123,7 +123,7 @@ _READ_APART = frozenset({exp.ArgMax, exp.ArgMin, exp.Ceil, exp.Floor, exp.Quanti
 
 
 def _has_enough(function: Function, nodes: list[Any], node: Any, scope: ExpressionScope) -> bool:
-    """For a call that the parser reads in a way of its own: arguments that are missing are missing in the tree too."""
+    """Whether no argument is missing, for calls with a syntax of their own in the parser."""
     if type(node) not in _READ_APART or len(nodes) >= function.least or any(argument.is_star for argument in nodes):
         return True
     scope.report("WrongArguments", f"{function.name} takes {function.arity_text}, not {len(nodes)}", node)
@@ -131,7 +131,7 @@ def _has_enough(function: Function, nodes: list[Any], node: Any, scope: Expressi
 
 
 def _is_rightly_written(node: Any, scope: ExpressionScope) -> bool:
-    """Whether the text gives the function as many arguments as it takes: the parser may have dropped some."""
+    """Whether the text has the right number of arguments: the parser may have dropped some."""
     call = scope.written(node)
     if call is None or (message := wrong_count(call)) is None:
         return True
@@ -145,7 +145,7 @@ def _is_rightly_written(node: Any, scope: ExpressionScope) -> bool:
 
 
 def with_argument_check(rule: Rule) -> Rule:
-    """For a class that the parser makes of calls, and of other things too."""
+    """The rule, for a class that the parser uses for calls and for other syntax: calls are checked by the text."""
 
     def check(node: Any, scope: ExpressionScope) -> Typed:
         if _is_rightly_written(node, scope):
@@ -172,9 +172,9 @@ def _anonymous(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _foreign(node: Any, scope: ExpressionScope) -> Typed:
-    """The parser knows functions of many systems. One without a rule here is none of Spark's.
+    """A function of another system: the parser knows many that Spark does not have.
 
-    Only what is written as a call has a position; operators of other systems are left to Spark.
+    Only a call has a position; operators of other systems are left to Spark.
     """
     if "start" in node.meta:
         _is_known(str(node.meta.get(WRITTEN_AS) or node.sql_name()), node, scope)
@@ -230,7 +230,7 @@ _AROUND_ARGUMENTS = frozenset({exp.Kwarg, exp.Distinct, exp.Order, exp.IgnoreNul
 
 
 def call_of(node: Any, scope: ExpressionScope) -> FunctionCall | None:
-    """A call with its arguments' types; None for what is no call of a function of Spark's."""
+    """A call with the types of its arguments; None where the node calls no function of Spark."""
     if type(node) is exp.Anonymous:
         name, nodes = node.name.lower(), node.expressions
     elif type(node) in CLASSES:
@@ -246,7 +246,7 @@ def call_of(node: Any, scope: ExpressionScope) -> FunctionCall | None:
 
 
 def generator_columns(node: Any, scope: ExpressionScope) -> tuple[Column, ...] | None:
-    """What a generator, or a table function in FROM, gives; None where it is none or that is not known."""
+    """The columns of a generator or of a table function in FROM; None where the node is neither or they are unknown."""
     function = function_of(node)
     output = OUTPUTS.get(function.name) if function is not None else None
     if output is None:
@@ -256,7 +256,7 @@ def generator_columns(node: Any, scope: ExpressionScope) -> tuple[Column, ...] |
 
 
 def _any(node: Any, scope: ExpressionScope) -> Typed:
-    """`any(x)` as a function; beside LIKE it never comes here."""
+    """`any(x)` as a function; `LIKE ANY` is handled with LIKE."""
     inner = node.this
     if isinstance(inner, exp.Query):
         return scope.subquery(inner)

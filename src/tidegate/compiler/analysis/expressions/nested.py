@@ -1,4 +1,4 @@
-"""Structs, arrays and maps: how they are made, and what is taken out of them."""
+"""Structs, arrays and maps: their constructors, fields, elements and values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _struct(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _is_named_struct(node: Any) -> bool:
-    """The parser gives both functions one class; how long the name was is all that is left."""
+    """The parser has one class for both functions; only the length of the name tells which it was."""
     meta = node.meta
     return "start" in meta and meta["end"] - meta["start"] + 1 >= len("named_struct")
 
@@ -92,7 +92,7 @@ def _dot(node: Any, scope: ExpressionScope) -> Typed:
         return found
     holder = base.type.args[0] if base.type.kind == "array" else base.type
     if holder.kind != "struct":
-        scope.report("UnknownField", f"'{name}' cannot be taken out of {base.type}", node.expression)
+        scope.report("UnknownField", f"{base.type} has no field '{name}': it is not a struct", node.expression)
         return UNKNOWN
     _report_field(name, holder, node.expression, scope)
     return UNKNOWN
@@ -105,7 +105,7 @@ def _report_field(name: str, holder: DataType, node: Any, scope: ExpressionScope
 
 
 def _qualified_call(node: Any, scope: ExpressionScope) -> Typed:
-    """`schema.function(…)`: someone's own."""
+    """`schema.function(…)`: a user-defined function."""
     call = node.expression
     if isinstance(call, exp.Func):
         for child in call.iter_expressions():
@@ -155,7 +155,7 @@ def _bracket(node: Any, scope: ExpressionScope) -> Typed:
         return Typed(kind.args[1], True)
     if kind.kind == "struct":
         return UNKNOWN
-    return mismatch(node, scope, f"nothing can be taken out of {kind} by []")
+    return mismatch(node, scope, f"{kind} cannot be indexed with []")
 
 
 def _element_at(base: Typed) -> Typed:

@@ -45,7 +45,7 @@ _MAY_FAIL_TO_NULL = frozenset({exp.Div, exp.Mod, exp.IntDiv})
 
 
 def _arithmetic(node: Any, scope: ExpressionScope) -> Typed:
-    """Along the left side in a loop: sums can be long."""
+    """In a loop along the left side, because sums can be longer than the recursion limit."""
     spine = []
     while type(node) in _SYMBOLS:
         spine.append(node)
@@ -60,7 +60,7 @@ def _arithmetic(node: Any, scope: ExpressionScope) -> Typed:
         kind = arithmetic_type(symbol, left.type, right.type, written)
         digits = 0
         if kind is None:
-            message = f"'{symbol}' does not go with {left.type} and {right.type}"
+            message = f"'{symbol}' cannot be applied to {left.type} and {right.type}"
             left = mismatch(operation, scope, message, _advice(left.type, right.type))
             continue
         left = Typed(kind, _arithmetic_nullable(operation, left, right, written))
@@ -89,7 +89,7 @@ def _neg(node: Any, scope: ExpressionScope) -> Typed:
     found = type_of(inner, scope)
     kind = negated_type(found.type)
     if kind is None:
-        return mismatch(node, scope, f"'-' does not go with {found.type}")
+        return mismatch(node, scope, f"'-' cannot be applied to {found.type}")
     return Typed(kind, True if found.type.kind == "string" else found.nullable)
 
 
@@ -107,7 +107,7 @@ def _bitwise_not(node: Any, scope: ExpressionScope) -> Typed:
         return found
     if found.type.kind == "void":
         return Typed(ANY, True)
-    return mismatch(node, scope, f"'~' does not go with {found.type}")
+    return mismatch(node, scope, f"'~' cannot be applied to {found.type}")
 
 
 def _concatenation(node: Any, scope: ExpressionScope) -> Typed:
@@ -196,7 +196,7 @@ def _check_in(kind: DataType, options: Sequence[DataType], node: Any, scope: Exp
 
 
 def _connector(node: Any, scope: ExpressionScope) -> Typed:
-    """AND and OR: chains of them can be long."""
+    """AND and OR, in a loop for the same reason."""
     operands = []
     waiting = [node]
     while waiting:

@@ -1,4 +1,4 @@
-"""What is known of the value of an expression: by the rule for its class, of a literal, of a cast."""
+"""The type and nullability of an expression: the dispatch to its rule, and the types of literals and casts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What is known of an expression's value; `nullable` None where that is not known."""
+    """The type of an expression and whether it may be NULL (None: not known)."""
 
     type: DataType = ANY
     nullable: bool | None = None
@@ -83,7 +83,7 @@ class ExpressionScope(Protocol):
         ...
 
     def written(self, node: Any) -> WrittenCall | None:
-        """A call as the text has it; None for what is not written as one."""
+        """The call as the query text has it; None for a node that is not written as a call."""
         ...
 
     def report(
@@ -94,18 +94,18 @@ class ExpressionScope(Protocol):
         suggestion: str | None = None,
         severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
     ) -> None:
-        """`node`: where; its first name or literal with a position is marked."""
+        """`node`: the place; its first name or literal with a position is marked."""
         ...
 
 
 Rule = Callable[[Any, ExpressionScope], Typed]
 
 RULES: dict[type, Rule] = {}
-"""Filled by `typing`."""
+"""The rule for each class of node, filled by `expression_types`."""
 
 
 def type_of(node: Any, scope: ExpressionScope) -> Typed:
-    """`node` None: an argument that is missing, about which something else is said."""
+    """`node` None: a missing argument, which is reported elsewhere."""
     if node is None:
         return UNKNOWN
     rule = RULES.get(type(node))
@@ -113,7 +113,7 @@ def type_of(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _unruled(node: Any, scope: ExpressionScope) -> Typed:
-    """Nothing is known of it; what is inside it is checked all the same."""
+    """A node without a rule is unknown; its children are still checked."""
     if isinstance(node, exp.Query):
         return scope.subquery(node)
     if isinstance(node, exp.Func):
@@ -131,7 +131,7 @@ def mismatch(node: Any, scope: ExpressionScope, message: str, suggestion: str | 
 _LARGEST_INT = 2**31 - 1
 _LARGEST_BIGINT = 2**63 - 1
 _SHORT = 9
-"""Numbers of so many digits are an int, whatever their sign."""
+"""Every number of this many digits is an int."""
 
 _WHOLE = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 
@@ -241,7 +241,7 @@ _SIMPLE: dict[Any, DataType] = {
 
 
 def declared_type(node: Any) -> DataType:
-    """What is not known here is ANY: collations, TIME, shapes on a map."""
+    """ANY for types that are not supported here: collations, TIME, geometries."""
     kind = node.this
     if node.args.get("collate"):
         return ANY
@@ -307,7 +307,7 @@ def all_null(values: Sequence[Typed], target: DataType) -> bool | None:
 
 
 def cast_nullable(source: Typed, target: DataType, safe: bool = False) -> bool | None:
-    """Whether a cast may give NULL, where Spark is certain of it or of the contrary."""
+    """Whether a cast may give NULL; None where that is not certain."""
     if source.nullable or source.nullable is None:
         return source.nullable
     if safe:

@@ -114,7 +114,7 @@ def accepts(takes: str, place: int, kind: DataType) -> bool:
 
 
 def may_become_null(takes: str, place: int, kind: DataType) -> bool:
-    """Whether the silent cast to what the function takes may give NULL."""
+    """Whether the implicit cast to the type of the parameter may give NULL."""
     letter = _letter(takes, place)
     if letter in "ng":
         return kind.kind == "string"
@@ -158,7 +158,7 @@ UNSURE, IF_ANY, IF_FIRST, IF_FIRST_TWO, NEVER, ALWAYS = Nulls
 
 
 class FunctionCall:
-    """`args`: what is known of each argument; lambdas and stars are UNKNOWN there. `nodes`: as they are written."""
+    """One call. `args`: the type of each argument, UNKNOWN for lambdas and stars. `nodes`: their nodes."""
 
     __slots__ = ("args", "name", "node", "nodes", "scope", "type_body")
 
@@ -185,7 +185,7 @@ class FunctionCall:
         return [arg.type for arg in self.args[start:]]
 
     def body(self, index: int, *variables: Typed) -> Typed:
-        """What a lambda gives for such variables."""
+        """The type of a lambda's body for variables of these types."""
         return self.type_body(self.nodes[index], self.scope, variables) if index < len(self.nodes) else UNKNOWN
 
     def text(self, index: int) -> str | None:
@@ -198,7 +198,7 @@ class FunctionCall:
 
     @property
     def written_name(self) -> str:
-        """The function's name as it was written, where the parser kept that."""
+        """The name of the function as the query has it, where the parser kept it."""
         return str(self.node.meta.get(WRITTEN_AS, self.name)).lower()
 
     def report_mismatch(self, message: str, suggestion: str | None = None) -> Typed:
@@ -211,21 +211,21 @@ Rule = Callable[[FunctionCall], DataType | Typed]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`result`: its type, or how that follows from a call; `least` and `most` arguments (`most` None: any number).
-
-    `takes`: what each argument may be, a letter each (see `parameters`), the last one for all that follow. Empty:
-    that is not known here.
-    """
+    """A function of Spark."""
 
     name: str
     result: DataType | Rule
+    """Its type, or the rule that derives it from a call."""
     least: int
+    """The minimal number of arguments."""
     most: int | None
+    """The maximal number of arguments; None: any number."""
     nulls: Nulls = Nulls.IF_ANY
     kind: FunctionKind = FunctionKind.PLAIN
     takes: str = ""
+    """A letter for the type of each argument (see above), the last one for all that follow; empty: not known."""
     counts: tuple[int, ...] = ()
-    """Where not every number from `least` to `most` will do."""
+    """The allowed numbers of arguments, where not all from `least` to `most` are."""
 
     def accepts_count(self, count: int) -> bool:
         if self.counts:
@@ -246,14 +246,14 @@ class Function:
 
     @property
     def result_without_arguments(self) -> Typed:
-        """What is known without knowing the arguments."""
+        """The result where the arguments are wrong or unknown."""
         if not isinstance(self.result, DataType):
             return UNKNOWN
         certain = self.nulls in (Nulls.NEVER, Nulls.ALWAYS)
         return Typed(self.result, self.nulls is Nulls.ALWAYS if certain else None)
 
     def accepts(self, call: FunctionCall) -> bool:
-        """Whether the arguments can be what the function takes; reports the first that cannot."""
+        """Whether the arguments have types that the function takes; the first that has not is reported."""
         if self.takes:
             for place, arg in enumerate(call.args):
                 if not accepts(self.takes, place, arg.type):
@@ -310,6 +310,6 @@ def define(
     takes: str = "",
     counts: tuple[int, ...] = (),
 ) -> list[Function]:
-    """Functions that follow one rule. `most` left out: exactly `least` arguments."""
+    """Functions that share one rule, by names separated by spaces. `most` left out: exactly `least` arguments."""
     most = least if most == -1 else most
     return [Function(name, result, least, most, nulls, kind, takes, counts) for name in names.split()]

@@ -1,4 +1,4 @@
-"""Functions that choose between values, cast them, hash them, or tell about the session."""
+"""Functions that choose between values, cast them, hash them, or describe the session."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ string struct timestamp when
 """
 
 NAMES = frozenset([*FUNCTIONS, *_SYNTAX.split()])
-"""Also what the parser takes as syntax, however it is written."""
+"""Function names of Spark, those included that are syntax to the parser."""
 
 
 RUNS_CODE: dict[str, str] = {
@@ -68,11 +68,11 @@ WITH_OPTIONS: dict[str, str] = {
     "from_xml": "rowvalidationxsdpath",
     "schema_of_xml": "rowvalidationxsdpath",
 }
-"""Functions of whose options one names a file. The options must be written out, so that it can be seen."""
+"""Functions with an option that names a file. Their options must be literals, so that the option can be checked."""
 
 
 AROUND = frozenset({exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup})
-"""What may stand around a function in a window or a group."""
+"""Nodes that may wrap a function in a window or an aggregate."""
 
 _AGGREGATE_CLASSES = frozenset(cls for cls, (name, _) in CLASSES.items() if FUNCTIONS[name].kind is AGGREGATE)
 _GENERATOR_CLASSES = frozenset(cls for cls, (name, _) in CLASSES.items() if FUNCTIONS[name].kind is GENERATOR)
