@@ -1,4 +1,4 @@
-"""A project for scripts and notebooks. What the commands give as JSON is given as a dict, rows as Arrow tables."""
+"""A project for scripts and notebooks. Returns what the commands write as JSON as dicts, and rows as Arrow tables."""
 
 from __future__ import annotations
 

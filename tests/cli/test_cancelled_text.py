@@ -26,15 +26,15 @@ def test_an_interrupted_run_says_what_became_of_main_and_how_to_go_on(interrupte
     outcome = tidegate("run")
     assert outcome.code == 130
     lines = outcome.err.splitlines()
-    assert "error: Cancelled, main is as it was" in lines
-    assert re.fullmatch(r"  fix: go on with it: tidegate run --resume run-\S+", lines[-1])
+    assert "error: Cancelled, main is unchanged" in lines
+    assert re.fullmatch(r"  fix: resume it: tidegate run --resume run-\S+", lines[-1])
 
 
 def test_the_way_on_that_is_named_is_one(interrupted: Path, tidegate: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     remedy = tidegate("run", "--json").document["remedy"]
     again = tidegate(*remedy.partition("tidegate ")[2].split())
     assert again.code == 130  # taken up, and interrupted again
-    assert "main is as it was" in again.err
+    assert "main is unchanged" in again.err
 
 
 def test_other_commands_say_no_more_than_that(

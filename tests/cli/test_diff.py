@@ -94,7 +94,7 @@ def test_the_latest_run_is_the_newest_even_if_it_changed_nothing(project: Path, 
         store.start_run(RunRecord("run-1", "shop", "run", "run-1", "run", datetime(2026, 1, 2, tzinfo=UTC), "skipped"))
     told = tidegate("diff", "latest")
     assert (told.code, told.out) == (0, "Run run-1 changed no table.\n")
-    assert "`latest` is the newest run, whatever became of it: `tidegate history` lists the ones before." in told.err
+    assert "`latest` is the newest run, whatever its result: `tidegate history` lists the ones before." in told.err
     assert tidegate("diff", "run-1").err == ""
 
 

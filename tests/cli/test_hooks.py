@@ -40,7 +40,7 @@ command = "exit 1"
     gate, web, end = told.out.splitlines()
     assert gate.startswith("[OK]   gate  heard pipeline_error (")
     assert web.startswith("[OK]   web   HTTP 200 (")
-    assert end == "2 hooks told of pipeline_error"
+    assert end == "2 hooks called for pipeline_error"
     (came,) = receiver.posts
     assert (came.document["project"], came.document["data"]["test"]) == ("shop", True)
 

@@ -385,5 +385,5 @@ def test_a_full_refresh_names_the_tables_whose_history_it_would_lose(shop: Path,
     (shop / "models/silver/notes.sql").write_text("-- @kind: append\nSELECT 1 AS id\n")
     publish(shop, "run-1", {"silver.notes": (11,), "silver.orders": (12,)})
     told = tidegate("plan", "--full-refresh")
-    assert "asks for --yes: silver.notes\n" in told.err
+    assert "needs --yes: silver.notes\n" in told.err
     assert [line.split()[-1] for line in told.out.splitlines()[2:4]] == ["--full-refresh"] * 2

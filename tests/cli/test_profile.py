@@ -49,8 +49,8 @@ def remember(project: Path, run_id: str = "run-1", **changes: Any) -> None:
 def test_a_run_that_only_counted_says_so(project: Path, orders: Path, tidegate: Call) -> None:
     remember(project, columns=(), scope="written", rows=2, table_rows=11)
     assert tidegate("profile", "silver.orders").out.splitlines() == [
-        "silver.orders  2 rows that the run brought, of a table of 11  (by run-1, 2026-11-15 12:00:00 UTC)",
-        "The run counted its rows and looked no closer: --now reads the table.",
+        "silver.orders  2 rows written by the run, of a table of 11  (by run-1, 2026-11-15 12:00:00 UTC)",
+        "The run recorded the number of rows only: --now reads the table.",
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_part_of_a_table_and_a_table_that_changed_are_told_as_such(
 ) -> None:
     remember(project, scope="written", rows=1, table_rows=12, snapshot_id=5)
     first, second, *_ = tidegate("profile", "silver.orders").out.splitlines()
-    assert first.startswith("silver.orders  1 row that the run brought, of a table of 12  (by run-1")
+    assert first.startswith("silver.orders  1 row written by the run, of a table of 12  (by run-1")
     assert second == "The table has been changed since: --now reads it as it is."
     assert tidegate("profile", "silver.orders", "--json").document["changed_since"] is True
 

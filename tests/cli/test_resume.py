@@ -47,7 +47,7 @@ def interrupt(project: Path, branch: bool = True, **options: object) -> str:
 def test_what_the_run_was_asked_for_is_not_asked_for_again(idle: Path, tidegate: Call) -> None:
     told = tidegate("run", "silver.a", "--resume-latest", "--var", "x=1", "--no-publish")
     assert told.code != 0
-    assert "leave out SELECT, --var, --no-publish, or begin a new run" in told.err
+    assert "leave out SELECT, --var, --no-publish, or start a new run" in told.err
     assert "leave out --resume-latest" in tidegate("run", "--resume", "run-1", "--resume-latest").err
     assert "leave out --idempotency-key" in tidegate("run", "--resume", "run-1", "--idempotency-key", "k").err
 

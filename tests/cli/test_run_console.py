@@ -98,7 +98,7 @@ def test_a_failure_says_where_and_what_to_do_and_blocks_what_is_below() -> None:
         "       where: models/mart/revenue.sql:3",
         "       fix: Name another.",
         "[BLOCKED] mart.top   (view, blocked: upstream failed (mart.revenue))",
-        "Nothing published, main is as it was. 0 succeeded, 1 failed, 1 blocked in 2.1s",
+        "Nothing published, main is unchanged. 0 succeeded, 1 failed, 1 blocked in 2.1s",
     ]
 
 
@@ -264,17 +264,17 @@ def test_the_last_line_says_what_became_of_main() -> None:
 
     assert last(ended(status="skipped", duration_ms=95)) == ["Nothing to publish. Done in 0.1s"]
     assert last(ended(status="success", branch_kept_for="publish")) == [
-        f"Kept branch {RUN}, main is as it was. Done in 2.1s",
-        f"Look at it and publish it with: tidegate publish {RUN}",
+        f"Kept branch {RUN}, main is unchanged. Done in 2.1s",
+        f"Inspect it, then publish it: tidegate publish {RUN}",
     ]
     assert last(ended(branch_kept_for="resume")) == [
-        "Nothing published, main is as it was. Done in 2.1s",
-        f"What succeeded is kept; build the rest and publish all with: tidegate run --resume {RUN}",
+        "Nothing published, main is unchanged. Done in 2.1s",
+        f"What succeeded is kept; build the rest and publish all: tidegate run --resume {RUN}",
     ]
     assert last(ended(status="success", repeated=True)) == [f"{RUN} has succeeded already: nothing was run."]
     assert last(ended(status="cancelled", duration_ms=125_000)) == [
-        "Cancelled, main is as it was. Done in 2m 05s",
-        f"Go on with it: tidegate run --resume {RUN}",
+        "Cancelled, main is unchanged. Done in 2m 05s",
+        f"Resume it: tidegate run --resume {RUN}",
     ]
     tables = Publish("model", ("raw.a", "raw.a__quarantine", "raw.b"))
     assert last(ended(status="success", publish=tables)) == [
@@ -283,7 +283,7 @@ def test_the_last_line_says_what_became_of_main() -> None:
     assert last(ended(status="failed", error="main moved", remedy="Run again.")) == [
         "error: main moved",
         "       fix: Run again.",
-        "Nothing published, main is as it was. Done in 2.1s",
+        "Nothing published, main is unchanged. Done in 2.1s",
     ]
     unsure = ended(status="failed", publish=Publish("run", in_doubt=True))
     assert last(unsure) == ["Nothing is known to have been published. Done in 2.1s"]
@@ -373,7 +373,7 @@ def test_quiet_shows_what_did_not_succeed_and_the_summary() -> None:
     assert lines_of(events, ended(*models, warnings=("a slow disk",)), quiet=True) == [
         "[FAIL] mart.revenue   (full_refresh, full, 154ms) audit row_count(>, 0) failed: 0",
         "[BLOCKED] mart.top    (view, blocked: upstream failed (mart.revenue))",
-        "Nothing published, main is as it was. 2 succeeded, 1 failed, 1 blocked in 2.1s",
+        "Nothing published, main is unchanged. 2 succeeded, 1 failed, 1 blocked in 2.1s",
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a run depends on fails in the middle of it: it ends with a clear result, main is as it was, and the next one
+"""What a run depends on fails in the middle of it: it ends with a clear result, main is unchanged, and the next one
 succeeds."""
 
 from __future__ import annotations

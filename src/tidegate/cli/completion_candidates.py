@@ -101,7 +101,7 @@ class Completion:
 
 
 class ProjectNames(Protocol):
-    """What the project at hand has; asked only where it is needed."""
+    """The names of the current project; read only where they are needed."""
 
     def models(self) -> Iterable[str]: ...
     def tags(self) -> Iterable[str]: ...
@@ -131,9 +131,9 @@ def complete(words: Words, before: Sequence[str], current: str, find_names: Find
         answer = _value_of(option, start, names) if option else Completion()
         return Completion(answer.kind, tuple(Candidate(f"{name}={value}", help) for value, help in answer.candidates))
     if current.startswith("-") and not line.options_ended:
-        found = (Candidate(name, option.help) for option in line.options for name in option.names)
+        options = (Candidate(name, option.help) for option in line.options for name in option.names)
         return _starting(
-            current, (*found, *(Candidate(name, "Show this message and exit.") for name in ("-h", "--help")))
+            current, (*options, *(Candidate(name, "Show this message and exit.") for name in ("-h", "--help")))
         )
     if line.command is None or line.command.subcommands:
         prefix = f"{line.name} " if line.name else ""
@@ -145,7 +145,7 @@ def complete(words: Words, before: Sequence[str], current: str, find_names: Find
 
 @dataclass(slots=True)
 class _Line:
-    """What the words before the cursor come to. `open_option` waits for its value."""
+    """The words before the cursor, parsed. `open_option` waits for its value."""
 
     options: tuple[Option, ...]
     values: dict[str, str]
@@ -181,9 +181,9 @@ def _read(words: Words, before: Sequence[str]) -> _Line:
     return line
 
 
-def _argument_at(arguments: Sequence[Argument], given: int) -> Argument | None:
-    if given < len(arguments):
-        return arguments[given]
+def _argument_at(arguments: Sequence[Argument], index: int) -> Argument | None:
+    if index < len(arguments):
+        return arguments[index]
     return arguments[-1] if arguments and arguments[-1].many else None
 
 

@@ -31,12 +31,12 @@ _USUAL_WIDTH = 20
 
 
 class RunView(Protocol):
-    """Where lines go, and who may show what is under way."""
+    """Where lines are written, and what may show the progress."""
 
     def line(self, text: str) -> None: ...
     def total(self, models: int) -> None: ...
     def busy(self, doing: str) -> None:
-        """What the run itself is at, until it is called again; empty: nothing worth a line."""
+        """What the run itself does, until the next call; empty: nothing worth a line."""
 
     def started(self, model: str) -> None: ...
     def doing(self, model: str, phase: str, rows: int | None) -> None: ...
@@ -55,7 +55,7 @@ class PlainView:
         try:
             print(text, file=self._stream, flush=True)
         except (BrokenPipeError, ValueError):
-            # Nobody reads any more. The run goes on: half a run is worse than an unread one.
+            # The reader is gone. The run continues: half a run is worse than one that is not read.
             self._gone = True
 
     def busy(self, doing: str) -> None:
@@ -79,7 +79,7 @@ def open_view(stream: TextIO, live: bool = True, color: bool = True) -> RunView:
 
 
 class RunConsole:
-    """Listens to a run; `show` says how it ended. Events may come from several threads.
+    """Listens to a run; `show` writes how it ended. Events may come from several threads.
 
     `quiet`: only what did not succeed, and the end. `verbose`: why each model was built, and where its time went.
     """
@@ -90,10 +90,10 @@ class RunConsole:
         self._verbose = verbose
         self._lock = threading.Lock()
         self._width = 0
-        self._told: set[str] = set()
-        self._told_checks: set[tuple[str, str, str]] = set()
+        self._shown_models: set[str] = set()
+        self._shown_checks: set[tuple[str, str, str]] = set()
         self._failed_checks: dict[str, list[CheckResult]] = {}
-        self._told_warnings: set[str] = set()
+        self._shown_warnings: set[str] = set()
         self._drift: dict[str, list[Mapping[str, Any]]] = {}
         self._rebuilt: set[str] = set()
 
@@ -107,7 +107,7 @@ class RunConsole:
 
     def __call__(self, event: Event) -> None:
         with self._lock:
-            self._hear(event)
+            self._receive(event)
 
     def show(self, result: RunResult) -> None:
         with self._lock:
@@ -116,27 +116,27 @@ class RunConsole:
                 self._view.line(repeated_line(result))
                 return
             for check in result.check_results:
-                self._tell_check(check)
+                self._show_check(check)
             for materialization in result.materializations:
-                self._tell_model(materialization)
+                self._show_model(materialization)
             for checks in self._failed_checks.values():
                 self._lines(line for check in checks for line in check_lines(check))
             for warning in result.warnings:
-                self._tell_warning(warning)
+                self._show_warning(warning)
             self._lines(end_lines(result, len(self._rebuilt)))
 
-    def _hear(self, event: Event) -> None:
+    def _receive(self, event: Event) -> None:
         result = event.data.get("result")
         if isinstance(result, ModelResult):
-            self._tell_model(result)
+            self._show_model(result)
         elif isinstance(result, CheckResult):
-            self._tell_check(result)
+            self._show_check(result)
         elif event.name == "pipeline_start":
             self._begin(event)
         elif event.name == "anomaly_detected":
             self._aside(anomaly_line(event.model or "", str(event.data["message"])))
         elif event.name == "warning":
-            self._tell_warning(str(event.data.get("message", "")), event.model)
+            self._show_warning(str(event.data.get("message", "")), event.model)
         elif event.model is None:
             if event.name == "phase" and event.data.get("message"):
                 self._phase(str(event.data["message"]))
@@ -144,11 +144,11 @@ class RunConsole:
             self._drift.setdefault(event.model, []).append(event.data)
         elif event.name == "before_model_run":
             # A model that is built again after a conflict gets a second line.
-            if event.model in self._told:
-                self._told.discard(event.model)
+            if event.model in self._shown_models:
+                self._shown_models.discard(event.model)
                 self._rebuilt.add(event.model)
             self._drift.pop(event.model, None)
-            self._told_checks = {key for key in self._told_checks if key[0] != event.model}
+            self._shown_checks = {key for key in self._shown_checks if key[0] != event.model}
             self._failed_checks.pop(event.model, None)
             self._view.started(event.model)
         else:
@@ -170,10 +170,10 @@ class RunConsole:
         self._view.total(count)
         self._aside(head_line(event.run_id, count, bool(event.data.get("resumes"))))
 
-    def _tell_model(self, result: ModelResult) -> None:
-        if result.model in self._told:
+    def _show_model(self, result: ModelResult) -> None:
+        if result.model in self._shown_models:
             return
-        self._told.add(result.model)
+        self._shown_models.add(result.model)
         self._view.ended(result.model, result.rows_written)
         checks = self._failed_checks.pop(result.model, []) if result.failure_kind == "QualityFailed" else []
         if self._quiet and result.status in ("completed", "skipped"):
@@ -184,19 +184,19 @@ class RunConsole:
         if self._verbose:
             self._lines(detail_lines(result))
 
-    def _tell_check(self, check: CheckResult) -> None:
+    def _show_check(self, check: CheckResult) -> None:
         key = (check.model, check.stage, check.name)
-        if key in self._told_checks:
+        if key in self._shown_checks:
             return
-        self._told_checks.add(key)
-        if check.blocks:  # the line of its model will tell
+        self._shown_checks.add(key)
+        if check.blocks:  # the line of its model shows it
             self._failed_checks.setdefault(check.model, []).append(check)
         elif not self._quiet:
             self._lines(check_lines(check))
 
-    def _tell_warning(self, message: str, model: str | None = None) -> None:
-        if message not in self._told_warnings:
-            self._told_warnings.add(message)
+    def _show_warning(self, message: str, model: str | None = None) -> None:
+        if message not in self._shown_warnings:
+            self._shown_warnings.add(message)
             # Warnings of a result stand without their event, so those that need it name their model themselves.
             named = model is None or message.startswith(f"{model}: ")
             self._aside(f"[WARN] {message}" if named else f"[WARN] {model}: {message}")

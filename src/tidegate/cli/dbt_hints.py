@@ -39,7 +39,7 @@ _OPTIONS = {
     ("--project-dir",): "--project DIR",
     ("--threads",): "--concurrency N",
     ("--state", "--defer", "--favor-state"): "--select state:modified, which compares with main",
-    ("--target-path", "--log-path"): "[lake] and [state] in tidegate.toml, which say where files are",
+    ("--target-path", "--log-path"): "[lake] and [state] in tidegate.toml, which set where files are",
     ("--no-use-colors",): "--no-color",
     ("--use-colors",): "a terminal: colors are used there unless --no-color is given",
     ("--log-level", "--log-format", "--log-level-file"): "--quiet, --verbose or --json",

@@ -33,8 +33,8 @@ Lines = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """A diagnostic, and those that say the same of other places."""
+class _Group:
+    """A diagnostic, and those with the same message at other places."""
 
     diagnostic: Diagnostic
     others: tuple[Diagnostic, ...] = ()
@@ -50,44 +50,46 @@ def render_diagnostics(
     """Each with its source line and an empty line after it, in the order given. `root`: what spans are relative to.
     `texts`: what stands in no file, by the name that its spans have.
 
-    One mistake can show in a thousand files: what says the same more than a few times is told once with its places,
-    and of more than `most` the errors go before warnings.
+    One mistake can show in a thousand files: a message that occurs more than a few times is shown once with its
+    places, and of more than `most` diagnostics errors are shown before warnings.
     """
-    found = _gathered(list(diagnostics))
-    chosen = sorted(range(len(found)), key=lambda i: (_RANK[found[i].diagnostic.severity], i))[:most]
-    given = {name: text.split("\n") for name, text in (texts or {}).items()}
-    read = cache(lambda file: given[file] if file in given else _lines_of(root / file))
+    groups = _group(list(diagnostics))
+    chosen = sorted(range(len(groups)), key=lambda i: (_RANK[groups[i].diagnostic.severity], i))[:most]
+    texts_by_name = {name: text.split("\n") for name, text in (texts or {}).items()}
+    read = cache(lambda file: texts_by_name[file] if file in texts_by_name else _lines_of(root / file))
     for i in sorted(chosen):
-        yield from _render(found[i], read, paint)
+        yield from _render(groups[i], read, paint)
         yield ""
     seen = set(chosen)
-    if hidden := [other for i, one in enumerate(found) if i not in seen for other in (one.diagnostic, *one.others)]:
+    if hidden := [
+        other for i, group in enumerate(groups) if i not in seen for other in (group.diagnostic, *group.others)
+    ]:
         yield paint(f"… and {count_line(hidden)} more; `tidegate compile --json` has all", "quiet")
         yield ""
 
 
-def _gathered(diagnostics: list[Diagnostic]) -> list[_Shown]:
+def _group(diagnostics: list[Diagnostic]) -> list[_Group]:
     alike: dict[tuple[str, ...], list[Diagnostic]] = {}
     for diagnostic in diagnostics:
-        alike.setdefault(_saying(diagnostic), []).append(diagnostic)
-    shown, told = [], set()
+        alike.setdefault(_message_key(diagnostic), []).append(diagnostic)
+    groups, grouped = [], set()
     for diagnostic in diagnostics:
-        saying = _saying(diagnostic)
-        same = alike[saying]
+        message = _message_key(diagnostic)
+        same = alike[message]
         if len(same) <= _MOST_ALIKE:
-            shown.append(_Shown(diagnostic))
-        elif saying not in told:
-            told.add(saying)
-            shown.append(_Shown(diagnostic, tuple(same[1:])))
-    return shown
+            groups.append(_Group(diagnostic))
+        elif message not in grouped:
+            grouped.add(message)
+            groups.append(_Group(diagnostic, tuple(same[1:])))
+    return groups
 
 
-def _saying(diagnostic: Diagnostic) -> tuple[str, ...]:
+def _message_key(diagnostic: Diagnostic) -> tuple[str, ...]:
     return diagnostic.severity, diagnostic.code, diagnostic.message, diagnostic.suggestion or ""
 
 
-def _render(shown: _Shown, read: Lines, paint: Paint) -> Iterator[str]:
-    diagnostic, span = shown.diagnostic, shown.diagnostic.span
+def _render(group: _Group, read: Lines, paint: Paint) -> Iterator[str]:
+    diagnostic, span = group.diagnostic, group.diagnostic.span
     model = f" ({diagnostic.model})" if diagnostic.model and not span else ""
     head = paint(f"{diagnostic.severity.value}[{diagnostic.code}]", diagnostic.severity.value)
     yield f"{head}{paint(': ' + clean(diagnostic.message) + model, 'strong')}"
@@ -96,7 +98,7 @@ def _render(shown: _Shown, read: Lines, paint: Paint) -> Iterator[str]:
         yield from _place(span, read, margin, paint, diagnostic.severity.value)
     if suggestion := diagnostic.suggestion or _usual_fix(diagnostic.code):
         yield f"{margin} {paint('=', 'place')} {paint('help:', 'help')} {clean(suggestion)}"
-    if places := [f"{at.file}:{at.line}:{at.col}" for other in shown.others if (at := other.span)]:
+    if places := [f"{at.file}:{at.line}:{at.col}" for other in group.others if (at := other.span)]:
         rest = len(places) - _MOST_PLACES
         more = f" and {rest} more" if rest > 0 else ""
         yield f"{margin} {paint('=', 'place')} {paint('also at:', 'help')} {', '.join(places[:_MOST_PLACES])}{more}"
@@ -130,12 +132,12 @@ def _split(line: str, col: int) -> tuple[str, str, str]:
     end = word.end() if word else start
     first = max(0, start - _WIDEST_LINE // 2) if len(line) > _WIDEST_LINE else 0
     last = min(len(line), first + _WIDEST_LINE)
-    before = ("…" if first else "") + _shown(line[first:start])
-    after = _shown(line[end:last]) + ("…" if last < len(line) else "")
-    return before, _shown(line[start : min(end, last)]), after
+    before = ("…" if first else "") + _printable(line[first:start])
+    after = _printable(line[end:last]) + ("…" if last < len(line) else "")
+    return before, _printable(line[start : min(end, last)]), after
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """A tab would move the marker away from what it marks."""
     return clean(text.replace("\t", " "))
 
@@ -154,7 +156,7 @@ _OF_RUNS = ("run", "publish")
 
 def report(invocation: Invocation, error: Exception) -> None:
     if isinstance(error, RunCancelledError) and invocation.command == "run":
-        _add_way_on(error)
+        _add_resume(error)
     if invocation.debug and not isinstance(error, click.ClickException):
         traceback.print_exception(error, file=sys.stderr)
     if invocation.json:
@@ -169,19 +171,19 @@ def report(invocation: Invocation, error: Exception) -> None:
         print(line, file=sys.stderr)
 
 
-def _add_way_on(error: RunCancelledError) -> None:
-    """What a cancelled run has changed, and how to go on with it."""
+def _add_resume(error: RunCancelledError) -> None:
+    """Add what a cancelled run has changed, and how to resume it."""
     from tidegate.runs.result import result_of  # other commands need not load it
 
     result = result_of(error)
     if result is None:
-        error.message = f"{error.message}, main is as it was"
+        error.message = f"{error.message}, main is unchanged"
         return
     if result.publish.tables:
         error.message = f"{error.message}; published before: {', '.join(result.publish.tables)}"
     elif not result.publish.in_doubt and result.branch == result.run_id:  # else it wrote main itself
-        error.message = f"{error.message}, main is as it was"
-    error.remedy = error.remedy or f"go on with it: tidegate run --resume {result.run_id}"
+        error.message = f"{error.message}, main is unchanged"
+    error.remedy = error.remedy or f"resume it: tidegate run --resume {result.run_id}"
 
 
 def error_document(error: Exception) -> dict[str, Any]:

@@ -26,7 +26,7 @@ __all__ = ["COMMANDS", "cli", "main", "run_cli"]
 
 
 _signals: list[int] = []
-"""Those that asked this process to end."""
+"""Those that requested that this process end."""
 
 
 class CommandEntry(NamedTuple):
@@ -44,7 +44,7 @@ COMMANDS = {
     ),
     "init": CommandEntry("commands.new_project", "init", "Write an empty project that runs."),
     "compile": CommandEntry(
-        "commands.compile", "compile_", "Tell everything that is wrong with the project; nothing is run."
+        "commands.compile", "compile_", "Report everything that is wrong with the project; nothing is run."
     ),
     "plan": CommandEntry("commands.plan", "plan", "Show what would run and why; nothing is run."),
     "run": CommandEntry("commands.run", "run", "Build models on a branch, check them, and publish them in one step."),
@@ -56,7 +56,7 @@ COMMANDS = {
     "check": CommandEntry("commands.check", "check", "Check the published tables; nothing is built or changed."),
     "ls": CommandEntry("commands.models", "ls", "List the models of the project."),
     "show": CommandEntry("commands.models", "show", "Show one model: settings, table, upstreams, runs and checks."),
-    "lineage": CommandEntry("commands.lineage", "lineage", "Show where columns come from, or what is made of them."),
+    "lineage": CommandEntry("commands.lineage", "lineage", "Show where columns come from, or what is built from them."),
     "sql": CommandEntry("commands.query", "sql", "Run one read-only query over the published tables."),
     "preview": CommandEntry("commands.query", "preview", "Show the first rows of a published table."),
     "profile": CommandEntry(
@@ -73,23 +73,23 @@ COMMANDS = {
     "cancel": CommandEntry(
         "commands.cancel",
         "cancel",
-        "End a run that another terminal or machine works on, and wait until it has ended.",
+        "End a run of another terminal or machine, and wait until it has ended.",
     ),
     "branches": CommandEntry("commands.lake", "branches", "List the branches of the lake and what they changed."),
     "maintain": CommandEntry(
         "commands.lake", "maintain", "Compact small files, expire old snapshots, sweep unused files."
     ),
     "reap": CommandEntry(
-        "commands.lake", "reap", "Fail runs whose process is gone, and drop branches that nobody works on."
+        "commands.lake", "reap", "Fail runs whose process is gone, and drop branches that no process uses."
     ),
     "chaos": CommandEntry(
         "commands.chaos",
         "chaos",
-        "Kill the project's run at its fault points, on a copy of its lake, and see that nothing is lost.",
+        "Kill the project's run at its fault points, on a copy of its lake, and check that nothing is lost.",
     ),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
-        "commands.doctor", "doctor", "Check this machine and this project, and say how to fix them."
+        "commands.doctor", "doctor", "Check this machine and this project, and report how to fix them."
     ),
     "completion": CommandEntry(
         "shell_completion",
@@ -148,7 +148,7 @@ def cli(ctx: click.Context) -> None:
 
 
 def run_cli(args: Sequence[str]) -> int:
-    """Do what `args` say and give the exit code. Nothing that is printed on the way holds a secret."""
+    """Run the command in `args` and return the exit code. Secrets are redacted in everything that is printed."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (RedactingStream(stream) for stream in streams)
     try:
@@ -182,7 +182,7 @@ def _run_command(args: Sequence[str]) -> int:
 
 
 def _reader_is_gone() -> bool:
-    """Whether nobody reads stdout any more; then Python must not complain of it once more when it flushes at exit."""
+    """Whether stdout has no reader any more; then Python must not fail again when it flushes at exit."""
     poll = select.poll()
     poll.register(sys.stdout, select.POLLOUT)
     gone = any(state & (select.POLLERR | select.POLLHUP) for _stream, state in poll.poll(0))
@@ -210,7 +210,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _answer_shell() -> NoReturn:
-    """A shell asks what may stand at the cursor. Whatever goes wrong, the prompt stays clean."""
+    """Print the completions that a shell requested. An error prints nothing, so that the prompt stays clean."""
     from tidegate.cli.shell_completion import answer_shell
 
     with contextlib.suppress(Exception):
@@ -225,7 +225,7 @@ def main() -> None:
         _answer_shell()
     if "--debug" not in sys.argv:
         # Py4J logs a traceback to the root logger whenever the JVM is gone, and without a handler Python prints it.
-        import logging  # after the shell was answered, which is quick
+        import logging  # after completion, which must be quick
 
         logging.getLogger().addHandler(logging.NullHandler())
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -23,7 +23,7 @@ _MARKED = re.compile(r"<!-- (common|commands) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def with_reference(page: str) -> str:
-    """The page with what the commands say of themselves between its marks."""
+    """The page with the reference of the commands between its marks."""
     words = collect_words()
     parts = {"common": _options(words.common), "commands": _commands(words)}
 

@@ -28,7 +28,7 @@ __all__ = [
 _TAGS = {"completed": "[OK]", "skipped": "[OK]", "failed": "[FAIL]", "blocked": "[BLOCKED]", "cancelled": "[CANCELLED]"}
 _INDENT = " " * 7
 _CORRECT_IT = (
-    "Correct the data that it is built from, or change the rule, and run again: main stays as it is until then."
+    "Correct the data that it is built from, or change the rule, and run again: main stays unchanged until then."
 )
 
 
@@ -45,7 +45,7 @@ def model_lines(
     result: ModelResult, width: int, checks: Sequence[CheckResult] = (), rebuilt: bool = False
 ) -> Iterator[str]:
     """`width` is that of the longest model name, so that the brackets stand below each other. `checks`: those that
-    kept it from being published; its error tells of the first of them. `rebuilt`: it had been built before in this
+    kept it from being published; its error is about the first of them. `rebuilt`: it had been built before in this
     run, and another run published its table or one that it reads first."""
     tag = "[REBUILT]" if rebuilt and result.status == "completed" else _TAGS.get(result.status, "[FAIL]")
     name = f"{tag:<6} {result.model}"
@@ -56,8 +56,10 @@ def model_lines(
         yield from _rest(result.error)
         yield from failed_check_lines(checks)
         # A check's own remedy stands with the check.
-        told = any(check.remediation for check in checks)
-        yield from _where_and_fix(result.where, None if told else result.remedy or (_CORRECT_IT if checks else None))
+        has_remedy = any(check.remediation for check in checks)
+        yield from _where_and_fix(
+            result.where, None if has_remedy else result.remedy or (_CORRECT_IT if checks else None)
+        )
 
 
 def detail_lines(result: ModelResult) -> Iterator[str]:
@@ -99,7 +101,7 @@ def check_lines(check: CheckResult) -> Iterator[str]:
     if check.status == "passed":
         return
     tag = "[FAIL]" if check.blocks else "[WARN]"
-    yield f"{tag} {check.model}: {_told(check)}"
+    yield f"{tag} {check.model}: {_check_summary(check)}"
     yield from _details(check)
 
 
@@ -119,13 +121,13 @@ def failed_check_lines(checks: Sequence[CheckResult]) -> Iterator[str]:
     """What kept a model from being published, below the model's own line, which names the first of them."""
     for number, check in enumerate(checks):
         if number:
-            yield f"{_INDENT}{_told(check)}"
+            yield f"{_INDENT}{_check_summary(check)}"
         elif check.status == "failed" and check.expected:
             yield f"{_INDENT}expected: {clean(check.expected)}"
         yield from _details(check)
 
 
-def _told(check: CheckResult) -> str:
+def _check_summary(check: CheckResult) -> str:
     expected = f", expected {check.expected}" if check.status != "error" and check.expected else ""
     return f"{_first_line(check.message)}{clean(expected)}"
 
@@ -153,23 +155,23 @@ def end_lines(result: RunResult, rebuilt: int = 0) -> Iterator[str]:
     did = ", ".join(parts) if result.materializations else "Done"
     yield f"{_published(result)} {did} in {_seconds(result.duration_ms)}"
     if result.branch_kept_for == "publish":
-        yield f"Look at it and publish it with: tidegate publish {result.run_id}"
+        yield f"Inspect it, then publish it: tidegate publish {result.run_id}"
     elif result.branch_kept_for == "resume":
-        yield f"What succeeded is kept; build the rest and publish all with: tidegate run --resume {result.run_id}"
+        yield f"What succeeded is kept; build the rest and publish all: tidegate run --resume {result.run_id}"
     elif result.status == "cancelled" and result.run_id:
-        yield f"Go on with it: tidegate run --resume {result.run_id}"
+        yield f"Resume it: tidegate run --resume {result.run_id}"
 
 
 def _published(result: RunResult) -> str:
     if result.branch_kept_for == "publish":
-        return f"Kept branch {result.branch}, main is as it was."
+        return f"Kept branch {result.branch}, main is unchanged."
     if result.status == "cancelled" and not result.publish.tables:
-        return "Cancelled, main is as it was."
+        return "Cancelled, main is unchanged."
     if result.publish.tables:
         return f"Published {plural(len(result.publish.tables), 'table')} to main{_quarantines(result)}."
     if result.publish.in_doubt:
         return "Nothing is known to have been published."
-    return "Nothing to publish." if result.status in ("success", "skipped") else "Nothing published, main is as it was."
+    return "Nothing to publish." if result.status in ("success", "skipped") else "Nothing published, main is unchanged."
 
 
 def _quarantines(result: RunResult) -> str:

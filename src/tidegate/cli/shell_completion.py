@@ -11,10 +11,10 @@ from tidegate.cli.completion_candidates import Completion, complete, read_words
 from tidegate.cli.invocation import Invocation, common_options, pass_invocation
 from tidegate.operations.project_names import NamesOnDisk
 
-__all__ = ["ASKED", "SCRIPTS", "answer_shell", "completion"]
+__all__ = ["SCRIPTS", "SHELL_VARIABLE", "answer_shell", "completion"]
 
-ASKED = "_TIDEGATE_COMPLETE"
-"""The environment variable that holds the shell's name where completions are asked for."""
+SHELL_VARIABLE = "_TIDEGATE_COMPLETE"
+"""The environment variable that holds the shell's name where completions are requested."""
 
 _WORD = "_TIDEGATE_WORD"
 """That which holds the number of the word that is completed; the program is word 0."""
@@ -91,7 +91,7 @@ SCRIPTS: Mapping[str, str] = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 def answer_shell(args: Sequence[str], environment: Mapping[str, str] = os.environ) -> list[str]:
     """The lines to print: the kind of answer, then the candidates. `args`: the words of the line but the program's."""
-    shell, words = environment.get(ASKED, ""), list(args)
+    shell, words = environment.get(SHELL_VARIABLE, ""), list(args)
     number = environment.get(_WORD, "")
     at = min(int(number) - 1 if number.isdigit() else len(words), len(words))
     before, current = words[: max(at, 0)], words[at] if 0 <= at < len(words) else ""
@@ -103,7 +103,7 @@ def answer_shell(args: Sequence[str], environment: Mapping[str, str] = os.enviro
 
 
 def _joined(before: Sequence[str], current: str) -> tuple[list[str], str]:
-    """Bash takes `tag:daily`, `--config=x` and `@orders` apart at these signs; they are put together again."""
+    """Join what bash splits at these signs: `tag:daily`, `--config=x` and `@orders`."""
     joined: list[str] = []
     glued = False
     for word in [*before, current]:

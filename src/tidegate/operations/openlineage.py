@@ -107,8 +107,8 @@ class _EventWriter:
         yield _event("START", self.run.started_at, {"runId": self.run_id}, job)
         end = _RUN_ENDS.get(self.run.status)
         if end and self.run.finished_at:
-            facets = _error(self.run.error) if end == "FAIL" else {}
-            yield _event(end, self.run.finished_at, {"runId": self.run_id, "facets": facets}, job)
+            error = _error(self.run.error) if end == "FAIL" else {}
+            yield _event(end, self.run.finished_at, {"runId": self.run_id, "facets": error}, job)
 
     def model_events(self, record: ModelRunRecord) -> Iterator[Document]:
         end = _ENDS.get(record.status)

@@ -1,4 +1,4 @@
-"""`cancel`: end a run that another process does."""
+"""`cancel`: end a run of another process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["cancel"]
 @common_options
 @pass_invocation
 def cancel(invocation: Invocation, run_id: str, wait: float) -> int:
-    """End a run that another terminal or machine works on, and wait until it has ended.
+    """End a run of another terminal or machine, and wait until it has ended.
 
     RUN is a run's id, or `latest`. Its Spark jobs are stopped, its branch is dropped, and nothing more of it is
     published.

@@ -52,11 +52,11 @@ def chaos(
     keep: bool,
     listing: bool,
 ) -> int:
-    """Kill the project's run at its fault points, on a copy of its lake, and see that nothing is lost.
+    """Kill the project's run at its fault points, on a copy of its lake, and check that nothing is lost.
 
     After each kill the run is started again, or resumed. Readers must never have seen a mix, the tables must end as
     those of a run that was not disturbed, and no branch may be left. The lake, its files and its history are not
-    touched, and nobody outside is told. SELECT is that of `tidegate run`.
+    touched, and no hook is called. SELECT is that of `tidegate run`.
 
     \b
     Example:
@@ -77,16 +77,16 @@ def chaos(
     stream = sys.stderr if invocation.json else sys.stdout
     paint = invocation.painter(stream)
 
-    def say(line: str) -> None:
+    def notify(line: str) -> None:
         print(line, file=stream, flush=True)
 
-    def tell(trial: Trial) -> None:
+    def show(trial: Trial) -> None:
         for line in _trial(trial, paint):
-            say(line)
+            notify(line)
 
     options = RunOptions(select=select, exclude=exclude, full_refresh=full_refresh, vars=variables)
     request = KillRequest(points, every, then, sample, seed)
-    report = run_chaos(workspace.settings, options, request, keep, say, tell)
+    report = run_chaos(workspace.settings, options, request, keep, notify, show)
     invocation.output().show(report.document(), lambda: _lines(report))
     return report.exit_code
 

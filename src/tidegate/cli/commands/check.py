@@ -24,8 +24,8 @@ def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, .
     """Check the published tables; nothing is built or changed.
 
     Every constraint looks at all rows of its table, and audits, tests and warnings are run as well. SELECT names
-    models, as for `tidegate run`. The results are shown, not stored: `tidegate show` tells of runs only. Ends with 1
-    if a check of severity error fails or cannot be run.
+    models, as for `tidegate run`. The results are not stored: `tidegate show` has those of runs only. Ends
+    with 1 if a check of severity error fails or cannot be run.
 
     \b
     Example:
@@ -33,18 +33,19 @@ def check(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, .
     """
     workspace = open_workspace(invocation)
     output = invocation.output()
-    found = check_project(workspace.settings, select, notify=output.note, exclude=exclude)
-    output.show(found.document(), lambda: _lines(found, invocation.quiet))
-    return found.exit_code
+    checkup = check_project(workspace.settings, select, notify=output.note, exclude=exclude)
+    output.show(checkup.document(), lambda: _lines(checkup, invocation.quiet))
+    return checkup.exit_code
 
 
-def _lines(found: Checkup, quiet: bool) -> Iterator[str]:
-    for result in found.results:
+def _lines(checkup: Checkup, quiet: bool) -> Iterator[str]:
+    for result in checkup.results:
         yield from check_lines(result) if result.blocks or not quiet else ()
-    for name in found.missing if not quiet else ():
+    for name in checkup.missing if not quiet else ():
         yield f"[WARN] {name}: not published yet, so not checked"
-    counts = Counter(result.status for result in found.results)
-    told = ", ".join(
+    counts = Counter(result.status for result in checkup.results)
+    summary = ", ".join(
         f"{counts[status]} {status}" for status in ("passed", "failed", "warned", "error") if counts[status]
     )
-    yield f"{plural(len(found.results), 'check')} of {plural(found.models, 'model')}{f': {told}' if told else ''}"
+    checks, models = plural(len(checkup.results), "check"), plural(checkup.models, "model")
+    yield f"{checks} of {models}{f': {summary}' if summary else ''}"

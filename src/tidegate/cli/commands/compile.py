@@ -1,4 +1,4 @@
-"""`compile`: everything that is wrong with the project, without a JVM; again on every save if asked."""
+"""`compile`: everything that is wrong with the project, without a JVM; with --watch again on every save."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MOST_NAMED = 3
 
 @click.command("compile")
 @click.option("--watch", is_flag=True, help="Compile again on every save, until Ctrl-C.")
-@click.option("--explain", metavar="CODE", help="Say what a diagnostic means and what to do about it.")
+@click.option("--explain", metavar="CODE", help="Explain what a diagnostic means and what to do about it.")
 @click.option(
     "--against",
     metavar="REF",
-    help="Tell also what changed for readers of the tables since a git ref, or since what was last `published`.",
+    help="Report also what changed for readers of the tables since a git ref, or since what was last `published`.",
 )
 @variables_option
 @common_options
@@ -40,7 +40,7 @@ _MOST_NAMED = 3
 def compile_(
     invocation: Invocation, watch: bool, explain: str | None, against: str | None, variables: dict[str, str]
 ) -> int:
-    """Tell everything that is wrong with the project; nothing is run.
+    """Report everything that is wrong with the project; nothing is run.
 
     Ends with 1 if there is an error. No JVM is started.
 
@@ -61,8 +61,8 @@ def compile_(
 
 
 def _lines(invocation: Invocation, done: Compilation) -> Iterator[str]:
-    shown = done.errors if invocation.quiet else done.diagnostics
-    yield from render_diagnostics(shown, done.root, invocation.painter(sys.stdout))
+    diagnostics = done.errors if invocation.quiet else done.diagnostics
+    yield from render_diagnostics(diagnostics, done.root, invocation.painter(sys.stdout))
     took = f"{done.seconds:.2f} s" if done.seconds >= 0.1 else f"{round(done.seconds * 1000)} ms"
     yield f"{plural(done.models, 'model')}, {count_line(done.diagnostics) or 'no errors'} in {took}"
 

@@ -14,7 +14,7 @@ from tidegate.cli.invocation import Invocation, common_options, open_workspace, 
 from tidegate.cli.terminal import Paint, clean
 from tidegate.jsontext import json_text, json_value
 from tidegate.operations.diff.run_diff import Diff
-from tidegate.operations.diff.run_diff import diff as find_diff
+from tidegate.operations.diff.run_diff import diff as diff_run
 from tidegate.operations.diff.table_diff import RowChange, TableDiff
 
 __all__ = ["diff", "diff_lines"]
@@ -32,7 +32,7 @@ def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int)
     """Show which rows a run or a branch inserted, updated and deleted.
 
     RUN is the id of a run (`latest`: the newest, also one that changed nothing or failed), BRANCH one that
-    `run --no-publish` kept. TABLE names tables to look at; without it, all that changed. Nothing is changed by looking.
+    `run --no-publish` kept. TABLE names tables to look at; without it, all that changed. Nothing is changed.
 
     \b
     Example:
@@ -40,24 +40,24 @@ def diff(invocation: Invocation, name: str, tables: tuple[str, ...], limit: int)
     """
     workspace = open_workspace(invocation)
     output = invocation.output()
-    found = find_diff(workspace.settings, name, tables, limit, notify=output.note)
-    output.show(found.document(), lambda: diff_lines(found, limit, invocation.painter(sys.stdout)))
-    if name == "latest" and not found.tables:
-        output.note("`latest` is the newest run, whatever became of it: `tidegate history` lists the ones before.")
+    result = diff_run(workspace.settings, name, tables, limit, notify=output.note)
+    output.show(result.document(), lambda: diff_lines(result, limit, invocation.painter(sys.stdout)))
+    if name == "latest" and not result.tables:
+        output.note("`latest` is the newest run, whatever its result: `tidegate history` lists the ones before.")
 
 
 _SIGNS = {"inserted": ("+", "help"), "updated": ("~", "warning"), "deleted": ("-", "error")}
 _WIDEST_VALUE, _WIDEST_LINE = 40, 150
 
 
-def diff_lines(found: Diff, limit: int, paint: Paint) -> Iterator[str]:
-    if not found.tables:
-        yield f"{found.of.capitalize()} {found.name} changed no table."
+def diff_lines(result: Diff, limit: int, paint: Paint) -> Iterator[str]:
+    if not result.tables:
+        yield f"{result.of.capitalize()} {result.name} changed no table."
         return
-    moved = [table for table in found.tables if not table.silent]
-    yield f"{found.of.capitalize()} {found.name} changed {plural(len(moved), 'table')}."
-    width = max(len(table.table) for table in found.tables)
-    for table in found.tables:
+    moved = [table for table in result.tables if not table.silent]
+    yield f"{result.of.capitalize()} {result.name} changed {plural(len(moved), 'table')}."
+    width = max(len(table.table) for table in result.tables)
+    for table in result.tables:
         yield ""
         yield f"{paint(f'{table.table:<{width}}', 'strong')}  {'  '.join(_facts(table, paint))}"
         for sample in table.samples:

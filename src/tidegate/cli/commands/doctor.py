@@ -22,7 +22,7 @@ _TAGS = {"ok": "[OK]  ", "warn": "[WARN]", "fail": "[FAIL]"}
 @common_options
 @pass_invocation
 def doctor(invocation: Invocation, start_spark: bool) -> int:
-    """Check this machine and this project, and say how to fix them.
+    """Check this machine and this project, and report how to fix them.
 
     \b
     Example:

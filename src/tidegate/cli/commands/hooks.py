@@ -1,4 +1,4 @@
-"""`hooks`: trying out those who are told of runs."""
+"""`hooks`: try out the hooks of a project."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def hooks() -> None:
 def test(invocation: Invocation, event: str) -> int:
     """Send a sample of EVENT to its hooks, and show what came back.
 
-    Nothing is run. What a hook says of models and statuses does not count here, and each is waited for. Ends with 1 if
-    one of them failed.
+    Nothing is run. The models and statuses that a hook is limited to do not count here, and each hook is waited for.
+    Ends with 1 if one of them failed.
 
     \b
     Example:
@@ -67,4 +67,4 @@ def _lines(tried: HookTest) -> Iterator[str]:
         yield f"No hook listens to {tried.event}."
     else:
         failed = f": {tried.failed} failed" if tried.failed else ""
-        yield f"{plural(len(tried.answers), 'hook')} told of {tried.event}{failed}"
+        yield f"{plural(len(tried.answers), 'hook')} called for {tried.event}{failed}"

@@ -30,8 +30,8 @@ def branches(invocation: Invocation) -> None:
     Example:
       tidegate branches
     """
-    found = list_branches(open_workspace(invocation).settings)
-    invocation.output().show({"branches": [branch.document() for branch in found]}, lambda: _branch_lines(found))
+    listed = list_branches(open_workspace(invocation).settings)
+    invocation.output().show({"branches": [branch.document() for branch in listed]}, lambda: _branch_lines(listed))
 
 
 def _branch_lines(branches: tuple[ListedBranch, ...]) -> Iterator[OutputLine]:
@@ -87,7 +87,7 @@ def _report(report: MaintenanceReport) -> Iterator[str]:
     if report.swept and report.swept.left:
         yield f"unused files are left: {report.swept.left}"
     for table in report.gave_way:
-        yield f"{table}: left as it is, a run is changing it"
+        yield f"{table}: skipped, a run is changing it"
     for error in report.errors:
         yield f"[WARN] {error}"
     did = report.dropped_branches or report.compacted or report.expired or (report.swept and report.swept.files)
@@ -96,14 +96,14 @@ def _report(report: MaintenanceReport) -> Iterator[str]:
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @common_options
 @pass_invocation
 def reap(invocation: Invocation, dry_run: bool) -> int:
-    """Fail runs whose process is gone, and drop branches that nobody works on.
+    """Fail runs whose process is gone, and drop branches that no process uses.
 
-    The hooks and the callback of the project are told of each run that is failed.
-    [reaper] in tidegate.toml says after how long without a heartbeat. Kept branches are never dropped.
+    The hooks and the callback of the project are notified of each run that is failed.
+    [reaper] in tidegate.toml sets after how long without a heartbeat. Kept branches are never dropped.
 
     \b
     Example:

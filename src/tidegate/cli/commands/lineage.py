@@ -22,7 +22,7 @@ _FORMATS = ("text", "json", "mermaid", "dot", "openlineage")
 
 @click.command()
 @click.argument("name", metavar="[MODEL[.COLUMN]]", required=False)
-@click.option("--up/--down", default=True, help="What it comes from (default), or what is made of it.")
+@click.option("--up/--down", default=True, help="What it comes from (default), or what is built from it.")
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many steps (a model: 1, a column: all).")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="text", help="How to show it.")
 @click.option("--run", "run_id", metavar="RUN", help="With openlineage: which run; without it, the latest.")
@@ -38,7 +38,7 @@ def lineage(
     run_id: str | None,
     variables: dict[str, str],
 ) -> None:
-    """Show where columns come from, or what is made of them.
+    """Show where columns come from, or what is built from them.
 
     MODEL[.COLUMN] is a model, a table of the lake or landing:ZONE, with or without a column. `--format openlineage`
     gives a past run as OpenLineage events, one a line, with the columns as the project has them now.
@@ -60,20 +60,20 @@ def lineage(
     if form == "openlineage":
         from tidegate.operations.openlineage import past_run_events  # only here: other formats need no history
 
-        # One event a line, as collectors of them read it, whatever --json says.
+        # One event a line, as collectors of them read it, with or without --json.
         for event in past_run_events(workspace, compiled, run_id or "latest", name):
             print(json_text(event))
     else:
-        shown = find_lineage(compiled, name or "", Direction.UP if up else Direction.DOWN, depth)
-        output.show(shown.document(), lambda: _lines(shown, form, invocation.painter(sys.stdout)))
+        view = find_lineage(compiled, name or "", Direction.UP if up else Direction.DOWN, depth)
+        output.show(view.document(), lambda: _lines(view, form, invocation.painter(sys.stdout)))
     if compiled.errors:
         output.note(f"The project has {count_line(compiled.errors)}: `tidegate compile` shows them.")
 
 
-def _lines(shown: LineageView, form: str, paint: Paint) -> Iterable[str]:
+def _lines(view: LineageView, form: str, paint: Paint) -> Iterable[str]:
     if form == "mermaid":
-        return mermaid_lines(shown)
-    return dot_lines(shown) if form == "dot" else text_lines(shown, paint)
+        return mermaid_lines(view)
+    return dot_lines(view) if form == "dot" else text_lines(view, paint)
 
 
 _ROWS = "(rows)"
@@ -154,19 +154,19 @@ def dot_lines(view: LineageView) -> Iterator[str]:
         yield "  }"
     for link in view.links:
         style = "style=dashed" if _is_about_rows(link) else f"label={_quoted(link.kind)}"
-        shown = "" if link.kind is EdgeKind.IDENTITY else f" [{style}]"
-        yield f"  {ids[link.source]} -> {ids[link.target]}{shown};"
+        attributes = "" if link.kind is EdgeKind.IDENTITY else f" [{style}]"
+        yield f"  {ids[link.source]} -> {ids[link.target]}{attributes};"
     yield "}"
 
 
 def _numbered(view: LineageView) -> tuple[dict[str, list[LineageNode]], dict[LineageNode, str]]:
     """The nodes by table, and a name for each that every language takes."""
-    found = {view.node(tree): None for tree, _type in view.trees}
-    found |= {node: None for link in view.links for node in (link.source, link.target)}
+    nodes = {view.node(tree): None for tree, _type in view.trees}
+    nodes |= {node: None for link in view.links for node in (link.source, link.target)}
     tables: dict[str, list[LineageNode]] = {}
-    for node in found:
+    for node in nodes:
         tables.setdefault(node.table, []).append(node)
-    return tables, {node: f"c{number}" for number, node in enumerate(found)}
+    return tables, {node: f"c{number}" for number, node in enumerate(nodes)}
 
 
 def _is_about_rows(link: LineageLink) -> bool:

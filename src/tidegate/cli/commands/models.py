@@ -29,7 +29,7 @@ _SHOWN_ELSEWHERE = ("strategy", "materialized", "description", "columns", "colum
 
 @click.command(cls=SelectingCommand)
 @selection_options
-@click.option("--sources", is_flag=True, help="List the tables of the sources instead; each of them is asked.")
+@click.option("--sources", is_flag=True, help="List the tables of the sources instead; each source is queried.")
 @common_options
 @pass_invocation
 def ls(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...], sources: bool) -> int:
@@ -67,7 +67,7 @@ def _list_sources(invocation: Invocation, settings: Settings) -> int:
 def _model_lines(found: ModelList, quiet: bool) -> Iterator[OutputLine]:
     if not found.models:
         empty = "No models yet: put a SQL file into models/<layer>/."
-        yield "No model is selected: none is of the state that is asked for." if found.compiled.models else empty
+        yield "No model is selected: none has the state that SELECT names." if found.compiled.models else empty
     elif quiet:
         yield from (model.model for model in found.models)
     else:
@@ -132,8 +132,10 @@ def _table_lines(facts: ModelFacts) -> Iterator[OutputLine]:
     yield ""
     settings = facts.compiled.model.settings
     tags = {name.lower(): f"[{', '.join(found)}]" for name, found in settings.column_tags.items()}
-    said = {name: f"{settings.columns.get(name, '')} {tags.get(name.lower(), '')}".strip() for name, _ in table.columns}
-    yield TextTable(("column", "type", "description"), [(n, t, said[n]) for n, t in table.columns])
+    descriptions = {
+        name: f"{settings.columns.get(name, '')} {tags.get(name.lower(), '')}".strip() for name, _ in table.columns
+    }
+    yield TextTable(("column", "type", "description"), [(n, t, descriptions[n]) for n, t in table.columns])
     yield ""
 
 
@@ -171,9 +173,9 @@ def _check_lines(facts: ModelFacts) -> Iterator[OutputLine]:
         value = "-" if last is None or last.value is None else str(last.value)
         severity = declared.get(key) or f"{last.severity if last else '-'} (no longer declared)"
         before = Counter(check.status for check in history[1:])
-        told = ", ".join(f"{count} {status}" for status, count in before.most_common())
+        earlier = ", ".join(f"{count} {status}" for status, count in before.most_common())
         when = timestamp(last.at) if last else "-"
-        rows.append((key[1], key[0], severity, last.status if last else "not run", value, when, told or "-"))
+        rows.append((key[1], key[0], severity, last.status if last else "not run", value, when, earlier or "-"))
     if rows:
         yield ""
         headers = ("check", "stage", "severity", "last status", "found", "checked (UTC)", "before that")
@@ -200,8 +202,8 @@ def source_lines(sources: SourceList) -> Iterator[OutputLine]:
             for table in found.tables
         ]
         yield TextTable(("source", "kind", "table", "columns"), rows)
-        asked = {table.source for table in found.tables}
-        yield f"{plural(len(found.tables), 'table')} in {plural(len(asked), 'source')}."
+        names = {table.source for table in found.tables}
+        yield f"{plural(len(found.tables), 'table')} in {plural(len(names), 'source')}."
     elif not found.failures:
         yield "The sources have no tables that could be read."
 

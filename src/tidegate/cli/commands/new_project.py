@@ -52,7 +52,7 @@ def init(invocation: Invocation, folder: Path) -> None:
 def demo(invocation: Invocation, directory: Path) -> int:
     """Write a sample project, run it twice, and show what happened.
 
-    The second run gets changed and bad data. DIR is ./demo unless you say otherwise; an earlier demo in it is replaced.
+    The second run gets changed and bad data. DIR is ./demo by default; an earlier demo in it is replaced.
 
     \b
     Example:
@@ -61,12 +61,12 @@ def demo(invocation: Invocation, directory: Path) -> int:
     stream, color = sys.stderr if invocation.json else sys.stdout, not invocation.no_color
     write_demo(directory)
     settings = load_settings(directory)
-    print_lines(_first_act(directory), stream, color)
+    print_lines(_first_day(directory), stream, color)
     runs = [_run(settings, invocation)]
     measures: list[Mapping[str, str]] = []
     if runs[0].exit_code == 0:
         before = measure(settings)
-        print_lines(_second_act(deliver(directory, "day-2")), stream, color)
+        print_lines(_second_day(deliver(directory, "day-2")), stream, color)
         runs.append(_run(settings, invocation))
         after = measure(settings)
         measures = [{"table": m.table, "measure": m.what, "before": before[m], "after": after[m]} for m in MEASURES]
@@ -88,7 +88,7 @@ def _run(settings: Settings, invocation: Invocation) -> RunResult:
     return result
 
 
-def _first_act(directory: Path) -> Iterator[str]:
+def _first_day(directory: Path) -> Iterator[str]:
     yield f"A small shop is now in {directory}: files in landing/, models in models/."
     yield "Each run builds on a branch of the lake, checks what it built, and then"
     yield "publishes every table in one step."
@@ -97,7 +97,7 @@ def _first_act(directory: Path) -> Iterator[str]:
     yield ""
 
 
-def _second_act(arrived: Sequence[Path]) -> Iterator[str]:
+def _second_day(arrived: Sequence[Path]) -> Iterator[str]:
     yield ""
     yield "Day 2: new files arrive. Ada has moved, orders are new, shipped or cancelled,"
     yield "and one payment has a negative amount."
@@ -112,8 +112,8 @@ def _what_happened(
     yield ""
     yield "What main holds after each day:"
     yield ""
-    fates = _fates(result)
-    rows = [(m.table, m.what, before[m], after[m], fates.get(m.table, "")) for m in MEASURES]
+    outcomes = _outcomes(result)
+    rows = [(m.table, m.what, before[m], after[m], outcomes.get(m.table, "")) for m in MEASURES]
     yield TextTable(("table", "", "day 1", "day 2", "in the second run"), rows)
     yield ""
     yield "The gate of silver.payments closed: it and what is built from it are as they"
@@ -121,18 +121,18 @@ def _what_happened(
     yield f"failed, so `tidegate run` would have ended with exit code {result.exit_code}."
 
 
-def _fates(result: RunResult) -> Mapping[str, str]:
-    """What became of each table in the run, in words."""
+def _outcomes(result: RunResult) -> Mapping[str, str]:
+    """The outcome of each table in the run, in words."""
     words = {"skipped": "nothing new", "failed": "kept: its check failed", "blocked": "kept: its input was kept"}
-    fates = {}
+    outcomes = {}
     for m in result.materializations:
         if m.strategy == "view":
-            fates[m.model] = "a view: always current"
+            outcomes[m.model] = "a view: always current"
         elif m.model in result.publish.tables:
-            fates[m.model] = "published"
+            outcomes[m.model] = "published"
         else:
-            fates[m.model] = words.get(m.status, m.status)
-    return fates
+            outcomes[m.model] = words.get(m.status, m.status)
+    return outcomes
 
 
 def _what_next(directory: Path, result: RunResult) -> Iterator[str]:

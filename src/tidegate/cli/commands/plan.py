@@ -64,7 +64,7 @@ def plan(
     if view.diagnostics:
         output.note(f"The project has {count_line(view.diagnostics)}: `tidegate compile` shows them.")
     if kept := view.history_at_stake:
-        output.note(f"These tables keep history, so `run --full-refresh` asks for --yes: {', '.join(kept)}")
+        output.note(f"These tables keep history, so `run --full-refresh` needs --yes: {', '.join(kept)}")
     return view.exit_code
 
 
@@ -78,7 +78,7 @@ def obstacle_lines(view: PlanView) -> Iterator[str]:
 def _lines(view: PlanView, quiet: bool) -> Iterator[OutputLine]:
     if not view.steps:
         empty = "No models yet: put a SQL file into models/<layer>/."
-        yield "No model is selected: none is of the state that is asked for." if view.has_models else empty
+        yield "No model is selected: none has the state that SELECT names." if view.has_models else empty
         return
     reasons = {step.model: _reason(view, step) for step in view.steps}
     if not quiet:

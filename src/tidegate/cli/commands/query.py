@@ -49,7 +49,7 @@ def sql(invocation: Invocation, statement: str, limit: int, full: bool) -> None:
 def preview(invocation: Invocation, model: str, limit: int, full: bool) -> None:
     """Show the first rows of a published table.
 
-    Columns that are masked or personal (tagged pii, or made of such a one) are shown as ***.
+    Columns that are masked or personal (tagged pii, or built from such a column) are shown as ***.
 
     \b
     Example:
@@ -85,35 +85,39 @@ def _cell(value: object) -> str:
 
 @click.command()
 @click.argument("model")
-@click.option("--now", is_flag=True, help="Read the table as it is now, instead of what its last run put down.")
+@click.option("--now", is_flag=True, help="Read the table as it is now, instead of what its last run recorded.")
 @common_options
 @pass_invocation
 def profile(invocation: Invocation, model: str, now: bool) -> None:
     """Show rows, NULLs, different values, least, greatest and mean of a table.
 
-    It is what the last run that wrote the table has put down while writing. Where there is nothing of that kind, and
-    with --now, the table is read once.
+    It is what the last run that wrote the table recorded while writing. Where nothing was recorded, and with --now,
+    the table is read once.
 
     \b
     Example:
       tidegate profile silver.orders
     """
     output = invocation.output()
-    told = profile_model(open_workspace(invocation), model, now, output.note)
-    output.show(told.document(), lambda: _profile_lines(told))
+    table_profile = profile_model(open_workspace(invocation), model, now, output.note)
+    output.show(table_profile.document(), lambda: _profile_lines(table_profile))
 
 
-def _profile_lines(told: TableProfile) -> Iterator[OutputLine]:
-    profile = told.profile
+def _profile_lines(table_profile: TableProfile) -> Iterator[OutputLine]:
+    profile = table_profile.profile
     rows = plural(profile.rows, "row")
     if profile.scope == "written":
-        rows = f"{rows} that the run brought, of a table of {profile.table_rows}"
-    when = f"by {told.run_id}, {timestamp(told.at)} UTC" if told.run_id else f"now, {timestamp(told.at)} UTC"
-    yield f"{told.model}  {rows}  ({when})"
-    if told.changed:
+        rows = f"{rows} written by the run, of a table of {profile.table_rows}"
+    when = (
+        f"by {table_profile.run_id}, {timestamp(table_profile.at)} UTC"
+        if table_profile.run_id
+        else f"now, {timestamp(table_profile.at)} UTC"
+    )
+    yield f"{table_profile.model}  {rows}  ({when})"
+    if table_profile.changed:
         yield "The table has been changed since: --now reads it as it is."
     if not profile.columns:
-        yield "The run counted its rows and looked no closer: --now reads the table."
+        yield "The run recorded the number of rows only: --now reads the table."
         return
     yield ""
     cells = [

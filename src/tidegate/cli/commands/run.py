@@ -33,7 +33,7 @@ __all__ = ["publish", "run"]
 @click.option("--verify", is_flag=True, help="Check each table built from changes against a full build.")
 @click.option("--allow-deletes", is_flag=True, help="Let a model delete more than half of its table's keys.")
 @click.option("--yes", is_flag=True, help="Do not ask before a full refresh of tables that keep history.")
-@click.option("--resume", metavar="RUN", help="Go on with a run that failed or was interrupted, as it was asked for.")
+@click.option("--resume", metavar="RUN", help="Continue a run that failed or was interrupted, with its own options.")
 @click.option("--resume-latest", is_flag=True, help="The same, with the latest run.")
 @click.option("--idempotency-key", metavar="KEY", help="Run once per key: a later call gives the same result again.")
 @common_options
@@ -69,7 +69,7 @@ def run(
     """
     check_times(full_refresh, from_, to)
     if resume or resume_latest:
-        given = {
+        fixed = {
             "SELECT": select,
             "--exclude": exclude,
             "--full-refresh": full_refresh,
@@ -81,7 +81,7 @@ def run(
             "--idempotency-key": idempotency_key,
             "--resume-latest": resume and resume_latest,
         }
-        _check_resumed([name for name, value in given.items() if value])
+        _check_resumed([name for name, value in fixed.items() if value])
     workspace = open_workspace(invocation)
     options = RunOptions(
         select=select,
@@ -121,10 +121,10 @@ def publish(invocation: Invocation, run_id: str) -> int:
         return _end(invocation, console, workspace, publish_run(workspace.settings, run_id, [console]))
 
 
-def _check_resumed(given: Sequence[str]) -> None:
-    if given:
+def _check_resumed(names: Sequence[str]) -> None:
+    if names:
         raise click.UsageError(
-            f"A resumed run does what it was asked for when it began: leave out {', '.join(given)}, or begin a new run."
+            f"A resumed run keeps the options that it began with: leave out {', '.join(names)}, or start a new run."
         )
 
 
@@ -139,13 +139,13 @@ def _end(invocation: Invocation, console: RunConsole, workspace: Workspace, resu
 def _confirm(
     workspace: Workspace, select: tuple[str, ...], exclude: tuple[str, ...], variables: dict[str, str]
 ) -> bool:
-    """Ask on a terminal; elsewhere the run itself refuses, and says which tables it is about."""
+    """Ask on a terminal; elsewhere the run itself refuses, and names the tables."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     names = workspace.history_at_stake(select, exclude, variables)
     if not names:
         return False
-    click.echo("A full refresh makes these tables anew from what their inputs hold now:", err=True)
+    click.echo("A full refresh rebuilds these tables from what their inputs hold now:", err=True)
     for name in names:
         click.echo(f"  {name}", err=True)
     click.confirm("Go on?", abort=True, err=True)

@@ -39,12 +39,12 @@ def test(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ..
     output = invocation.output()
     paint = invocation.painter(sys.stdout)
 
-    def tell(result: UnitTestResult) -> None:
-        shown = not invocation.json and not (invocation.quiet and result.status == "passed")
-        for line in unit_test_lines(result, paint) if shown else ():
+    def show(result: UnitTestResult) -> None:
+        visible = not invocation.json and not (invocation.quiet and result.status == "passed")
+        for line in unit_test_lines(result, paint) if visible else ():
             print(line, flush=True)
 
-    report = run_unit_tests(workspace.settings, select, variables, tell, output.note, exclude=exclude)
+    report = run_unit_tests(workspace.settings, select, variables, show, output.note, exclude=exclude)
     output.show(report.document(), lambda: [summary_line(report.results, report.seconds)])
     return report.exit_code
 
@@ -66,7 +66,7 @@ def unit_test_lines(result: UnitTestResult, paint: Paint = plain) -> Iterator[st
     if result.status == "error":
         yield from _error_lines(result)
         return
-    yield f"{_INDENT}{_told(result)}"
+    yield f"{_INDENT}{_summary(result)}"
     yield f"{_INDENT}where: {result.file}:{result.line}"
     yield from (f"{_INDENT}{line}".rstrip() for line in _table(result))
 
@@ -89,12 +89,12 @@ def _error_lines(result: UnitTestResult) -> Iterator[str]:
         yield f"{_INDENT}fix: {result.remedy}"
 
 
-def _told(result: UnitTestResult) -> str:
+def _summary(result: UnitTestResult) -> str:
     if result.disordered:
         return "all rows are there, but in another order"
     counts = (("missing", result.missing), ("unexpected", result.unexpected), ("different", result.differing))
-    told = ", ".join(f"{plural(len(rows), 'row')} {what}" for what, rows in counts if rows)
-    return f"{told} (expected {plural(result.expected_rows or 0, 'row')}, got {result.actual_rows})"
+    summary = ", ".join(f"{plural(len(rows), 'row')} {what}" for what, rows in counts if rows)
+    return f"{summary} (expected {plural(result.expected_rows or 0, 'row')}, got {result.actual_rows})"
 
 
 def _table(result: UnitTestResult) -> Iterator[str]:
@@ -103,12 +103,12 @@ def _table(result: UnitTestResult) -> Iterator[str]:
         ("-", [[_value(row[name]) for name in result.columns] for row in result.missing]),
         ("+", [[_value(row[name]) for name in result.columns] for row in result.unexpected]),
     ]
-    rows = [[sign, *row] for sign, found in kinds for row in found[:_MOST_SHOWN]]
+    rows = [[sign, *row] for sign, different in kinds for row in different[:_MOST_SHOWN]]
     yield from TextTable(("", *result.columns), rows, widest=2 * _WIDEST).lines()
-    hidden = sum(max(0, len(found) - _MOST_SHOWN) for _, found in kinds)
+    hidden = sum(max(0, len(different) - _MOST_SHOWN) for _, different in kinds)
     if hidden:
         yield f"… and {plural(hidden, 'row')} more; --json has all"
-    yield "; ".join(_LEGEND[sign] for sign, found in kinds if found)
+    yield "; ".join(_LEGEND[sign] for sign, different in kinds if different)
 
 
 def _changed(expected: Mapping[str, Any], actual: Mapping[str, Any], name: str) -> str:
@@ -119,6 +119,6 @@ def _changed(expected: Mapping[str, Any], actual: Mapping[str, Any], name: str) 
 def _value(value: Any) -> str:
     if value is None:
         return "NULL"
-    shown = json_value(value)
-    text = clean(shown if isinstance(shown, str) else json_text(shown))
+    plain_value = json_value(value)
+    text = clean(plain_value if isinstance(plain_value, str) else json_text(plain_value))
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
