@@ -1,5 +1,4 @@
-"""What earlier compilations read and found, by file: what is unchanged, and reads nothing that changed, is not done
-again."""
+"""The results of earlier compilations, by file: what is unchanged, and reads nothing that changed, is not repeated."""
 
 from __future__ import annotations
 
@@ -25,15 +24,15 @@ from tidegate.project.texts import Texts
 __all__ = ["CompileCache"]
 
 _Changes = dict[str, Any]
-"""What is kept of a file now; None where nothing is any more."""
+"""The new entry of each changed file; None where it is removed."""
 
 
 @dataclass(slots=True)
 class CompileCache:
-    """In memory, and in a file where one is named. A cache that cannot be read or written is an empty one.
+    """In memory, and in a file where one is named. A cache that cannot be read or written counts as empty.
 
-    `outcomes` have no errors. The file lies in the user's own folder, not in the project's: whoever writes it decides
-    what is compiled.
+    Drafts with errors are not cached. The file is in the user's own cache folder, not in the project's, because its
+    content decides what is compiled.
     """
 
     file: Path | None = None
@@ -48,12 +47,12 @@ class CompileCache:
         try:
             file = cache_folder() / "compile" / name
         except RuntimeError:
-            # There is no home.
+            # The user has no home folder.
             return cls()
         try:
             version, base, outcomes, texts = pickle.loads(file.read_bytes())
         except Exception:
-            # Whatever a damaged or older file holds, it is only a cache.
+            # A damaged or older file: it is only a cache.
             return cls(file)
         if version != _version():
             return cls(file)
@@ -65,13 +64,13 @@ class CompileCache:
         self.outcomes[name] = outcome
         self._changed.add(name)
 
-    def keep_only(self, names: Collection[str]) -> None:
+    def retain_only(self, names: Collection[str]) -> None:
         for name in self.outcomes.keys() - names:
             del self.outcomes[name]
             self._changed.add(name)
 
     def save(self) -> None:
-        """The few records that changed go to a file of their own; the whole is written when they are many."""
+        """Few changed entries go to a file of their own; the whole cache is written when they are many."""
         changed, read = self._changed, self.texts.changed
         if self.file is None or not (changed or read):
             return
@@ -102,14 +101,14 @@ class CompileCache:
             _apply(texts, self.texts.known)
 
 
-def _apply(changes: _Changes, kept: dict[str, Any]) -> None:
-    kept.update(changes)
+def _apply(changes: _Changes, entries: dict[str, Any]) -> None:
+    entries.update(changes)
     for name in [name for name, value in changes.items() if value is None]:
-        del kept[name]
+        del entries[name]
 
 
 def _write(file: Path, content: object) -> None:
-    """Whole or not at all, whoever else writes it."""
+    """Atomically, also where another process writes it."""
     handle, temporary = tempfile.mkstemp(dir=file.parent)
     with os.fdopen(handle, "wb") as stream:
         pickle.dump(content, stream, pickle.HIGHEST_PROTOCOL)
@@ -117,7 +116,7 @@ def _write(file: Path, content: object) -> None:
 
 
 def _version() -> str:
-    """Changes with everything that could make a compiler of another mind: releases, and the program's own files."""
+    """Changes with everything that may change the compiler's results: releases, and the program's own files."""
     stamps = []
     for folder, _, files in os.walk(Path(__file__).parents[1]):
         for file in files:

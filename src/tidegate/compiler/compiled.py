@@ -1,4 +1,4 @@
-"""What the compiler gives: diagnostics, the compiled project, and queries bound to one run's values."""
+"""What the compiler returns: diagnostics, the compiled project, and queries bound to one run's values."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 class EdgeKind(StrEnum):
-    """How a column comes from another, the plainest first; a path is as plain as its least plain step."""
+    """How a column is derived from another, most direct first; a path is as direct as its least direct step."""
 
     IDENTITY = "identity"
     CAST = "cast"
@@ -81,7 +81,7 @@ class EdgeKind(StrEnum):
     AGGREGATION = "aggregation"
     WINDOW = "window"
     CONDITION = "condition"
-    """The other column decides which value is taken (CASE WHEN, IF, FILTER), and is not part of it."""
+    """The other column decides which value is taken (CASE WHEN, IF, FILTER), without being part of it."""
 
 
 class Origin(NamedTuple):
@@ -101,39 +101,43 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompiledModel:
-    """A model whose templates, SQL and names were understood.
-
-    `depends_on`: the models whose tables or views it reads (through ephemeral models, which have no table), itself
-    left out. `sources`: lake tables it reads that no model makes. `zones`: landing zones. `reads_itself`: it reads its
-    own table. `manual`: its template uses `watermark_value` or `is_incremental()`, so its author decides what is read.
-    `inlined`: the ephemeral models that are part of its query. `relation`: the columns of its result as far as they are
-    known; `edges`: where they come from, ephemeral models being tables of their own here; `conditions`: columns that
-    decide which rows there are; `star`: it takes whatever columns its input has. `checks`: the model's, with other
-    tables named in full; `checks_digest` changes with whatever decides how they turn out, and is empty without any.
-    `bad_records`: records of its landing zones that cannot be read go to its quarantine.
-    """
+    """A model without errors: templates rendered, SQL parsed, names resolved."""
 
     model: Model
     depends_on: tuple[TableName, ...]
+    """Models whose tables or views it reads, through ephemeral models (which have no table); itself left out."""
     sources: tuple[TableName, ...]
+    """Tables it reads that no model builds."""
     zones: tuple[str, ...]
+    """Landing zones it reads."""
     fingerprint: str
     deterministic: bool
+    """The same inputs give the same rows another time."""
     manual: bool
+    """Its template uses `watermark_value` or `is_incremental()`, so its author decides what is read."""
     uses_watermark: bool
     reads_itself: bool
+    """It reads its own table."""
     inlined: tuple[TableName, ...] = ()
+    """Ephemeral models that are part of its query."""
     relation: Relation = NOTHING_KNOWN
+    """The columns of its result, as far as they are known."""
     edges: tuple[Edge, ...] = ()
+    """Where the columns come from; ephemeral models count as tables here."""
     conditions: tuple[Origin, ...] = ()
+    """Columns that decide which rows there are."""
     star: bool = False
+    """It takes whatever columns its input has."""
     checks: tuple[Check, ...] = ()
+    """Its checks, with other tables named in full."""
     checks_digest: str = ""
+    """Changes with everything that decides the outcome of the checks; empty without any."""
     bad_records: bool = False
+    """Records of its landing zones that cannot be parsed go to its quarantine."""
 
     @property
     def quarantines(self) -> bool:
-        """Whether a second table, of what it refuses, belongs to it."""
+        """Whether it has a second table, for the rows and records that it refuses."""
         is_table = self.model.settings.materialized is Materialized.TABLE
         return is_table and (self.model.settings.quarantine or self.bad_records)
 
@@ -165,16 +169,17 @@ class Compiled:
 
     @property
     def project_errors(self) -> tuple[Diagnostic, ...]:
-        """Without sources that do not answer: those concern the models that read them, and no others."""
+        """Without unavailable sources: those concern only the models that read them."""
         return tuple(error for error in self.errors if error.code != SOURCE_UNAVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
 class RunValues:
-    """What templates may ask of a run. `incremental` is what `is_incremental()` says; times are UTC, ISO 8601."""
+    """The values of a run that templates may use; times are UTC, ISO 8601."""
 
     run_started_at: str
     incremental: bool = False
+    """The result of `is_incremental()`."""
     watermark_value: str | None = None
     start_date: str | None = None
     end_date: str | None = None
@@ -193,15 +198,16 @@ class LandingRead:
 class TableRead:
     """One place in `BoundQuery.sql` that reads a table: `sql[start:end]` is its name (fully qualified, quoted).
 
-    Exactly one of `table` and `landing` is set. `alias` is the name it has in the query, None where the query gives
-    none. `driving`: on the path of leftmost FROM items from the root (through CTEs, subqueries in FROM and every
-    branch of a UNION), so its rows become result rows; the others are looked up.
+    Exactly one of `table` and `landing` is set.
     """
 
     start: int
     end: int
     alias: str | None
+    """Its name in the query; None where the query gives it none."""
     driving: bool
+    """It is on the path of leftmost FROM items from the root (through CTEs, subqueries in FROM and every branch of a
+    UNION), so its rows become result rows; the others are looked up."""
     table: TableName | None = None
     landing: LandingRead | None = None
 

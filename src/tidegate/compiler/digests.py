@@ -1,4 +1,4 @@
-"""What decides how a query is understood, as numbers: its file and settings, and what it can see of what it reads."""
+"""Digests of what decides the result of compiling a query: its file, its settings, and what it sees of its inputs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Digests:
         model = draft.model
         parts = [draft.source, str(model.table), draft.file]
         if draft.test is None:
-            # Where settings are written counts: warnings tell it.
+            # The places of settings count: warnings report them.
             places = [place for place in model.origins.values() if place.file != draft.file] if model.origins else ()
             unread = self._work.unread_settings and self._work.short(model.table) in self._work.unread_settings
             parts.append(f"{model.contract}\0{bool(unread)}\0{places or ''}")
@@ -63,10 +63,10 @@ class Digests:
         return blake3(self._of_settings(model.settings) + written).digest()
 
     def whole(self, draft: Draft, outcome: Draft | Outcome) -> bytes:
-        """Of what the draft reads according to `outcome`; what those names mean is asked anew."""
+        """Of what the draft reads according to `outcome`; the names are resolved again."""
         seen = [draft.own]
-        if outcome.asked:
-            seen.append(repr(outcome.asked).encode())
+        if outcome.environment:
+            seen.append(repr(outcome.environment).encode())
         if draft.model.contract is not None:
             seen.append(self._work.external.version(draft.model.table).encode())
         seen += [self._seen(draft, name) for name in outcome.inputs]
@@ -77,7 +77,7 @@ class Digests:
         settings = draft.model.settings
         columns = visible_columns(draft.model, draft.relation)
         draft.open = not columns.complete
-        appended = settings.traits.keeps_arrival_order  # what a reader may ask for the latest row
+        appended = settings.traits.keeps_arrival_order  # readers may take the latest row of a key
         quarantine = f"{refuses_rows(draft)} {reads_bad_records(self._work, draft)}"
         parts = [str(draft.failed), settings.materialized.value, str(appended), quarantine, _text(columns)]
         digest = blake3("\0".join(parts).encode())
@@ -100,12 +100,12 @@ class Digests:
             return self._work.external.version(table).encode()
         if upstream is draft:
             return b"itself"
-        # What it last published fills in what its query leaves open.
+        # The published table fills in the columns that its query leaves open.
         published = self._work.external.version(table) if upstream.open else ""
         return f"{table}\0{published}\0".encode() + upstream.interface
 
     def _of_settings(self, settings: ModelSettings) -> bytes:
-        """Together with what counts everywhere. Many models share one value, which lives as long as they do."""
+        """With what counts for all models. Many models share one settings value, which lives as long as they do."""
         digest = self._settings.get(id(settings))
         if digest is None:
             key = (_values_of(settings), tuple(settings.columns.items()))
@@ -119,7 +119,7 @@ def _text(relation: Relation) -> str:
 
 
 def tables_of_checks(work: CompilationState, draft: Draft) -> Iterator[tuple[Check, OtherTable, TableName | None]]:
-    """Each table that an argument names, and what it is; None where there is none of that name."""
+    """Each table that an argument of a check names, resolved; None where no table has that name."""
     for check in draft.model.checks if draft.test is None else ():
         for other in other_tables(check):
             yield check, other, work.tables.find(other.name.split("."))

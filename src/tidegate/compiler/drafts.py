@@ -1,4 +1,4 @@
-"""What the passes work on: each query of the project, from its template to its columns."""
+"""The state that the passes work on: each query of the project, from its template to its columns."""
 
 from __future__ import annotations
 
@@ -37,60 +37,59 @@ __all__ = [
     "templates_of",
 ]
 
-# Inside quotes text, outside a parameter: nothing that could be taken for a column or have a type of its own.
+# Inside quotes this is text, elsewhere a parameter: it can never be read as a column, nor has it a type.
 _STARTED_AT = "@__run_started_at__"
 _WATERMARK = "@__watermark_value__"
 
 
 class DraftStage(Enum):
-    """How far a draft has come. KNOWN: the cache has something on its file, good if what it reads is as it was."""
+    """How far the passes have come with a draft."""
 
-    UNREAD = 0
-    KNOWN = 1
-    READ = 2
-    UNDERSTOOD = 3
+    NEW = 0
+    CACHED = 1
+    """The cache has a result for its file, valid if nothing that it reads has changed."""
+    PARSED = 2
+    DONE = 3
 
 
 @dataclass(slots=True)
 class Rendering:
-    """A query as a first (or `later`) run would have it. `text` and `query` are gone once the facts are known.
-
-    `unlisted`: calls of functions that no list has. `obstacle`: why its rows are not those of one relation, one by one;
-    known of ephemeral models, and of those that ask for the latest of several rows.
-    """
+    """A query as the first run renders it, or a later one."""
 
     later: bool
     landings: tuple[LandingCall, ...] = ()
     text: str | None = None
+    """Dropped once the facts are known, as `query` is."""
     query: ParsedQuery | None = None
     unlisted: tuple[SqlFault, ...] = ()
+    """Calls of functions that are neither Spark's nor declared."""
     facts: QueryFacts | None = None
     obstacle: Obstacle | None = None
+    """Why its rows are not those of one relation, one by one. Computed for ephemeral models, and for those that take
+    the latest of several rows."""
 
 
 @dataclass(slots=True)
 class DraftContent:
-    """What was understood of a query. `relation`: its columns as far as they are known, None where nothing was.
-
-    `names`: what its template looks up. `places`: where it first names each model that it reads; `sources`: the tables
-    that it reads and no model makes. `renderings` are those that differ.
-    """
+    """The results of the passes for one query."""
 
     names: frozenset[str] = frozenset()
+    """The names that its template looks up."""
     places: dict[TableName, Place | tuple[bool, int]] = field(default_factory=dict)
+    """Where it first names each model that it reads."""
     sources: set[TableName] = field(default_factory=set)
+    """The tables that it reads and no model builds."""
     renderings: list[Rendering] = field(default_factory=list)
+    """One, or two where a later run renders other SQL than the first."""
     landing_reads: list[LandingRead] = field(default_factory=list)
     relation: Relation | None = None
+    """Its columns, as far as they are known; None before they were analyzed, or where that failed."""
     edges: tuple[Edge, ...] = ()
     conditions: tuple[Origin, ...] = ()
 
 
 class Outcome(NamedTuple):
-    """A draft that was understood, to be kept or handed to another process. The fields are those of `Draft`.
-
-    `content` is a pickled `DraftContent`: of ten thousand models few are looked into.
-    """
+    """A finished draft, to be cached or sent to another process. The fields are those of `Draft`."""
 
     own: bytes
     whole: bytes
@@ -98,35 +97,40 @@ class Outcome(NamedTuple):
     failed: bool
     open: bool
     star: bool
-    asked: tuple[tuple[str, str | None], ...]
+    environment: tuple[tuple[str, str | None], ...]
     tables: tuple[TableName, ...]
     inputs: tuple[tuple[str, ...], ...]
     diagnostics: tuple[Diagnostic, ...]
     content: bytes
+    """A pickled `DraftContent`: of ten thousand models few are read again."""
 
 
 @dataclass(slots=True)
 class Draft:
-    """A model, or (`test` set) one of its SQL tests. `failed`: an error was found, so it will not be built.
-
-    `asked`: what its template asked of the environment, with the answer. `tables`: the models it reads; `inputs`: every
-    name that it reads, as written, a zone with an empty part before it. `open`: it may have other columns than those
-    that are known. `star`: it takes whatever columns a table has. Digests: `own` is of the file and its settings,
-    `whole` of that and all it reads, `interface` of what those who read the model's table can see of it.
-    """
+    """A model, or one of its SQL tests, on its way through the passes."""
 
     model: Model
     test: Check | None = None
-    progress: DraftStage = DraftStage.UNREAD
+    """Set where the query is that of a SQL test of the model."""
+    stage: DraftStage = DraftStage.NEW
     own: bytes = b""
+    """Digest of the file and its settings."""
     whole: bytes = b""
+    """Digest of `own` and of everything that it reads."""
     interface: bytes = b""
+    """Digest of what readers of the model's table can see of it."""
     failed: bool = False
+    """An error was found, so it will not be built."""
     open: bool = True
+    """It may have other columns than those that are known."""
     star: bool = False
-    asked: tuple[tuple[str, str | None], ...] = ()
+    """It takes whatever columns a table has."""
+    environment: tuple[tuple[str, str | None], ...] = ()
+    """The environment variables that its template reads, with their values."""
     tables: tuple[TableName, ...] = ()
+    """The models that it reads."""
     inputs: tuple[tuple[str, ...], ...] = ()
+    """Every name that it reads, as written; a zone has an empty part before it."""
     diagnostics: tuple[Diagnostic, ...] = ()
     _content: DraftContent | bytes = b""
 
@@ -150,7 +154,7 @@ class Draft:
 
     @property
     def landings(self) -> frozenset[str]:
-        """The zones that it reads."""
+        """The landing zones that it reads."""
         return frozenset(name[1] for name in self.inputs if not name[0])
 
     @property
@@ -159,7 +163,7 @@ class Draft:
 
     @property
     def facts(self) -> Iterator[tuple[Rendering, QueryFacts]]:
-        """Each rendering that was understood."""
+        """Each rendering that could be parsed."""
         return ((rendering, rendering.facts) for rendering in self.content.renderings if rendering.facts is not None)
 
     def add_input(self, name: tuple[str, ...]) -> None:
@@ -172,7 +176,7 @@ class Draft:
             self.tables += (table,)
 
     def forget_trees(self) -> None:
-        """The texts and trees of ten thousand queries would fill the memory."""
+        """Frees memory: the texts and trees of ten thousand queries do not fit."""
         for rendering in self.content.renderings:
             rendering.text = rendering.query = None
 
@@ -187,7 +191,7 @@ class Draft:
             self.failed,
             self.open,
             self.star,
-            self.asked,
+            self.environment,
             self.tables,
             self.inputs,
             self.diagnostics,
@@ -202,18 +206,18 @@ class Draft:
             self.failed,
             self.open,
             self.star,
-            self.asked,
+            self.environment,
             self.tables,
             self.inputs,
             self.diagnostics,
             self._content,
         ) = outcome
-        self.progress = DraftStage.UNDERSTOOD
+        self.stage = DraftStage.DONE
 
 
 @dataclass(slots=True)
 class CompilationState:
-    """The state of one compilation. `models`: the draft of each table, the first where two claim it."""
+    """Everything that the passes of one compilation share."""
 
     project: Project
     settings: Settings
@@ -223,12 +227,13 @@ class CompilationState:
     templates: Templates
     drafts: list[Draft]
     models: Mapping[TableName, Draft]
+    """The draft of each table, the first where two claim it."""
     unread_settings: frozenset[str]
-    """Models, by their short names, with a setting that could not be understood."""
+    """Models, by short name, with a setting that could not be parsed."""
     ephemeral: frozenset[TableName]
     quarantines: Mapping[TableName, TableName] = field(default_factory=dict)
-    """Tables that may hold refused rows, each with the table beside which it stands: which zones a model reads is not
-    known at first."""
+    """Tables that may hold refused rows, each with the table that it belongs to. There may be too many: the zones that
+    a model reads are not known at first."""
     circular: bool = True
     """Whether models may read each other in a circle."""
 
@@ -271,20 +276,20 @@ class CompilationState:
         return self.settings.spark.function_names
 
     def permissions(self, draft: Draft | None = None) -> Permissions:
-        """`draft`: whose text it is; a model may do more than a test, a check or a mask."""
+        """`draft`: the owner of the text; a model may do more than a test, a check or a mask."""
         code = draft is not None and draft.test is None and self.settings.spark.allow_code
         return Permissions(self.own_functions, code)
 
     @property
     def is_lenient(self) -> bool:
-        """Spark without ANSI casts whatever it is given."""
+        """Without ANSI mode Spark casts any value silently."""
         return self.settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
 
     def short(self, table: TableName) -> str:
         return table.short(self.settings.project.namespace)
 
     def context(self, draft: Draft, later: bool) -> TemplateContext:
-        """The canonical values: those of a run are placeholders, so that a definition has one meaning."""
+        """The values of a run are placeholders here, so that a definition has one fingerprint."""
         model, namespace = draft.model, self.settings.project.namespace
         watermark = _WATERMARK if later else None
         return TemplateContext(
@@ -292,7 +297,7 @@ class CompilationState:
         )
 
     def place(self, draft: Draft, later: bool, offset: int) -> Place:
-        """Where in the draft's file an offset of its rendered text comes from."""
+        """The place in the draft's file of an offset in its rendered text."""
         context = self.context(draft, later)
         rendered = self.templates.render(draft.source, draft.file, context)
         if not isinstance(rendered, Rendered):
@@ -300,7 +305,7 @@ class CompilationState:
         return locate(self.templates, draft.source, draft.file, context, rendered.text, offset)
 
     def place_of_table(self, draft: Draft, table: TableName) -> Place:
-        """Where the draft first names the table."""
+        """The place where the draft first names the table."""
         named = draft.content.places[table]
         return named if isinstance(named, Place) else self.place(draft, *named)
 
@@ -311,7 +316,7 @@ class CompilationState:
         return None if offset is None else self.place(draft, False, offset)
 
     def error(self, draft: Draft, code: str, message: str, place: Place, suggestion: str | None = None) -> Diagnostic:
-        """An error in a draft, which will then not be built."""
+        """Marks the draft as failed: it will not be built."""
         draft.failed = True
         return self.diagnostic(DiagnosticSeverity.ERROR, draft, code, message, place, suggestion)
 
@@ -326,7 +331,7 @@ class CompilationState:
 
 
 def refuses_rows(draft: Draft) -> bool:
-    """Whether there is a table for rows that break its constraints."""
+    """Whether rows that break its constraints go to a table of their own."""
     model = draft.model
     return draft.is_table and model.settings.quarantine and bool(row_constraints(model.checks, NOTHING_KNOWN))
 

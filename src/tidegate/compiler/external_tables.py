@@ -1,4 +1,4 @@
-"""What queries may read that the project does not make: tables of the lake and of declared sources."""
+"""Tables that queries may read and no model builds: those of the lake and of declared sources."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ __all__ = ["ExternalTables", "landing_read", "zone_names"]
 
 @dataclass(frozen=True, slots=True)
 class ExternalTables:
-    """`heads`: tables that main holds, models' own included; a pointer is followed when a query reads the table.
-
-    `failures` and `warnings`: sources that could not be asked; of the first, any table may be there.
-    """
+    """The tables of the lake and of sources, with their columns where they are known."""
 
     heads: Mapping[TableName, Pointer | None] = field(default_factory=dict)
+    """Tables on main, those of models included; the metadata is read when a query reads the table."""
     sources: Mapping[TableName, Relation] = field(default_factory=dict)
     failures: tuple[SourceError, ...] = ()
+    """Sources that could not be listed: any table may be in them."""
     warnings: tuple[StaleTables, ...] = ()
     _read: dict[TableName, Relation] = field(default_factory=dict)
 
     @classmethod
     def of(cls, lake: Heads | Collection[TableName], discovery: Discovery) -> ExternalTables:
-        """`lake` may be names alone; then nothing is known of their columns."""
+        """`lake` may be names alone; then their columns are not known."""
         heads: dict[TableName, Pointer | None] = {}
         for table in lake:
             heads[table] = lake[table] if isinstance(lake, Mapping) else None
@@ -43,7 +42,7 @@ class ExternalTables:
 
     @property
     def unlisted(self) -> frozenset[str]:
-        """Sources of which nothing is known."""
+        """Namespaces of sources whose tables could not be listed."""
         return frozenset(failure.source for failure in self.failures)
 
     @property
@@ -59,7 +58,7 @@ class ExternalTables:
         return self._read[table]
 
     def version(self, table: TableName) -> str:
-        """Changes whenever the relation may have."""
+        """Changes whenever the columns of the table may have changed."""
         pointer = self.heads.get(table)
         location = pointer.location if pointer else str(table in self.heads)
         return location + (repr(self.sources[table]) if table in self.sources else "")
@@ -69,7 +68,7 @@ def _published(pointer: Pointer) -> Relation:
     try:
         return relation_of(read_metadata(pointer).fields)
     except LakeError:
-        # Whoever reads the rows will be told; not knowing the columns is no mistake of the project's.
+        # Reading the rows will report it; unknown columns are no error of the project.
         return NOTHING_KNOWN
 
 

@@ -24,18 +24,18 @@ from tidegate.sources import Discovery, known_tables, mentioned, together
 __all__ = ["compile_from_disk", "refuse_unknown_variables", "sources_named"]
 
 
-def refuse_unknown_variables(project: Project, settings: Settings, given: Mapping[str, object]) -> None:
-    """Raise for a name that neither [vars] has nor any template asks for.
+def refuse_unknown_variables(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> None:
+    """Raise for a name that is neither in [vars] nor used by a template.
 
-    Where a template computes the names it asks for, or a file could not be read, no name can be called wrong.
+    Where a template computes the names it looks up, or a file could not be read, any name may be used.
     """
-    unknown = sorted(given.keys() - settings.vars.keys())
+    unknown = sorted(cli_vars.keys() - settings.vars.keys())
     if not unknown or project.unread:
         return
-    asked = _asked(project)
-    if asked is None:
+    used = _variables_used(project)
+    if used is None:
         return
-    known = asked | settings.vars.keys()
+    known = used | settings.vars.keys()
     wrong = [name for name in unknown if name not in known]
     if wrong:
         options = ", ".join(f"--var {name}" for name in wrong)
@@ -43,18 +43,18 @@ def refuse_unknown_variables(project: Project, settings: Settings, given: Mappin
         raise OptionsError(message, remedy=_remedy(wrong, known))
 
 
-def _asked(project: Project) -> frozenset[str] | None:
+def _variables_used(project: Project) -> frozenset[str] | None:
     templates = templates_of(project.macros)
     sources = {macro.source for macro in project.macros}
     for model in project.models:
         sources |= {model.source, *(test.source for test in model.sql_tests)}
-    asked: set[str] = set()
+    used: set[str] = set()
     for source in sources:
         names = templates.variables(source)
         if names is None:
             return None
-        asked |= names
-    return frozenset(asked)
+        used |= names
+    return frozenset(used)
 
 
 def _remedy(wrong: Collection[str], known: Collection[str]) -> str:
@@ -68,12 +68,12 @@ def _remedy(wrong: Collection[str], known: Collection[str]) -> str:
 _caches: dict[Path, CompileCache] = {}
 
 _TEXT_ERRORS = frozenset({"EmptyModel", "MultipleStatements", "NotAQuery", "SqlSyntax", "TemplateError"})
-"""What is wrong with a text whatever tables there are."""
-_BELIEVED_SECONDS = 30.0
+"""Errors of a text that do not depend on which tables exist."""
+_CONFIRMED_SECONDS = 30.0
 
 
 class _Error(NamedTuple):
-    """An error wherever it stands: a line that is added above it makes it no other one."""
+    """An error without its place: a line that is added above it does not make it another one."""
 
     code: str
     model: str | None
@@ -82,7 +82,7 @@ class _Error(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Confirmed:
-    """Errors that were there though the sources had just been asked, and until when that is believed."""
+    """Errors that remained right after the sources were queried, and until when they need no further query."""
 
     errors: frozenset[_Error]
     until: float
@@ -98,10 +98,10 @@ def compile_from_disk(
     *,
     vars_given_before: bool = False,
 ) -> tuple[Compiled, Discovery]:
-    """Sources are asked only if that is long ago, or if what they said then makes an error.
+    """Sources are queried only where their cached tables are old, or would cause an error.
 
-    A second compilation in this process needs no file to remember. Raises OptionsError for a variable without any use,
-    unless it is one that a run was begun with, which the project may no longer need.
+    A second compilation in this process uses the cache in memory. Raises OptionsError for a variable that nothing uses,
+    except for the variables of a run that is resumed: the project may no longer need them.
     """
     with gc_paused():
         cache = _caches.get(settings.root)
@@ -113,12 +113,12 @@ def compile_from_disk(
         compile_with = partial(compile_project, project, settings, lake, cli_vars, cache=cache)
         discovery = known_tables(settings, names=sources_named(project, settings, cli_vars))
         compiled = compile_with(discovery)
-        if doubted := _doubted(settings, compiled, discovery):
-            fresh = known_tables(settings, refresh=True, names=doubted)
-            discovery = together((discovery.without(doubted), fresh))
+        if doubtful := _sources_to_query(settings, compiled, discovery):
+            fresh = known_tables(settings, refresh=True, names=doubtful)
+            discovery = together((discovery.without(doubtful), fresh))
             compiled = compile_with(discovery)
-            until = time.monotonic() + _BELIEVED_SECONDS
-            _confirmed[settings.root] = _Confirmed(_questionable(compiled), until)
+            until = time.monotonic() + _CONFIRMED_SECONDS
+            _confirmed[settings.root] = _Confirmed(_table_errors(compiled), until)
         cache.save()
     return compiled, discovery
 
@@ -139,20 +139,20 @@ def _texts(project: Project, settings: Settings, cli_vars: Mapping[str, object])
     yield from (f"{value}." for value in (*settings.vars.values(), *cli_vars.values()))
 
 
-def _doubted(settings: Settings, compiled: Compiled, discovery: Discovery) -> frozenset[str]:
-    """The sources whose present state may undo an error: answers of another time, and those that were not asked."""
-    errors = _questionable(compiled)
+def _sources_to_query(settings: Settings, compiled: Compiled, discovery: Discovery) -> frozenset[str]:
+    """The sources whose present tables may resolve an error: those read from the cache, and those not queried."""
+    errors = _table_errors(compiled)
     if not errors:
         return frozenset()
     confirmed = _confirmed.get(settings.root)
     if confirmed and errors <= confirmed.errors and time.monotonic() < confirmed.until:
         return frozenset()
-    # A template can put a name together that stands nowhere in its text.
+    # A template can compose a name that is nowhere in its text.
     unknown = " ".join(error.message.lower() for error in errors if error.code == "UnknownDependency")
     named = frozenset(name for name in settings.sources if f"'{name.lower()}." in unknown)
     return discovery.remembered | (named - discovery.asked)
 
 
-def _questionable(compiled: Compiled) -> frozenset[_Error]:
+def _table_errors(compiled: Compiled) -> frozenset[_Error]:
     errors = (error for error in compiled.errors if error.code not in _TEXT_ERRORS)
     return frozenset(_Error(error.code, error.model, error.message) for error in errors)

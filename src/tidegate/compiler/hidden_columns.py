@@ -1,4 +1,4 @@
-"""Columns whose values nobody is shown: masked ones, those tagged `pii`, and what comes from such a one."""
+"""Columns whose values are redacted: masked ones, those tagged `pii`, and columns derived from those."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _Node = tuple[str, str]
 
 
 def hidden_columns(compiled: Compiled, table: TableName) -> frozenset[str]:
-    """In lower case. A masked column is made unreadable in its table, so what reads it there has nothing to hide."""
+    """In lower case. A masked column is unreadable in its table, so columns that are derived from it are not hidden."""
     model = _model_of(compiled, table) if compiled.tagged else None
     return _Search(compiled).hidden(model) if model is not None else frozenset()
 
 
 def hidden_in_table(compiled: Compiled | None, table: TableName, columns: Collection[str]) -> frozenset[str]:
-    """Of a published table's columns, in lower case. All, where its model or one above has errors, or the project
-    cannot be read: then nobody knows what they hold."""
+    """The hidden ones of a published table's columns, in lower case. All of them where its model or an upstream has
+    errors, or the project cannot be compiled: then their origin is unknown."""
     if compiled is not None and table not in compiled.models and table not in compiled.broken:
-        # Rows that a model refused have its columns.
+        # A quarantine has the columns of its model.
         table = table.beside_quarantine or table
     if compiled is None or (compiled.tagged and has_errors_upstream(compiled, table)):
         return frozenset(name.lower() for name in columns)
@@ -32,14 +32,14 @@ def hidden_in_table(compiled: Compiled | None, table: TableName, columns: Collec
 
 
 def touches_hidden_columns(compiled: Compiled, model: CompiledModel) -> bool:
-    """Whether the model gives hidden columns, or reads some."""
+    """Whether the model reads hidden columns, or has some in its result."""
     tables = (model.model.table, *model.depends_on, *model.inlined)
     return any(hidden_columns(compiled, table) for table in tables)
 
 
 def has_errors_upstream(compiled: Compiled, table: TableName) -> bool:
-    """Whether something is wrong with the model, with one above it, or with what all share: then nobody knows where its
-    columns come from, or which tags they have."""
+    """Whether the model, an upstream, or something that all models share has an error: then the origin and the tags of
+    its columns are unknown."""
     wrong = {error.model for error in compiled.errors}
     if None in wrong:
         return True
@@ -56,10 +56,10 @@ def has_errors_upstream(compiled: Compiled, table: TableName) -> bool:
 
 
 def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
-    """Columns that a query gives, in lower case, which hold a hidden one of a table that it names in full."""
+    """Columns of a query's result, in lower case, that are derived from a hidden one of a table named in full."""
     if not compiled.tagged:
         return frozenset()
-    # Only here: most of those who ask for a table's columns need no parser.
+    # Imported here: most callers need no parser.
     from tidegate.compiler.analysis.analyze import analyze
     from tidegate.compiler.analysis.scoping import QuerySource
     from tidegate.compiler.sql.queries import SqlFault, parse_query
@@ -83,7 +83,7 @@ def hidden_in_query(compiled: Compiled, sql: str) -> frozenset[str]:
 
 
 class _Search:
-    """Upwards through the models; `tables`: those that were looked at, by their full names."""
+    """Searches the upstreams of a column for personal data."""
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
@@ -94,7 +94,7 @@ class _Search:
     def hidden(self, model: CompiledModel) -> frozenset[str]:
         masked = _masked(model)
         names = masked | {name for name in self._names(model) if name not in masked and self._is_pii(model, name)}
-        # A record that could not be read has its values in its text.
+        # A record that could not be parsed has its values in its text.
         return frozenset(names | {RECORD_TEXT} if names and model.bad_records else names)
 
     def _is_pii(self, model: CompiledModel, column: str) -> bool:
@@ -127,7 +127,7 @@ class _Search:
                 if edge.kind is not EdgeKind.CONDITION:
                     index.setdefault(edge.column.lower(), []).append((edge.origin.table, edge.origin.column.lower()))
         if column not in index and not model.relation.complete:
-            # Whatever a `*` gives keeps its name.
+            # A column that comes through `*` keeps its name.
             return [(str(other), column) for other in (*model.depends_on, *model.inlined)]
         return index.get(column, [])
 
@@ -159,7 +159,7 @@ class _Search:
 
 
 def _model_of(compiled: Compiled, table: TableName) -> CompiledModel | None:
-    """The model whose columns the table has: rows that a model refused have its columns."""
+    """The model whose columns the table has; a quarantine has those of its model."""
     beside = table.beside_quarantine
     return compiled.models.get(table) or (compiled.models.get(beside) if beside is not None else None)
 

@@ -37,33 +37,32 @@ Result = TypeVar("Result")
 
 
 def cores() -> int:
-    """How many processes may work at once; 1 where forking is not safe."""
+    """How many processes may run at once; 1 where forking is not safe."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return 1
     return len(os.sched_getaffinity(0))
 
 
 def run_in_forks(work: Callable[[Item], Result], items: Sequence[Item], processes: int) -> list[tuple[int, Result]]:
-    """What `work` gives for the items that went to other processes, by their place in `items`.
+    """The results of `work` for the items that other processes did, with their index in `items`.
 
-    This process does its own share too, of which `work` is to keep the result itself. What a process that died did not
-    hand back is simply missing.
+    This process does its share too, and `work` stores those results itself. Results of a process that died are missing.
     """
     started = [_start(work, items, first, processes) for first in range(1, processes)]
-    found: list[tuple[int, Result]] = []
+    results: list[tuple[int, Result]] = []
     try:
         for i in range(0, len(items), processes):
             work(items[i])
         for process, stream in started:
             with os.fdopen(stream, "rb") as pipe, contextlib.suppress(EOFError, pickle.UnpicklingError):
-                found += pickle.load(pipe)
+                results += pickle.load(pipe)
             os.waitpid(process, 0)
     except BaseException:
         for process, _ in started:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         raise
-    return found
+    return results
 
 
 def _start(work: Callable[[Item], Result], items: Sequence[Item], first: int, step: int) -> tuple[int, int]:
@@ -82,7 +81,7 @@ def _start(work: Callable[[Item], Result], items: Sequence[Item], first: int, st
             pickle.dump(results, pipe, pickle.HIGHEST_PROTOCOL)
         status = 0
     finally:
-        # Nothing of the parent's must be flushed, closed or reported twice.
+        # Nothing of the parent may be flushed, closed or reported twice.
         os._exit(status)
 
 
@@ -91,14 +90,14 @@ def _end_with_parent(parent: int) -> None:
     import ctypes  # only here: other commands need not load it
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was gone before
+    if os.getppid() != parent:  # it had ended before
         os._exit(1)
 
 
 ModelPass = Callable[[CompilationState, Draft], Iterator[Diagnostic]]
 
 FILE_PASSES: tuple[ModelPass, ...] = (render_template, parse_text, check_settings, resolve_names)
-"""What can be asked of one file whatever else there is."""
+"""Passes that need one file alone."""
 
 MODEL_PASSES: tuple[ModelPass, ...] = (
     type_columns,
@@ -111,122 +110,122 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
     check_quarantine,
     check_capabilities,
 )
-"""What is asked of one model or test once those that it reads are understood."""
+"""Passes over one model or test, once everything that it reads is done."""
 
 _FORK_FROM = 100
 _TREES = 100
-"""So many trees are kept before they are thrown away together."""
+"""How many trees are dropped before a garbage collection."""
 _DOTTED = re.compile(r"\b\w+(?:\.\w+)+")
 
 
 def run_passes(work: CompilationState, cache: CompileCache) -> bool:
-    """Whether models may read each other in a circle; where it is False, none do."""
-    one = _PassRunner(work, cache)
-    one.fork()
+    """Returns whether models may read each other in a cycle; where it is False, none do."""
+    runner = _PassRunner(work, cache)
+    runner.fork()
     for draft in work.drafts:
-        one.run(draft)
-    cache.keep_only({draft.file for draft in work.drafts})
-    return one.circular
+        runner.run(draft)
+    cache.retain_only({draft.file for draft in work.drafts})
+    return runner.circular
 
 
 class _PassRunner:
-    """`circular`: something was met on the way to what it reads."""
+    """`circular`: a model was met again on the way to what it reads."""
 
     def __init__(self, work: CompilationState, cache: CompileCache) -> None:
         self.work = work
         self.cache = cache
         self.circular = False
         self.digests = Digests(work)
-        self._known: dict[str, Outcome] = {}
+        self._cached: dict[str, Outcome] = {}
         for draft in work.drafts:
             draft.own = self.digests.own(draft)
             outcome = cache.outcomes.get(draft.file)
-            if outcome is not None and outcome.own == draft.own and _environment_unchanged(outcome.asked):
-                self._known[draft.file] = outcome
+            if outcome is not None and outcome.own == draft.own and _environment_unchanged(outcome.environment):
+                self._cached[draft.file] = outcome
         self._finished = 0
 
     def run(self, draft: Draft) -> None:
-        """The draft, and before it whatever it reads. In a circle someone must begin."""
+        """The draft, after everything that it reads; in a cycle, the one that was met first begins."""
         waiting = [draft]
         while waiting:
             at = waiting[-1]
-            match at.progress:
-                case DraftStage.UNDERSTOOD:
+            match at.stage:
+                case DraftStage.DONE:
                     waiting.pop()
-                case DraftStage.UNREAD:
+                case DraftStage.NEW:
                     waiting += self._begin(at)
-                case DraftStage.KNOWN if not self._restored(at):
-                    waiting += self._read(at)
-                case DraftStage.READ:
+                case DraftStage.CACHED if not self._restore(at):
+                    waiting += self._parse(at)
+                case DraftStage.PARSED:
                     self._finish(at)
 
     def _begin(self, draft: Draft) -> list[Draft]:
-        outcome = self._known.get(draft.file)
+        outcome = self._cached.get(draft.file)
         if outcome is None:
-            return self._read(draft)
-        draft.progress = DraftStage.KNOWN
-        return self._unread(outcome.tables)
+            return self._parse(draft)
+        draft.stage = DraftStage.CACHED
+        return self._not_begun(outcome.tables)
 
-    def _unread(self, tables: Iterable[TableName]) -> list[Draft]:
-        unread = []
+    def _not_begun(self, tables: Iterable[TableName]) -> list[Draft]:
+        new = []
         for table in tables:
             draft = self.work.models.get(table)
-            if draft is None or draft.progress is DraftStage.UNDERSTOOD:
+            if draft is None or draft.stage is DraftStage.DONE:
                 continue
-            if draft.progress is DraftStage.UNREAD:
-                unread.append(draft)
+            if draft.stage is DraftStage.NEW:
+                new.append(draft)
             else:
                 self.circular = True
-        return unread
+        return new
 
-    def _restored(self, draft: Draft) -> bool:
-        outcome = self._known[draft.file]
+    def _restore(self, draft: Draft) -> bool:
+        outcome = self._cached[draft.file]
         if self.digests.whole(draft, outcome) != outcome.whole:
             return False
         draft.restore(outcome)
         return True
 
-    def _read(self, draft: Draft) -> list[Draft]:
-        """Gives those that it reads and that are to be understood before it."""
+    def _parse(self, draft: Draft) -> list[Draft]:
+        """Returns the drafts that it reads and that must be done before it."""
         for each in FILE_PASSES:
             draft.diagnostics += tuple(each(self.work, draft))
-        draft.progress = DraftStage.READ
-        return self._unread(draft.tables)
+        draft.stage = DraftStage.PARSED
+        return self._not_begun(draft.tables)
 
     def _finish(self, draft: Draft) -> None:
-        draft.progress = DraftStage.UNDERSTOOD
+        draft.stage = DraftStage.DONE
         for each in MODEL_PASSES:
             draft.diagnostics += tuple(each(self.work, draft))
         draft.forget_trees()
         self._finished += 1
         if self._finished % _TREES == 0:
-            # Nodes know their parents, so only a search frees a tree; of what is young, that is all there is to find.
+            # Nodes refer to their parents, so only the collector frees a tree; the youngest generation is enough.
             gc.collect(0)
         draft.whole = self.digests.whole(draft, draft)
         draft.interface = self.digests.interface(draft)
-        self._keep(draft, draft.outcome())
+        self._cache(draft, draft.outcome())
 
-    def _keep(self, draft: Draft, outcome: Outcome) -> None:
-        """What is wrong is found anew each time, and what holds a secret goes into no file."""
-        for name, value in outcome.asked:
+    def _cache(self, draft: Draft, outcome: Outcome) -> None:
+        """Drafts with errors are compiled each time, and what holds a secret is never written to a file."""
+        for name, value in outcome.environment:
             register(value, name)
         if not draft.failed and not _holds_secret(outcome):
             self.cache.put(draft.file, outcome)
 
     def fork(self) -> None:
-        """What the cache knows nothing of, on all cores, level by level; a guess at who reads whom will do for that."""
+        """Compile what is not cached on all cores, level by level; a guess of the dependencies is enough for that."""
         processes = cores()
-        fresh = [draft for draft in self.work.drafts if draft.file not in self._known] if processes > 1 else []
+        fresh = [draft for draft in self.work.drafts if draft.file not in self._cached] if processes > 1 else []
         if len(fresh) < _FORK_FROM:
             return
-        # What another process met on its way is not known here.
+        # Another process may have met a cycle.
         self.circular = True
         for level in _levels(self.work, fresh):
             if len(level) < _FORK_FROM:
                 continue
             for place, outcome in run_in_forks(self._outcome, level, processes):
                 level[place].restore(outcome)
-                self._keep(level[place], outcome)
+                self._cache(level[place], outcome)
 
     def _outcome(self, draft: Draft) -> Outcome:
         self.run(draft)
@@ -234,16 +233,15 @@ class _PassRunner:
 
 
 def _holds_secret(outcome: Outcome) -> bool:
-    return holds_secret(outcome.content) or holds_secret(repr((outcome.asked, outcome.diagnostics)))
+    return holds_secret(outcome.content) or holds_secret(repr((outcome.environment, outcome.diagnostics)))
 
 
-def _environment_unchanged(asked: Iterable[tuple[str, str | None]]) -> bool:
-    """Whether the environment still gives the same answers."""
-    return all(os.environ.get(name) == told for name, told in asked)
+def _environment_unchanged(variables: Iterable[tuple[str, str | None]]) -> bool:
+    return all(os.environ.get(name) == value for name, value in variables)
 
 
 def _levels(work: CompilationState, drafts: list[Draft]) -> list[list[Draft]]:
-    """Models in waves, going by the names in their texts, then the tests. Who is in a circle is in none."""
+    """Models in waves, by the names in their texts, then the tests. Models of a cycle are in no wave."""
     namespace = work.settings.project.namespace
     known = {str(table).lower(): table for table in work.models}
     known |= {table.short(namespace).lower(): table for table in work.models}

@@ -25,7 +25,7 @@ def render_template(work: CompilationState, draft: Draft) -> Iterator[Diagnostic
         if isinstance(result, TemplateProblem):
             yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
             return
-        draft.asked = tuple(dict.fromkeys((*draft.asked, *result.asked)))
+        draft.environment = tuple(dict.fromkeys((*draft.environment, *result.asked)))
         first = draft.content.renderings[0] if draft.content.renderings else None
         if first is None or (first.text, first.landings) != (result.text, result.landings):
             draft.content.renderings.append(Rendering(later, result.landings, result.text))
@@ -45,13 +45,13 @@ def parse_text(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
             yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         rendering.query, rendering.facts = parsed, facts_of(parsed, rendering.landings)
         draft.star = draft.star or rendering.facts.star
-        if _is_asked_for_rows(draft):
+        if _needs_row_query(draft):
             rows = read_row_query(parsed)
             rendering.obstacle = rows if isinstance(rows, Obstacle) else None
 
 
-def _is_asked_for_rows(draft: Draft) -> bool:
-    """Few are: a WITH in the query has to be written out and parsed again for it."""
+def _needs_row_query(draft: Draft) -> bool:
+    """Only where needed: a WITH in the query has to be written out and parsed again for it."""
     settings = draft.model.settings
     return draft.test is None and (
         settings.materialized is Materialized.EPHEMERAL
@@ -107,7 +107,7 @@ def _resolve(
 
 
 def _resolve_declared(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """`depends_on` orders what no query shows."""
+    """`depends_on` declares dependencies that the query does not show."""
     for name in draft.model.settings.depends_on if draft.test is None else ():
         draft.add_input(tuple(name.split(".")))
         place = work.project.origin(draft.model, "depends_on")
