@@ -120,5 +120,5 @@ def test_a_template_is_kept_from_what_is_none_of_its_business() -> None:
 
 
 def test_a_template_that_fails_says_so() -> None:
-    with pytest.raises(ValueError, match="cannot be filled in"):
+    with pytest.raises(ValueError, match="cannot be rendered"):
         body_of(webhook("http://x", body="{{ 1 / 0 }}"), payload_of(ENDED, "shop", "run"))

@@ -117,7 +117,7 @@ def test_secrets_of_its_environment_are_not_repeated(tmp_path: Path) -> None:
     assert Commands(tmp_path).run(hook, PAYLOAD).message == "exit code 1: token is ***"
 
 
-def test_what_is_under_way_at_the_end_of_a_run_is_ended(tmp_path: Path) -> None:
+def test_what_is_running_at_the_end_of_a_run_is_ended(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "started")
     commands = Commands(tmp_path)
     answers = []

@@ -99,7 +99,7 @@ def test_progress_is_read_from_the_properties(write_table: Write) -> None:
     progress = Progress(run_id="run-1", fingerprint="f", run_type="full", strategy="append_only", rows=3)
     assert table(write_table(properties={PROGRESS_PROPERTY: progress.to_json()})).progress == progress
     assert table(write_table(properties={})).progress is None
-    with pytest.raises(LakeError, match="cannot be understood"):
+    with pytest.raises(LakeError, match="cannot be read"):
         assert table(write_table(properties={PROGRESS_PROPERTY: "nonsense"})).progress
 
 

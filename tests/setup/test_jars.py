@@ -74,7 +74,7 @@ def test_status_tells_missing_damaged_and_ready_apart(folder: Path) -> None:
 def test_folder_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("TIDEGATE_HOME", str(tmp_path / "file"))
-    with pytest.raises(JarsMissingError, match="Cannot keep jars in") as raised:
+    with pytest.raises(JarsMissingError, match="Cannot store jars in") as raised:
         ensure_jars(NO_JAVA, pytest.fail, (WANTED,))
     assert raised.value.remedy is not None
     assert "TIDEGATE_HOME" in raised.value.remedy

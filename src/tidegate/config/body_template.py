@@ -1,4 +1,4 @@
-"""The body of a webhook as its author wrote it: Jinja, in which every value that is put in is JSON."""
+"""The body template of a webhook: Jinja that renders every value as JSON."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ def render_body(source: str, payload: Mapping[str, Any]) -> str:
     try:
         return _template(source).render({name: value for name, value in payload.items() if value is not None})
     except Exception as error:
-        raise ValueError(f"the body cannot be filled in: {error}") from error
+        raise ValueError(f"the body cannot be rendered: {error}") from error

@@ -45,7 +45,7 @@ def read_headers(section: Section, written: Mapping[str, Any]) -> dict[str, Secr
 def read_by_name(
     section: Section, key: str, written: Mapping[str, Any], what: str, form: re.Pattern[str]
 ) -> dict[str, Secret]:
-    """What looks like a secret must come from the environment, and all of it is kept as one."""
+    """A value whose name looks secret must come from the environment. All values are treated as secrets."""
     found = {}
     raw = written.get(key)
     for name, value in section.table_of(key).items():

@@ -54,7 +54,7 @@ class DatabaseUrl:
 
 
 def parse_database_url(text: str) -> DatabaseUrl:
-    """Raises ValueError with a message for people, which never shows the URL: it may hold a password."""
+    """Raises ValueError with a message that never shows the URL, which may hold a password."""
     text = text.strip()
     if other := _OTHER_DATABASE.match(text):
         raise ValueError(f"databases of kind '{other[1]}' are not supported by this version; only postgresql is")
@@ -72,29 +72,29 @@ def parse_database_url(text: str) -> DatabaseUrl:
             "must be written postgresql://host:5432/name; in a user or password, '@', ':', '/', '?', '#' and '%' "
             "must be percent-encoded (or use the keys 'user' and 'password')"
         )
-    asked = dict(parse_qsl(parts.query, keep_blank_values=True))
-    password = asked.pop("password", None) or (unquote(parts.password) if parts.password else None)
+    parameters = dict(parse_qsl(parts.query, keep_blank_values=True))
+    password = parameters.pop("password", None) or (unquote(parts.password) if parts.password else None)
     return DatabaseUrl(
         host=unquote(host),
         port=_DEFAULT_PORT if port is None else port,
         database=database,
-        user=asked.pop("user", None) or (unquote(parts.username) if parts.username else None),
+        user=parameters.pop("user", None) or (unquote(parts.username) if parts.username else None),
         password=Secret(password) if password else None,
-        parameters=_of_jdbc(asked) if scheme.startswith("jdbc:") else _of_libpq(asked),
+        parameters=_of_jdbc(parameters) if scheme.startswith("jdbc:") else _of_libpq(parameters),
     )
 
 
-def _of_jdbc(asked: Mapping[str, str]) -> dict[str, str]:
-    """What concerns only JDBC's driver is left to it."""
-    encrypted = {"sslmode": "verify-full"} if asked.get("ssl", "false").lower() in ("", "true") else {}
-    renamed = {_RENAMED.get(key, key): value for key, value in asked.items()}
+def _of_jdbc(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Parameters of the JDBC driver alone are ignored."""
+    encrypted = {"sslmode": "verify-full"} if parameters.get("ssl", "false").lower() in ("", "true") else {}
+    renamed = {_RENAMED.get(key, key): value for key, value in parameters.items()}
     return encrypted | {key: value for key, value in renamed.items() if key in _SHARED_WITH_JDBC}
 
 
-def _of_libpq(asked: Mapping[str, str]) -> dict[str, str]:
-    for key in asked:
+def _of_libpq(parameters: Mapping[str, str]) -> dict[str, str]:
+    for key in parameters:
         if key not in _PARAMETERS:
             hint = nearest(key, _PARAMETERS, 1)
             meant = f"did you mean '{hint[0]}'?" if hint else f"known are {', '.join(_PARAMETERS)}"
             raise ValueError(f"has an unknown parameter '{key}'; {meant}")
-    return dict(asked)
+    return dict(parameters)

@@ -1,4 +1,4 @@
-"""`[[hooks]]`, `[callback]` and `[run.budget]` of tidegate.toml, read with every mistake in them."""
+"""Reading `[[hooks]]`, `[callback]` and `[run.budget]` of tidegate.toml."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class _Common:
             section.report("key", f"'key' in [hooks] is for the presets {' and '.join(_KEYED)}; others use 'headers'")
         background = section.boolean("async", False)
         if background and self.on_failure == "abort":
-            section.report("async", "a hook that is 'async' cannot abort: the run does not wait for its answer")
+            section.report("async", "a hook that is 'async' cannot abort: the run does not wait for its response")
         endpoint = _endpoint(section, written, _KEYED.get(preset), carries_key=key is not None)
         section.finish()
         return WebHook(
@@ -147,16 +147,16 @@ class _Common:
 def _events(section: Section, by_model: bool, by_status: bool) -> frozenset[str]:
     if "events" not in section.table:
         section.report("events", "a hook needs 'events': a list of those it listens to, such as ['pipeline_error']")
-        section.asked.add("events")
+        section.read_keys.add("events")
         return frozenset()
     wanted = section.table.get("events")
     if wanted in ("*", ["*"]):
-        section.asked.add("events")
+        section.read_keys.add("events")
         fits = (name for name in HOOK_EVENTS if not by_model or name in ABOUT_MODELS)
         return frozenset(name for name in fits if not by_status or name in WITH_STATUS)
     events = _choices(section, "events", "event", HOOK_EVENTS)
     if not events and wanted == []:
-        section.report("events", "'events' in [hooks] is empty, so nothing would ever be told")
+        section.report("events", "'events' in [hooks] is empty, so the hook would never be called")
     for event in events:
         if by_model and event not in ABOUT_MODELS:
             section.report("models", f"'{event}' is about a whole run, which 'models' cannot choose; write two hooks")
@@ -180,8 +180,8 @@ def _choices(section: Section, key: str, what: str, choices: Collection[str]) ->
             known.append(str(name))
             continue
         close = nearest(name, choices)
-        told = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(choices)}"
-        section.report(key, f"there is no {what} '{name}'; {told}")
+        hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(choices)}"
+        section.report(key, f"there is no {what} '{name}'; {hint}")
     return tuple(known)
 
 

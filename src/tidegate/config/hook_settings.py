@@ -1,4 +1,4 @@
-"""What tidegate.toml says of those who are told of a run: `[[hooks]]`, `[callback]`, `[run.budget]`."""
+"""The settings of hooks, the callback and the budget: `[[hooks]]`, `[callback]`, `[run.budget]`."""
 
 from __future__ import annotations
 
@@ -66,51 +66,56 @@ PRESETS = ("slack", "teams", "pagerduty", "datadog", "generic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a document is posted. `secret` signs it; a time-out is that of one try; `retry_delay` doubles each time."""
+    """Where a document is posted."""
 
     url: Secret
     headers: Mapping[str, Secret] = field(default_factory=dict)
     secret: Secret | None = None
+    """Signs the document."""
     timeout: timedelta = timedelta(seconds=10)
+    """Of one attempt."""
     retries: int = 3
     retry_delay: timedelta = timedelta(seconds=1)
+    """Doubles with each attempt."""
 
     @property
     def shown(self) -> str:
-        """As much of the address as may be told: what comes after the host is often a key."""
+        """The address for messages, without what follows the host, which is often a key."""
         parts = urlsplit(self.url.reveal())
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """What every hook has. `models`: selections as for `tidegate run`; empty: all. `statuses` empty: any."""
+    """The settings that every hook has."""
 
     name: str
     events: frozenset[str]
     on_failure: str = "warn"
     models: tuple[str, ...] = ()
+    """Selections as for `tidegate run`; empty: all models."""
     statuses: frozenset[str] = frozenset()
+    """Empty: any status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandHook(Hook):
-    """`command`: a program with its arguments, or one text for the shell. `env` is added to the environment."""
-
     command: tuple[str, ...] | str
+    """A program with its arguments, or one text for the shell."""
     env: Mapping[str, Secret] = field(default_factory=dict)
+    """Added to the environment."""
     timeout: timedelta = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebHook(Hook):
-    """`key`: what PagerDuty and Datadog know the sender by. `background`: the run does not wait for the answer."""
-
     endpoint: Endpoint
     preset: str = "generic"
     body: str | None = None
     key: Secret | None = None
+    """Identifies the sender to PagerDuty and Datadog."""
     background: bool = False
+    """The run does not wait for the response."""
 
 
 HookSettings = CommandHook | WebHook
@@ -118,12 +123,13 @@ HookSettings = CommandHook | WebHook
 
 @dataclass(frozen=True, slots=True)
 class BudgetSection:
-    """What one run may take; None: as much as it needs. `on_breach` is warn or fail."""
+    """The limits of one run; None: no limit."""
 
     max_duration: timedelta | None = None
     max_rows: int | None = None
     max_bytes: int | None = None
     on_breach: str = "warn"
+    """warn or fail"""
 
     @property
     def limited(self) -> bool:

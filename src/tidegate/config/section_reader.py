@@ -16,7 +16,7 @@ from tidegate.config.toml_lines import is_row, line_of, row
 from tidegate.names import nearest
 from tidegate.redaction import register
 
-__all__ = ["Document", "FromEnvironment", "Section", "dotted", "fill_in", "unknown_key"]
+__all__ = ["Document", "FromEnvironment", "Section", "dotted", "substitute_variables", "unknown_key"]
 
 T = TypeVar("T")
 
@@ -26,9 +26,10 @@ _KINDS = {str: "text", bool: "true or false", int: "a whole number", dict: "a ta
 
 @dataclass
 class Document:
-    """A settings file being read. `name` is how problems call it."""
+    """A settings file that is being read."""
 
     name: str
+    """As problems show it."""
     text: str
     problems: list[tuple[int, str]] = field(default_factory=list)
 
@@ -40,13 +41,13 @@ class Document:
 
 
 class Section:
-    """One table of the document. Ask for each known key once, then `finish`: what is left over is unknown."""
+    """One table of the document. Read each known key once, then call `finish`, which reports the other keys."""
 
     def __init__(self, document: Document, path: tuple[str, ...], table: Any, later: Collection[str] = ()) -> None:
         self.document = document
         self.path = path
         self.later = frozenset(later)
-        self.asked: set[str] = set()
+        self.read_keys: set[str] = set()
         self.table: Mapping[str, Any] = {}
         if isinstance(table, dict):
             self.table = table
@@ -61,7 +62,7 @@ class Section:
 
     def raw(self, key: str) -> Any:
         """The value as it stands, None where there is none."""
-        self.asked.add(key)
+        self.read_keys.add(key)
         return self.table.get(key)
 
     def text(self, key: str, default: T) -> str | T:
@@ -133,12 +134,12 @@ class Section:
 
     def finish(self) -> None:
         for key in self.table:
-            if key in self.asked:
+            if key in self.read_keys:
                 continue
             if key in self.later:
                 self.report(key, f"'{key}' in [{dotted(self.path)}] is not supported by this version; remove it")
             else:
-                self.report(key, unknown_key(key, f" in [{dotted(self.path)}]", self.asked))
+                self.report(key, unknown_key(key, f" in [{dotted(self.path)}]", self.read_keys))
 
     def _name(self, key: str) -> str:
         return f"'{key}' in [{dotted(self.path)}]"
@@ -173,26 +174,26 @@ Report = Callable[[tuple[str, ...], str], None]
 
 
 class FromEnvironment(str):
-    """A string that was filled in: it may stand where a number or a boolean is asked for."""
+    """A string from the environment: it may stand for a number or a boolean."""
 
     __slots__ = ()
 
 
-def fill_in(value: Any, env: Mapping[str, str], report: Report, path: tuple[str, ...] = ()) -> Any:
-    """The same value with every reference in its strings replaced; what cannot be is reported with its path."""
+def substitute_variables(value: Any, env: Mapping[str, str], report: Report, path: tuple[str, ...] = ()) -> Any:
+    """The same value with every reference in its strings replaced; an unset variable is reported with its path."""
     if isinstance(value, str):
-        return _fill_in_text(value, env, lambda message: report(path, message))
+        return _substitute_in_text(value, env, lambda message: report(path, message))
     if isinstance(value, dict):
-        return {key: fill_in(item, env, report, (*path, key)) for key, item in value.items()}
+        return {key: substitute_variables(item, env, report, (*path, key)) for key, item in value.items()}
     if isinstance(value, list):
         return [
-            fill_in(item, env, report, (*path, row(number)) if isinstance(item, dict) else path)
+            substitute_variables(item, env, report, (*path, row(number)) if isinstance(item, dict) else path)
             for number, item in enumerate(value)
         ]
     return value
 
 
-def _fill_in_text(text: str, env: Mapping[str, str], report: Callable[[str], None]) -> str:
+def _substitute_in_text(text: str, env: Mapping[str, str], report: Callable[[str], None]) -> str:
     def replace(match: re.Match[str]) -> str:
         if match["escaped"]:
             return "${"
@@ -201,14 +202,14 @@ def _fill_in_text(text: str, env: Mapping[str, str], report: Callable[[str], Non
                 "'${' must be followed by a name and '}', as in ${VAR} or ${VAR:-default}; write $${ for a plain '${'"
             )
             return match[0]
-        found = env.get(match["name"])
-        register(found, match["name"])
+        value = env.get(match["name"])
+        register(value, match["name"])
         if match["default"] is not None:
-            return found or match["value"]
-        if found is None:
+            return value or match["value"]
+        if value is None:
             report(f"environment variable {match['name']} is not set; set it, or write ${{{match['name']}:-default}}")
             return match[0]
-        return found
+        return value
 
     filled, references = _REFERENCE.subn(replace, text)
     return FromEnvironment(filled) if references else text

@@ -1,4 +1,4 @@
-"""The settings of a project, as values: what the other rooms read. `load.py` makes them from tidegate.toml."""
+"""The settings of a project, as values. `settings_file` reads them from tidegate.toml."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AnomaliesSection:
-    """Deviations from the mean of the runs before, as parts of it: 0.5 is half as much more or less; 0 is off.
-
-    The others are for one kind each; None: as `threshold`.
-    """
+    """Deviations from the mean of earlier runs, as shares of it: 0.5 is half as much more or less; 0 is off."""
 
     threshold: float = 0.5
+    """For every kind of anomaly that has no threshold of its own below."""
     row_count: float | None = None
     null_share: float | None = None
     freshness: float | None = None
@@ -47,12 +45,12 @@ class AnomaliesSection:
     distinct: float | None = None
 
     def thresholds(self, own: float | None = None) -> Mapping[str, float]:
-        """By kind. `own`: what a model says for itself, which counts for every kind."""
+        """By kind. `own`: the model's own threshold, which applies to every kind."""
         kinds = [field.name for field in fields(self) if field.name != "threshold"]
         if own is not None:
             return dict.fromkeys(kinds, own)
-        given = {kind: getattr(self, kind) for kind in kinds}
-        return {kind: self.threshold if value is None else value for kind, value in given.items()}
+        by_kind = {kind: getattr(self, kind) for kind in kinds}
+        return {kind: self.threshold if value is None else value for kind, value in by_kind.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +61,23 @@ class ProjectSection:
 
 @dataclass(frozen=True, slots=True)
 class NessieServer:
-    """`uri` is that of its API v2; `ref` the branch that is main here."""
-
     uri: str
+    """Of its API v2."""
     ref: str = "main"
+    """The branch that is main here."""
     token: Secret | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RestServer:
-    """An Iceberg REST catalog. `catalog_name`: which of its catalogs, if it has several.
-
-    `credential` is `id:secret` of an OAuth2 client, for a token of `scope` from `oauth2_server_uri`.
-    """
+    """An Iceberg REST catalog."""
 
     uri: str
     catalog_name: str | None = None
+    """Which of its catalogs, if it has several."""
     token: Secret | None = None
     credential: Secret | None = None
+    """`id:secret` of an OAuth2 client, for a token of `scope` from `oauth2_server_uri`."""
     oauth2_server_uri: str | None = None
     scope: str = "catalog"
     headers: Mapping[str, Secret] = field(default_factory=dict)
@@ -88,38 +85,33 @@ class RestServer:
 
 @dataclass(frozen=True, slots=True)
 class LakeSection:
-    """`catalog` is embedded, jdbc, nessie or rest; each has what it needs: a SQLite file, a database, a server.
-
-    `branches` of a rest catalog: the database that holds them; None: the SQLite file.
-    `on_branch_failure`: `fail`, or `direct`, where a run that gets no branch writes main itself.
-    """
-
     catalog: str
+    """embedded, jdbc, nessie or rest"""
     catalog_path: Path
+    """The SQLite file of an embedded catalog, or of the branches of a rest catalog."""
     warehouse: Path
     jdbc: DatabaseUrl | None = None
     nessie: NessieServer | None = None
     rest: RestServer | None = None
     branches: DatabaseUrl | None = None
+    """The database that holds the branches of a rest catalog; None: the SQLite file."""
     on_branch_failure: str = "fail"
+    """`fail`, or `direct`: a run that gets no branch writes main itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSection:
-    """`functions`: names that this Spark has beyond its own, so that queries may call them.
-
-    `allow_code`: SQL models may run commands (TRANSFORM) and call methods of the JVM (reflect).
-    """
-
     master: str = "local[*]"
     memory: str = "2g"
     conf: Mapping[str, str] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
+    """Functions that this Spark has beyond its built-in ones, so that queries may call them."""
     allow_code: bool = False
+    """SQL models may run commands (TRANSFORM) and call methods of the JVM (reflect)."""
 
     @property
     def function_names(self) -> frozenset[str]:
-        """The declared functions as they are looked up: names of functions are the same in upper and lower case."""
+        """The declared functions in lower case: names of functions are case-insensitive."""
         return frozenset(name.lower() for name in self.functions)
 
 
@@ -132,33 +124,36 @@ class StateSection:
 
 @dataclass(frozen=True, slots=True)
 class RunSection:
-    """`publish` is run, wave, model or all; `concurrency` None means one model per core of a local master, else 4.
-
-    `verify_every`: the number of builds from changes after which a table is compared with a full build; None: never.
-    `retries`: those of all models together. A time limit of None is none. `max_concurrency` and `cooldown_seconds` are
-    about each throttled service, `breaker_failures` and `breaker_pause` about each that cannot be reached.
-    `error_rate_abort`: the share of models, counted once `error_rate_models` have ended. `memory_limit`: bytes.
-    """
-
     publish: str = "run"
+    """run, wave, model or all"""
     concurrency: int | None = None
+    """None: one model per core of a local master, else 4."""
     fail_fast: bool = False
     isolation: str = "snapshot"
     test_timeout: timedelta = timedelta(minutes=5)
     dropped_column_grace: timedelta = timedelta(days=7)
     verify_every: int | None = None
+    """After so many builds from changes a table is compared with a full build; None: never."""
     profiles: bool = True
     retries: int = 20
+    """Of all models together."""
     retry_max_delay: timedelta = timedelta(minutes=5)
     timeout: timedelta | None = None
+    """Of the run; None: no limit."""
     model_timeout: timedelta | None = None
     max_concurrency: int = 8
+    """Of each throttled service."""
     cooldown_seconds: int = 30
+    """Of each throttled service."""
     breaker_failures: int = 5
+    """After so many failures in a row a service is no longer called."""
     breaker_pause: timedelta = timedelta(seconds=30)
     error_rate_abort: float | None = None
+    """The share of failed models at which the run is aborted."""
     error_rate_models: int = 5
+    """The error rate counts once so many models have ended."""
     memory_limit: int | None = None
+    """Bytes."""
 
     @property
     def serializable(self) -> bool:
@@ -167,20 +162,18 @@ class RunSection:
 
 @dataclass(frozen=True, slots=True)
 class ZoneSettings:
-    """`[landing.<zone>]`: how to read a zone; None: find out from the files.
-
-    `columns`: names with their Spark types.
-    `bad_records`: "quarantine" leaves out records that cannot be read; None: they fail the model.
-    """
+    """`[landing.<zone>]`: how to read a zone; None: inferred from the files."""
 
     format: str | None = None
     header: bool | None = None
     multiline: bool | None = None
     delimiter: str | None = None
     columns: Mapping[str, str] | None = None
+    """Names with their Spark types."""
     encoding: str | None = None
     escape: str | None = None
     bad_records: str | None = None
+    """"quarantine" splits off records that cannot be read; None: they fail the model."""
 
     @property
     def quarantines(self) -> bool:
@@ -195,7 +188,7 @@ class LandingSection:
 
 @dataclass(frozen=True, slots=True)
 class LintsSection:
-    """How loud each lint is: off, info, warning or error."""
+    """The severity of each lint: off, info, warning or error."""
 
     blast_radius: str = "info"
     freshness_coverage: str = "off"
@@ -203,9 +196,10 @@ class LintsSection:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceSection:
-    """What happens to files after a successful run. `after_run` False leaves it all to `tidegate maintain`."""
+    """Maintenance of files after a successful run."""
 
     after_run: bool = True
+    """False: only `tidegate maintain` does it."""
     compact: bool = True
     small_file_mb: int = 16
     min_small_files: int = 50
@@ -218,26 +212,30 @@ class MaintenanceSection:
 
 @dataclass(frozen=True, slots=True)
 class ReaperSection:
-    """After how long without a sign of life a run is failed, one that waits to begin is, and a branch is dropped."""
+    """Time without a heartbeat after which the reaper acts."""
 
     stuck_run_timeout_minutes: int = 30
+    """A run is marked as failed."""
     pending_run_timeout_hours: int = 24
+    """A run that has not started is marked as failed."""
     orphan_branch_max_age_hours: int = 6
+    """A branch is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaskingSection:
-    """`salt`: put before what `hash_pii` hashes, so that nobody without it can try out values."""
-
     salt: Secret | None = None
+    """Prepended to what `hash_pii` hashes, so that values cannot be guessed without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One project's settings. `root` is the folder of tidegate.toml, `file` that file; paths are absolute."""
+    """The settings of one project. All paths are absolute."""
 
     root: Path
+    """The folder of tidegate.toml."""
     file: Path
+    """The settings file."""
     project: ProjectSection
     lake: LakeSection
     spark: SparkSection

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
-from tidegate.config.section_reader import Document, Section, fill_in
+from tidegate.config.section_reader import Document, Section, substitute_variables
 from tidegate.config.sections import (
     read_anomalies,
     read_landing,
@@ -72,7 +72,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
     text = _read(path)
     document = Document(_display(path, root), text)
     raw = _parse(document, path)
-    tables = fill_in(raw, os.environ if env is None else env, document.report)
+    tables = substitute_variables(raw, os.environ if env is None else env, document.report)
     _check_sections(tables, document)
 
     def section(name: str, later: tuple[str, ...] = ()) -> Section:

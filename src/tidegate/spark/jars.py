@@ -1,4 +1,4 @@
-"""The jars that Spark needs beside its own, pinned by content and kept in the cache folder.
+"""The jars that Spark needs beside its own, pinned by content, in the cache folder.
 
 They are fetched once, by the Ivy that is part of PySpark. A file that a person copied to the folder is as good.
 """
@@ -76,12 +76,12 @@ def jars_folder() -> Path:
 
 
 def jars_status(jars: tuple[Jar, ...] = JARS) -> tuple[JarStatus, ...]:
-    """What is in the folder, without touching it."""
+    """The state of the jars in the folder, which is not changed."""
     return tuple(_status(jar, jars_folder() / jar.file_name) for jar in jars)
 
 
 def ensure_jars(java: Java, say: Callable[[str], None], jars: tuple[Jar, ...] = JARS) -> tuple[Path, ...]:
-    """The files, fetched first where they are missing. `say` is told a line at a time what is fetched and how far."""
+    """The files, fetched first where they are missing. `say` receives lines about the progress."""
     folder = jars_folder()
     if all(_is_verified(jar, folder / jar.file_name) for jar in jars):
         return tuple(folder / jar.file_name for jar in jars)
@@ -93,7 +93,7 @@ def ensure_jars(java: Java, say: Callable[[str], None], jars: tuple[Jar, ...] = 
                 _fetch_into(folder, missing, java, say)
     except OSError as error:
         raise JarsMissingError(
-            f"Cannot keep jars in {folder}: {error.strerror or error}",
+            f"Cannot store jars in {folder}: {error.strerror or error}",
             where=str(folder),
             remedy="Set TIDEGATE_HOME to a folder that can be written and has 100 MB free.",
         ) from error
@@ -116,13 +116,13 @@ def _fetch_into(folder: Path, jars: tuple[Jar, ...], java: Java, say: Callable[[
             fetched = outcome.folder / jar.file_name
             if _sha256(fetched) != jar.sha256:
                 raise JarsMissingError(
-                    f"What came as {jar.file_name} is not the file that was asked for (its SHA-256 differs)",
+                    f"The fetched {jar.file_name} is not the expected file (its SHA-256 differs)",
                     where=str(folder),
                     remedy=f"A proxy may have answered instead of the repository. {_how_to_get([jar], folder)}",
                 )
             fetched.replace(folder / jar.file_name)
             _stamp(jar, folder / jar.file_name)
-        say("All jars are there.")
+        say("All jars are fetched.")
 
 
 def _how_to_get(jars: list[Jar], folder: Path) -> str:
@@ -141,7 +141,7 @@ def _status(jar: Jar, path: Path) -> JarStatus:
 
 
 def _is_verified(jar: Jar, path: Path) -> bool:
-    """Cheap: the file is as it was when its hash was taken."""
+    """Cheap: the file is unchanged since its hash was computed."""
     try:
         return _stamp_file(path).read_text(encoding="ascii") == _stamp_text(jar, path)
     except (OSError, UnicodeDecodeError):
@@ -180,7 +180,7 @@ def _sha256(path: Path) -> str:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """One fetch at a time; the second finds what the first brought."""
+    """One fetch at a time; a second process then finds the files of the first."""
     with path.open("w") as file:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)

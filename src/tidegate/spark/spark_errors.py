@@ -1,4 +1,4 @@
-"""What Spark's exceptions mean: a kind, one readable sentence, a place and a remedy."""
+"""Spark's exceptions as failures: a kind, one readable sentence, a place and a remedy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TASK = re.compile(r"^.*?\(TID \d+\) \([^)]*\): ", re.DOTALL)
 _JAVA_CLASS = re.compile(
     r"^(?:(?:com|io|java|javax|jdk|net|org|scala|sun)\.(?:[a-z]\w*\.)*[A-Z][\w$]*(?:Exception|Error): (?=\S))+"
 )
-"""What a Java exception is called says nothing to whoever wrote the query; its message follows."""
+"""The name of a Java exception does not help the author of a query; its message follows."""
 _SQLSTATE = re.compile(r"\s*SQLSTATE: [0-9A-Z]{5}")
 _CONDITION = re.compile(r"^\[[A-Z_][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\]\s*(?=\S)")
 _PLACE_AT_THE_END = re.compile(r"\s*;\s*line \d+,? pos(?:ition)? \d+;?$")
-"""Of a line in the statement that Spark was given, which people have not written so."""
+"""A line of the statement that Spark received, which differs from what the author wrote."""
 _NUMBER_OF_A_TYPE = re.compile(r"(?<=\bThe value )(-?\d+(?:\.\d+)?(?:E-?\d+)?)(?:L|S|Y|BD|D|F)(?= of the type )")
 """`2147483648L` is how Spark writes a bigint."""
 
@@ -56,17 +56,15 @@ _THROTTLED = "software.amazon.awssdk.core.exception.SdkServiceException"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`line` is in the SQL that Spark was given, from 1; `fragment` is the part of it that is to blame.
-
-    `retry_after`: how many seconds the other side asks to wait before it is asked again.
-    """
-
     kind: FailureKind
     message: str
     line: int | None = None
+    """In the SQL that Spark received, from 1."""
     fragment: str | None = None
+    """The part of the SQL that failed."""
     remedy: str | None = None
     retry_after: float | None = None
+    """Seconds that the service asks to wait before the next request."""
 
 
 def read_failure(error: BaseException) -> Failure:
@@ -86,7 +84,7 @@ def read_failure(error: BaseException) -> Failure:
 
 
 def _facts(error: BaseException) -> list[ExceptionFacts]:
-    """From the exception that was caught down to what began it all, on this side and in the JVM."""
+    """From the exception that was caught down to its root cause, in Python and in the JVM."""
     return [
         fact
         for each in causes(error)

@@ -1,4 +1,4 @@
-"""What is said while Spark starts, so that whoever shows it can tell it from other lines."""
+"""Messages about the start of Spark, which consoles show differently from other messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tidegate.spark.warmup FILE`: use what every run uses, then let the JVM write its classes to FILE."""
+"""`python -m tidegate.spark.warmup FILE`: run typical statements, then let the JVM write its classes to FILE."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.changes import CHANGED_COLUMNS, ROW_KEY
 from tidegate.lake.metadata import Snapshot
 from tidegate.lake.unfinished_writes import PARTIAL
-from tidegate.spark.session import settings_for_now
+from tidegate.spark.session import temporary_conf
 from tidegate.write.request import WriteRequest
 
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ def row_key_recorded(session: SparkSession, key: Sequence[str], changed: Sequenc
     said = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
     if changed is not None:
         said[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
-    with settings_for_now(session, said):
+    with temporary_conf(session, said):
         yield
 
 
 @contextlib.contextmanager
 def partly_written(session: SparkSession, *, if_any: bool = True) -> Iterator[None]:
     """Commits made inside are not the last of their write. `if_any` False: they are, and nothing is marked."""
-    with settings_for_now(session, {f"{_PROPERTY}.{PARTIAL}": "true"} if if_any else {}):
+    with temporary_conf(session, {f"{_PROPERTY}.{PARTIAL}": "true"} if if_any else {}):
         yield

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidegate.errors import StrategyError
 from tidegate.lake.unfinished_writes import STAGED
 from tidegate.names import TableName
-from tidegate.spark.session import settings_for_now
+from tidegate.spark.session import temporary_conf
 from tidegate.write.observed_rows import batch_scope, learn, watch
 from tidegate.write.request import WriteRequest
 from tidegate.write.write_columns import TableColumns
@@ -128,7 +128,7 @@ def for_few_rows(session: SparkSession) -> Iterator[None]:
     wanted = {_SENT: str(64 * 2**20)}
     if _is_local(session):
         wanted[_ADAPTIVE] = "false"
-    with settings_for_now(
+    with temporary_conf(
         session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}
     ):
         yield
@@ -139,7 +139,7 @@ def into_one_file(session: SparkSession, rows: int) -> Iterator[None]:
     """Under `for_few_rows`: what is shuffled on the way to the table, so few rows, goes through one task."""
     sent = session.conf.get(_SENT, "0").removesuffix("b")
     fits = rows <= FEW_ROWS and sent.isdecimal() and int(sent) >= 10 * 2**20
-    with settings_for_now(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
+    with temporary_conf(session, {_PARTS: "1"} if fits and _is_local(session) else {}):
         yield
 
 
