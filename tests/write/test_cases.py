@@ -38,7 +38,13 @@ def _play(path: Path, branch: Branch, name: str) -> None:
             raise
 
 
-@pytest.mark.parametrize("path", [p for p in _CASES if p.stem.startswith("incremental_")], ids=lambda path: path.stem)
+def _upserts_a_batch(path: Path) -> bool:
+    """A first, complete or rebuilding batch is written in one way, however large the table is."""
+    later = read_case(path).steps[1:] if path.stem.startswith("incremental_") else ()
+    return any(not step.flags.keys() & {"complete", "rebuild"} for step in later)
+
+
+@pytest.mark.parametrize("path", list(filter(_upserts_a_batch, _CASES)), ids=lambda path: path.stem)
 def test_few_rows_into_a_large_table(path: Path, branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incremental, "_LARGE_TABLE", 1)
     _play(path, branch, f"{path.stem}_large")

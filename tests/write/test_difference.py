@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import Snapshot
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
@@ -17,6 +18,7 @@ from .conftest import Branch
 
 pytestmark = pytest.mark.spark
 
+_MADE: dict[tuple[int, str], Pointer] = {}
 BASE = (
     "SELECT IF(id = 0, NULL, id) AS id, CAST(id % 7 AS int) AS n, concat('s', id) AS s, map('k', id) AS m"
     " FROM range(100)"
@@ -49,8 +51,13 @@ def _rows(branch: Branch, query: str) -> list[Any]:
 
 
 def _begin(branch: Branch, name: str, query: str = BASE) -> tuple[TableName, int]:
+    """A table of its own; where the same was made before, it begins with that one's files."""
     table = TableName("shop", "silver", name)
-    assert _write(branch, table, query).changed
+    if (like := (id(branch), query)) not in _MADE:
+        first = TableName("shop", "silver", f"made{len(_MADE)}")
+        assert _write(branch, first, query).changed
+        _MADE[like] = branch.lake.heads()[first]
+    branch.lake.restore(table, _MADE[like])
     metadata = branch.lake.table(table)
     assert metadata is not None
     return table, metadata.last_sequence_number

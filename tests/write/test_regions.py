@@ -118,14 +118,17 @@ TABLE = [(1, 0, "a"), (2, 0, "b"), (3, 1, "c"), (4, 1, "d"), (None, 2, "n"), (5,
 # touched keys, result, the table afterwards, rows written (if every row is, if only those that differ), rows deleted
 CASES: dict[str, tuple[Rows, Rows, Rows, tuple[int, int], int]] = {
     "nothing touched": ([], [], TABLE, (0, 0), 0),
-    "a row differs": ([(1,)], [(1, 0, "z")], [(1, 0, "z"), *TABLE[1:]], (1, 1), 0),
     "no row differs": ([(1,), (3,)], [(1, 0, "a"), (3, 1, "c")], TABLE, (2, 0), 0),
-    "NULL becomes a value": ([(5,)], [(5, 0, "")], [*TABLE[:5], (5, 0, "")], (1, 1), 0),
-    "a value becomes NULL": ([(1,)], [(1, None, "a")], [(1, None, "a"), *TABLE[1:]], (1, 1), 0),
+    "values become NULL and NULL a value": (
+        [(1,), (5,), (None,)],
+        [(1, None, "a"), (5, 0, ""), (None, 2, "z")],
+        [(1, None, "a"), *TABLE[1:4], (None, 2, "z"), (5, 0, "")],
+        (3, 3),
+        0,
+    ),
     "a new key": ([(9,)], [(9, 0, "new")], [*TABLE, (9, 0, "new")], (1, 1), 0),
     "a key is gone": ([(2,)], [], [TABLE[0], *TABLE[2:]], (0, 0), 1),
     "a key that never was": ([(8,)], [], TABLE, (0, 0), 0),
-    "the key NULL differs": ([(None,)], [(None, 2, "z")], [*TABLE[:4], (None, 2, "z"), TABLE[5]], (1, 1), 0),
     "the key NULL is gone": ([(None,), (1,)], [(1, 0, "a")], [*TABLE[:4], TABLE[5]], (1, 0), 1),
     "all at once": (
         [(1,), (2,), (3,), (9,), (None,), (8,)],
