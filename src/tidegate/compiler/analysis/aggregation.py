@@ -42,9 +42,9 @@ class GroupKeys:
         while type(node) in _THE_SAME:
             node = node.this
         if column_parts(node):
-            found = scope.resolve(node)
-            if found.attribute is not None:
-                (self.columns if found.whole else self.inside).add(found.attribute.identity)
+            resolved = scope.resolve(node)
+            if resolved.attribute is not None:
+                (self.columns if resolved.whole else self.inside).add(resolved.attribute.identity)
             return
         for column in node.find_all(exp.Column):
             if (attribute := scope.resolve(column).attribute) is not None:
@@ -70,11 +70,11 @@ def report_ungrouped(
     reported: set[int] = set()
     for node, place in nodes:
         for column, bare in columns_outside_aggregates(node, place):
-            found = place.resolve(column)
-            attribute = found.attribute
-            if attribute is None or found.by_alias or id(attribute) not in own or attribute.identity in reported:
+            resolved = place.resolve(column)
+            attribute = resolved.attribute
+            if attribute is None or resolved.by_alias or id(attribute) not in own or attribute.identity in reported:
                 continue
-            if attribute.identity in by.columns or (attribute.identity in by.inside and not (bare and found.whole)):
+            if attribute.identity in by.columns or (attribute.identity in by.inside and not (bare and resolved.whole)):
                 continue
             reported.add(attribute.identity)
             _report([".".join(part.name for part in column_parts(column))], column, scope, by)

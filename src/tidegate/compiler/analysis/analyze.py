@@ -14,6 +14,7 @@ from tidegate.amounts import plural
 from tidegate.compiler.analysis.attributes import CAST, IDENTITY, KINDS, Attribute, Lineage, Unknown, add_origins
 from tidegate.compiler.analysis.coercion import common_type, set_operation_type
 from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.typed import any_nullable
 from tidegate.compiler.analysis.query_tokens import TOKENS_KEY, misread_calls
 from tidegate.compiler.analysis.relations import check_name_count
 from tidegate.compiler.analysis.scoping import (
@@ -215,16 +216,12 @@ def _values(node: Any, scope: QueryScope) -> Result:
                 continue
             column = attributes[position]
             column.type = common_type(column.type, typed.type) or ANY
-            column.nullable = _either(column.nullable, typed.nullable)
+            column.nullable = any_nullable((column.nullable, typed.nullable))
             column.lineage = {**column.lineage, **lineage}
     alias = node.args.get("alias")
     for attribute, name in zip(attributes, (alias.args.get("columns") or ()) if alias else (), strict=False):
         attribute.name, attribute.folded = name.name, name.name.lower()
     return Result(attributes, nodes)
-
-
-def _either(one: bool | None, other: bool | None) -> bool | None:
-    return True if one or other else None if one is None or other is None else False
 
 
 def _report_duplicates(result: Result, context: AnalysisContext) -> None:

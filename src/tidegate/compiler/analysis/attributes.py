@@ -183,17 +183,17 @@ class Frame:
         them.
         """
         if len(parts) == 1:
-            found = self.named.get(parts[0].lower())
-            if found is None:
+            matches = self.named.get(parts[0].lower())
+            if matches is None:
                 return [], 1
-            if len(found) == 1 and not found[0].hidden:
-                return found, 1
-            return _distinct([a for a in found if not a.hidden]), 1
+            if len(matches) == 1 and not matches[0].hidden:
+                return matches, 1
+            return _distinct([a for a in matches if not a.hidden]), 1
         folded = tuple(part.lower() for part in parts)
         for hidden in (False, True):
-            found, used = self._find_qualified(folded, hidden)
-            if found:
-                return _distinct(found), used
+            matches, used = self._find_qualified(folded, hidden)
+            if matches:
+                return _distinct(matches), used
         for length in range(min(len(parts) - 1, 3), 0, -1):
             for item in self.items:
                 doubtful = item.unknown is not None or item.is_vague
@@ -204,13 +204,13 @@ class Frame:
     def _find_qualified(self, folded: tuple[str, ...], hidden: bool) -> tuple[list[Attribute], int]:
         for length in range(min(len(folded) - 1, 3), 0, -1):
             prefix = folded[:length]
-            found = [
+            matches = [
                 attribute
                 for attribute in self.named.get(folded[length], ())
                 if attribute.hidden is hidden and attribute.item and attribute.item.qualifier[-length:] == prefix
             ]
-            if found:
-                return found, length + 1
+            if matches:
+                return matches, length + 1
         return ([] if hidden else [a for a in self.named.get(folded[0], ()) if not a.hidden]), 1
 
     def assume(self, name: str, item: FromItem, new_ids: Iterable[int]) -> Attribute:

@@ -30,14 +30,14 @@ def report_field(scope: QueryScope, kind: DataType, part: Any, parts: list[Any])
     scope.report("UnknownField", f"'{_before(parts, part)}' has no field '{name}'", part, hint)
 
 
-def report_ambiguous(scope: QueryScope, names: tuple[str, ...], found: list[Attribute], node: Any) -> None:
-    labels = list(dict.fromkeys(a.item.label for a in found if a.item and a.item.label))
+def report_ambiguous(scope: QueryScope, names: tuple[str, ...], candidates: list[Attribute], node: Any) -> None:
+    labels = list(dict.fromkeys(a.item.label for a in candidates if a.item and a.item.label))
     name = names[-1]
     if len(labels) > 1:
         who = f"{', '.join(labels[:-1])} and {labels[-1]} have it"
         hint = f"write {' or '.join(f'{label}.{name}' for label in labels)}"
     else:
-        who = f"{labels[0] if labels else 'the query here'} has it {len(found)} times"
+        who = f"{labels[0] if labels else 'the query here'} has it {len(candidates)} times"
         hint = "give the columns different names where they are selected"
     scope.report("AmbiguousColumn", f"ambiguous column '{'.'.join(names)}': {who}", node, hint)
 

@@ -22,6 +22,7 @@ from tidegate.compiler.analysis.attributes import (
 )
 from tidegate.compiler.analysis.coercion import common_type
 from tidegate.compiler.analysis.expression_types import type_of
+from tidegate.compiler.analysis.expressions.typed import any_nullable
 from tidegate.compiler.analysis.generated_names import generated_name
 from tidegate.compiler.analysis.scoping import QueryScope
 from tidegate.compiler.analysis.tracing import trace
@@ -59,9 +60,9 @@ def expand_star(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attrib
                 "name the columns",
                 DiagnosticSeverity.WARNING,
             )
-    shown = [attribute.unhidden() for attribute in attributes]
+    visible = [attribute.unhidden() for attribute in attributes]
     open_end = (unknown[0].unknown if len(unknown) == 1 else Unknown()) if unknown else None
-    return _without(shown, star, open_end, scope), _certain(star, open_end)
+    return _without(visible, star, open_end, scope), _certain(star, open_end)
 
 
 def _certain(star: Any, unknown: Unknown | None) -> Unknown | None:
@@ -71,17 +72,17 @@ def _certain(star: Any, unknown: Unknown | None) -> Unknown | None:
 
 def _fields(node: Any, star: Any, scope: QueryScope) -> tuple[list[Attribute], Unknown | None]:
     """`s.*` of a struct."""
-    found = scope.resolve_parts(node.parts[:-1], node)
-    kind = found.typed.type
-    if found.attribute is None or not kind.known:
+    resolved = scope.resolve_parts(node.parts[:-1], node)
+    kind = resolved.typed.type
+    if resolved.attribute is None or not kind.known:
         return [], Unknown()
     if kind.kind != "struct":
         name = ".".join(part.name for part in node.parts[:-1])
         scope.report("UnknownField", f"'{name}.*' needs a struct or a table; '{name}' is {kind}", node)
         return [], Unknown()
     lineage: Lineage = {}
-    add_origins(lineage, found.attribute.lineage, EXPRESSION)
-    nullable = True if found.typed.nullable else None
+    add_origins(lineage, resolved.attribute.lineage, EXPRESSION)
+    nullable = True if resolved.typed.nullable else None
     new_ids = scope.context.new_ids
     attributes = [Attribute(name, inner, nullable, lineage, next(new_ids)) for name, inner in kind.args]
     return _without(attributes, star, None, scope), _certain(star, None)
@@ -91,13 +92,13 @@ def _without(attributes: list[Attribute], star: Any, unknown: Unknown | None, sc
     """The columns without those, or those fields of structs, that EXCEPT names."""
     for node in star.args.get("except_") or ():
         parts = [part.name for part in node.parts] if type(node) is exp.Column else [node.name]
-        found, used = Frame(attributes).find(tuple(parts), scope.context.new_ids)
-        if not found:
+        matches, used = Frame(attributes).find(tuple(parts), scope.context.new_ids)
+        if not matches:
             if unknown is None and all(attribute.name for attribute in attributes):
                 hint = did_you_mean(nearest(parts[-1], (attribute.name for attribute in attributes)))
                 scope.report("UnknownColumn", f"unknown column '{'.'.join(parts)}' in EXCEPT", node, hint)
             continue
-        identities = {attribute.identity for attribute in found}
+        identities = {attribute.identity for attribute in matches}
         if used == len(parts):
             attributes = [attribute for attribute in attributes if attribute.identity not in identities]
         else:
@@ -136,12 +137,12 @@ def pivot_columns(frame: Frame, pivot: Any, scope: QueryScope, conditions: set[t
     decides: Lineage = {}
     trace(fields[0].this, inner, decides, CONDITION)
     used |= _identities(fields[0].this, inner)
-    kept = [a for a in frame.attributes if a.identity not in used]
-    for attribute in kept:
+    unused = [a for a in frame.attributes if a.identity not in used]
+    for attribute in unused:
         conditions.update(attribute.lineage)
     conditions.update(decides)
     item = FromItem("", (), _unknown(frame))
-    attributes = list(kept)
+    attributes = list(unused)
     types = [type_of(node, inner).type for node in pivot.expressions]
     names = [node.alias or generated_name(node, inner) for node in pivot.expressions]
     for value in fields[0].expressions:
@@ -171,13 +172,12 @@ def _unpivoted(frame: Frame, pivot: Any, field: Any, scope: QueryScope) -> Frame
     for position, name in enumerate(names):
         values = [scope.resolve(row[position]) for row in rows if position < len(row)]
         kind = _one_type([value.typed.type for value in values])
-        nullable = [value.typed.nullable for value in values]
+        nullable = any_nullable(value.typed.nullable for value in values)
         lineage: Lineage = {}
         for value in values:
             if value.attribute is not None:
                 add_origins(lineage, value.attribute.lineage, IDENTITY if value.typed.type == kind else CAST)
-        may_be = True if True in nullable else None if None in nullable else False
-        attributes.append(Attribute(name, kind, may_be, lineage, next(new_ids), item))
+        attributes.append(Attribute(name, kind, nullable, lineage, next(new_ids), item))
     return Frame(attributes, [item] if alias else [*(i for i in frame.items if i.unknown is None), item])
 
 
@@ -195,8 +195,8 @@ def _columns(value: Any) -> list[Any]:
 
 
 def _identities(node: Any, scope: QueryScope) -> set[int]:
-    found = (scope.resolve(column).attribute for column in node.find_all(exp.Column))
-    return {attribute.identity for attribute in found if attribute is not None}
+    attributes = (scope.resolve(column).attribute for column in node.find_all(exp.Column))
+    return {attribute.identity for attribute in attributes if attribute is not None}
 
 
 def _unknown(frame: Frame) -> Unknown | None:

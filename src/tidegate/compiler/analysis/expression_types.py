@@ -144,8 +144,8 @@ def _subquery(node: Any, scope: ExpressionScope) -> Typed:
 
 def _variant_path(node: Any, scope: ExpressionScope) -> Typed:
     """`doc:a.b[0]`; on other types than variant it is left to Spark."""
-    found = type_of(node.this, scope)
-    return Typed(VARIANT, True) if found.type == VARIANT and node.args.get("variant_extract") else UNKNOWN
+    document = type_of(node.this, scope)
+    return Typed(VARIANT, True) if document.type == VARIANT and node.args.get("variant_extract") else UNKNOWN
 
 
 _VALUES: dict[type, Rule] = {

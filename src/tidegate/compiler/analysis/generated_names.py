@@ -26,7 +26,11 @@ def generated_name(node: Any, scope: QueryScope) -> str:
             inner = node.this
             while type(inner) is exp.Paren:
                 inner = inner.this
-            if type(inner) is exp.Column and (found := scope.resolve(inner)).attribute is not None and found.whole:
+            if (
+                type(inner) is exp.Column
+                and (resolved := scope.resolve(inner)).attribute is not None
+                and resolved.whole
+            ):
                 return str(inner.name)
         return _text(node, scope)
     except (_NotCertain, RecursionError):
@@ -44,18 +48,18 @@ def _text(node: Any, scope: QueryScope) -> str:
 
 def _column(node: Any, scope: QueryScope) -> str:
     parts = column_parts(node)
-    found = scope.resolve(node)
-    if not parts or found.attribute is None:
+    resolved = scope.resolve(node)
+    if not parts or resolved.attribute is None:
         raise _NotCertain
-    if found.by_alias:
-        if not found.whole:
+    if resolved.by_alias:
+        if not resolved.whole:
             raise _NotCertain
         return f"lateralAliasReference({parts[-1].name})"
-    if found.whole:
+    if resolved.whole:
         return str(parts[-1].name)
     names = [part.name for part in parts]
-    first = next((i for i, name in enumerate(names) if name.lower() == found.attribute.folded), None)
-    if first is None or found.attribute.type.kind != "struct":
+    first = next((i for i, name in enumerate(names) if name.lower() == resolved.attribute.folded), None)
+    if first is None or resolved.attribute.type.kind != "struct":
         raise _NotCertain
     return ".".join(names[first:])
 

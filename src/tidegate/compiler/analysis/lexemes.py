@@ -61,7 +61,7 @@ Span = tuple[int, int]
 
 def lexemes(text: str) -> list[Lexeme] | int:
     """The lexemes without spaces and comments; or the position of the first text that cannot be split for certain."""
-    found: list[Lexeme] = []
+    result: list[Lexeme] = []
     at = 0
     while at < len(text):
         piece = _PIECE.match(text, at)
@@ -76,9 +76,9 @@ def lexemes(text: str) -> list[Lexeme] | int:
         elif kind == "word" and text.startswith("://", end):
             return at
         elif kind not in ("space", "line"):
-            found.append(Lexeme(LexemeKind(kind), piece[0], at, end))
+            result.append(Lexeme(LexemeKind(kind), piece[0], at, end))
         at = end
-    return found
+    return result
 
 
 def _end_of_block(text: str, at: int) -> int | None:

@@ -74,8 +74,8 @@ def check_name_count(names: int, columns: int, node: Any, context: AnalysisConte
     """Whether the list of names after an alias has one for each column, else it is reported."""
     if names == columns:
         return True
-    given = "1 name" if names == 1 else f"{names} names"
-    message = f"'{node.alias}' has {plural(columns, 'column')}, and is given {given}"
+    count = "1 name" if names == 1 else f"{names} names"
+    message = f"'{node.alias}' has {plural(columns, 'column')}, and is given {count}"
     context.report("ColumnCount", message, node.args["alias"], "name each column, or none")
     return False
 
@@ -327,10 +327,10 @@ def _using(
 
 def _key_column(frame: Frame, name: str, node: Any, scope: QueryScope) -> Attribute | None:
     folded = name.lower()
-    found = next((a for a in frame.attributes if a.folded == folded), None)
+    column = next((a for a in frame.attributes if a.folded == folded), None)
     unknown = frame.doubtful_items()
-    if found is not None:
-        return found
+    if column is not None:
+        return column
     if unknown:
         assumed = frame.assume(name, unknown[0], scope.context.new_ids)
         if len(unknown) > 1:

@@ -253,15 +253,15 @@ class QueryScope:
         scope: QueryScope | None = self
         while scope is not None:
             for frame in scope.frames:
-                found, used = frame.find(names, self.context.new_ids)
-                if len(found) == 1:
+                matches, used = frame.find(names, self.context.new_ids)
+                if len(matches) == 1:
                     if used == 1 and len(names) > 1:
                         self.context.taken_apart.add(names[0].lower())
                     # A table nearer by, of which not all is known, may have that column too.
                     certain = used > 1 or not unknown
-                    return self._field(found[0], parts, used) if certain else _NOT_FOUND
-                if found and not ambiguous:
-                    ambiguous = found
+                    return self._field(matches[0], parts, used) if certain else _NOT_FOUND
+                if matches and not ambiguous:
+                    ambiguous = matches
             if ambiguous:
                 report_ambiguous(self, names, ambiguous, node)
                 return _NOT_FOUND

@@ -157,20 +157,20 @@ class _Items:
         return self._column_name(node) if column_parts(node) else generated_name(node, self.scope)
 
     def _column_name(self, node: Any) -> str:
-        found = self.scope.resolve(node)
-        return str(column_parts(node)[-1].name) if found.name is None else found.name
+        resolved = self.scope.resolve(node)
+        return str(column_parts(node)[-1].name) if resolved.name is None else resolved.name
 
     def _column(self, node: Any) -> Attribute:
-        found = self.scope.resolve(node)
+        resolved = self.scope.resolve(node)
         name = self._column_name(node)
-        attribute = found.attribute
+        attribute = resolved.attribute
         if attribute is None:
-            return Attribute(name, found.typed.type, found.typed.nullable, {}, next(self.scope.context.new_ids))
-        if found.whole and found.typed.type is attribute.type:
+            return Attribute(name, resolved.typed.type, resolved.typed.nullable, {}, next(self.scope.context.new_ids))
+        if resolved.whole and resolved.typed.type is attribute.type:
             return attribute.unhidden().named(name)
         lineage: Lineage = {}
-        add_origins(lineage, attribute.lineage, IDENTITY if found.whole else EXPRESSION)
-        return Attribute(name, found.typed.type, found.typed.nullable, lineage, next(self.scope.context.new_ids))
+        add_origins(lineage, attribute.lineage, IDENTITY if resolved.whole else EXPRESSION)
+        return Attribute(name, resolved.typed.type, resolved.typed.nullable, lineage, next(self.scope.context.new_ids))
 
     def _append(self, attribute: Attribute, node: Any) -> None:
         self.attributes.append(attribute)
@@ -244,9 +244,9 @@ def _make_keys_nullable(keys: list[Any], frame: Frame, scope: QueryScope) -> Non
     for key in keys:
         parts = tuple(part.name for part in column_parts(key))
         if parts:
-            found, used = frame.find(parts, scope.context.new_ids)
-            if len(found) == 1 and used == len(parts):
-                found[0].nullable = True
+            matches, used = frame.find(parts, scope.context.new_ids)
+            if len(matches) == 1 and used == len(parts):
+                matches[0].nullable = True
 
 
 def _add_time_windows(keys: list[Any], frame: Frame, by: GroupKeys, scope: QueryScope) -> None:
@@ -326,9 +326,9 @@ def _position(key: Any, scope: QueryScope, positions: dict[int, int], length: in
         number = int(key.name)
         return number - 1 if 1 <= number <= length else None
     if column_parts(key):
-        found = scope.resolve(key)
-        if found.by_alias and found.attribute is not None:
-            return positions.get(id(found.attribute))
+        resolved = scope.resolve(key)
+        if resolved.by_alias and resolved.attribute is not None:
+            return positions.get(id(resolved.attribute))
     return None
 
 
@@ -336,8 +336,8 @@ def _prefer_groups(node: Any, frame: Frame, by: GroupKeys, plain: QueryScope, na
     """In HAVING a column outside aggregates is a grouped column, else a SELECT item of that name."""
     for column, _ in columns_outside_aggregates(node, plain):
         parts = tuple(part.name for part in column_parts(column))
-        found, _used = frame.find(parts, plain.context.new_ids)
-        grouped = len(found) == 1 and (found[0].identity in by.columns or found[0].identity in by.inside)
+        matches, _used = frame.find(parts, plain.context.new_ids)
+        grouped = len(matches) == 1 and (matches[0].identity in by.columns or matches[0].identity in by.inside)
         (plain if grouped else named).resolve(column)
 
 

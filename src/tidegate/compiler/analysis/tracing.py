@@ -46,9 +46,9 @@ def trace(node: Any, scope: QueryScope, into: Lineage, kind: int = IDENTITY) -> 
                 _star(node, scope, into, kind)
                 continue
             if column_parts(node):
-                found = scope.resolve(node)
-                if found.attribute is not None:
-                    add_origins(into, found.attribute.lineage, kind if found.whole else max(kind, EXPRESSION))
+                resolved = scope.resolve(node)
+                if resolved.attribute is not None:
+                    add_origins(into, resolved.attribute.lineage, kind if resolved.whole else max(kind, EXPRESSION))
                 continue
         elif what in _TRANSPARENT:
             waiting.append((node.this, kind))
@@ -95,13 +95,13 @@ def trace(node: Any, scope: QueryScope, into: Lineage, kind: int = IDENTITY) -> 
 def _variables(node: Any) -> set[int]:
     """The nodes of a lambda's body that are its variables: the parser misses those written in another case."""
     names = {variable.name.lower() for variable in node.expressions}
-    found = set()
+    variables = set()
     for column in node.this.find_all(exp.Column):
         if column.parts[0].name.lower() in names:
             while column is not None and type(column) in (exp.Column, exp.Dot):
-                found.add(id(column))
+                variables.add(id(column))
                 column = column.parent
-    return found
+    return variables
 
 
 def _window(node: Any, scope: QueryScope, waiting: list[tuple[Any, int]], kind: int) -> None:

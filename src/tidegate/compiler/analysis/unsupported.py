@@ -108,8 +108,8 @@ def _limit(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     if words.kind(place + 1) is not TokenType.NUMBER:
         return None
     if words.kind(place + 2) is TokenType.COMMA and words.kind(place + 3) is TokenType.NUMBER:
-        skipped, taken = words.text(place + 1), words.text(place + 3)
-        return f"Spark has no LIMIT {skipped}, {taken}", f"write LIMIT {taken} OFFSET {skipped}"
+        offset, limit = words.text(place + 1), words.text(place + 3)
+        return f"Spark has no LIMIT {offset}, {limit}", f"write LIMIT {limit} OFFSET {offset}"
     if words.text(place + 2) == "BY":
         return (
             "Spark has no LIMIT … BY",
@@ -229,9 +229,9 @@ def unsupported_syntax(tokens: Sequence[Token], nodes: Nodes) -> Iterator[Unsupp
     rules = {**_RULES, TokenType.VAR: _word} if any(nodes[kind] for kind in _WITH_WORDS) else _RULES
     for place, token in enumerate(tokens):
         rule = rules.get(token.token_type)
-        found = rule(words, place) if rule is not None else None
-        if found is not None:
-            yield Unsupported(*found, token.start)
+        refusal = rule(words, place) if rule is not None else None
+        if refusal is not None:
+            yield Unsupported(*refusal, token.start)
 
 
 _QUOTES = frozenset("“”„‟«»‘’‚‛")
@@ -248,12 +248,12 @@ def misread_character(tokens: Sequence[Token]) -> Unsupported | None:
     """The first typographic quote, dash or invisible character, which the parser takes for part of a name."""
     for token in _not_ascii(tokens):
         for place, character in enumerate(token.text, token.start):
-            shown = f"{character} (U+{ord(character):04X})"
+            character_text = f"{character} (U+{ord(character):04X})"
             if character in _QUOTES:
                 hint = "write ' around a text, and ` around a name"
-                return Unsupported(f"{shown} is not a quotation mark of SQL", hint, place)
+                return Unsupported(f"{character_text} is not a quotation mark of SQL", hint, place)
             if character in _DASHES:
-                return Unsupported(f"{shown} is not an operator of SQL", "write - for a minus", place)
+                return Unsupported(f"{character_text} is not an operator of SQL", "write - for a minus", place)
             if unicodedata.category(character) == "Cf":
                 return Unsupported(
                     f"U+{ord(character):04X}, an invisible character, is not allowed in SQL", "remove it", place

@@ -65,10 +65,10 @@ class LambdaScope:
     def column(self, node: Any) -> Typed:
         """The parser treats a variable written in another case as a column."""
         parts = node.parts if type(node) is exp.Column else []
-        if parts and (found := self.variables.get(parts[0].name.lower())) is not None:
+        if parts and (typed := self.variables.get(parts[0].name.lower())) is not None:
             for part in parts[1:]:
-                found = field_of(found, part.name) or UNKNOWN
-            return found
+                typed = field_of(typed, part.name) or UNKNOWN
+            return typed
         return self.around.column(node)
 
     def subquery(self, node: Any) -> Typed:
@@ -96,12 +96,12 @@ def _identifier(node: Any, scope: ExpressionScope) -> Typed:
     return scope.variables.get(node.name.lower(), UNKNOWN) if isinstance(scope, LambdaScope) else UNKNOWN
 
 
-def _body(node: Any, scope: ExpressionScope, given: Sequence[Typed]) -> Typed:
+def _body(node: Any, scope: ExpressionScope, arguments: Sequence[Typed]) -> Typed:
     """The type of a lambda's body when its variables have these types."""
     if type(node) is not exp.Lambda:
         return type_of(node, scope)
     names = [variable.name.lower() for variable in node.expressions]
-    variables = {name: given[i] if i < len(given) else UNKNOWN for i, name in enumerate(names)}
+    variables = {name: arguments[i] if i < len(arguments) else UNKNOWN for i, name in enumerate(names)}
     return type_of(node.this, LambdaScope(scope, variables))
 
 
@@ -274,9 +274,9 @@ def _window(node: Any, scope: ExpressionScope) -> Typed:
 
 def _filter(node: Any, scope: ExpressionScope) -> Typed:
     condition = node.expression
-    found = type_of(condition.this if type(condition) is exp.Where else condition, scope)
-    if found.type.kind not in ("boolean", "?", "void"):
-        mismatch(condition, scope, f"FILTER takes a boolean, and this is {found.type}")
+    typed = type_of(condition.this if type(condition) is exp.Where else condition, scope)
+    if typed.type.kind not in ("boolean", "?", "void"):
+        mismatch(condition, scope, f"FILTER takes a boolean, and this is {typed.type}")
     return type_of(node.this, scope)
 
 
@@ -294,10 +294,10 @@ def _within_group(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _extract(node: Any, scope: ExpressionScope) -> Typed:
-    found = type_of(node.expression, scope)
-    if not has_parts(found.type):
-        return mismatch(node, scope, f"EXTRACT takes a date, a time or an interval, not {found.type}")
-    return Typed(extracted(node.this.name, found.type), found.nullable)
+    value = type_of(node.expression, scope)
+    if not has_parts(value.type):
+        return mismatch(node, scope, f"EXTRACT takes a date, a time or an interval, not {value.type}")
+    return Typed(extracted(node.this.name, value.type), value.nullable)
 
 
 def _date_diff(node: Any, scope: ExpressionScope) -> Typed:

@@ -55,10 +55,10 @@ def _own_name(node: Any, place: int) -> str:
 
 
 def _array(node: Any, scope: ExpressionScope) -> Typed:
-    found = [type_of(item, scope).type for item in node.expressions]
-    kind = common_type_of(found)
+    elements = [type_of(item, scope).type for item in node.expressions]
+    kind = common_type_of(elements)
     if kind is None:
-        types = ", ".join(dict.fromkeys(map(str, found)))
+        types = ", ".join(dict.fromkeys(map(str, elements)))
         return mismatch(node, scope, f"the elements of the array have no common type: {types}")
     if any(type(item) is exp.Star for item in node.expressions):
         return UNKNOWN
@@ -68,10 +68,10 @@ def _array(node: Any, scope: ExpressionScope) -> Typed:
 def _map(node: Any, scope: ExpressionScope) -> Typed:
     kinds = []
     for what in ("keys", "values"):
-        found = [type_of(item, scope).type for item in node.args[what].expressions]
-        kind = common_type_of(found)
+        entries = [type_of(item, scope).type for item in node.args[what].expressions]
+        kind = common_type_of(entries)
         if kind is None:
-            types = ", ".join(dict.fromkeys(map(str, found)))
+            types = ", ".join(dict.fromkeys(map(str, entries)))
             return mismatch(node, scope, f"the {what} of the map have no common type: {types}")
         kinds.append(kind)
     return Typed(map_of(kinds[0], kinds[1]), False)
@@ -87,9 +87,9 @@ def _dot(node: Any, scope: ExpressionScope) -> Typed:
         return scope.column(node)
     base = type_of(node.this, scope)
     name = str(node.expression.name)
-    found = field_of(base, name)
-    if found is not None:
-        return found
+    field = field_of(base, name)
+    if field is not None:
+        return field
     holder = base.type.args[0] if base.type.kind == "array" else base.type
     if holder.kind != "struct":
         scope.report("UnknownField", f"{base.type} has no field '{name}': it is not a struct", node.expression)
@@ -133,7 +133,7 @@ def field_of(base: Typed, name: str) -> Typed | None:
 def _bracket(node: Any, scope: ExpressionScope) -> Typed:
     base = type_of(node.this, scope)
     keys = node.expressions
-    found = [type_of(key, scope) for key in keys]
+    key_types = [type_of(key, scope) for key in keys]
     kind = base.type
     if node.args.get("offset"):
         return _element_at(base)
@@ -148,8 +148,8 @@ def _bracket(node: Any, scope: ExpressionScope) -> Typed:
             _report_field(key.this, kind, key, scope)
             return UNKNOWN
     if kind.kind == "array":
-        if not (found[0].type.is_integral or found[0].type.kind in ("?", "void")):
-            mismatch(key, scope, f"an array is indexed by a whole number, not by {found[0].type}")
+        if not (key_types[0].type.is_integral or key_types[0].type.kind in ("?", "void")):
+            mismatch(key, scope, f"an array is indexed by a whole number, not by {key_types[0].type}")
         return Typed(kind.args[0], base.nullable or None)
     if kind.kind == "map":
         return Typed(kind.args[1], True)

@@ -20,13 +20,14 @@ from tidegate.compiler.analysis.expressions.typed import (
     Rule,
     Typed,
     any_null,
+    any_nullable,
     cast_nullable,
     mismatch,
     number_type,
     type_of,
     whole_digits,
 )
-from tidegate.compiler.analysis.functions.function import accepts, if_any
+from tidegate.compiler.analysis.functions.function import accepts
 from tidegate.datatypes import ANY, BOOLEAN, DataType
 
 __all__ = ["OPERATORS", "check_comparable"]
@@ -74,7 +75,7 @@ def _arithmetic_nullable(node: Any, left: Typed, right: Typed, written: tuple[in
     for one, other, digits in ((left, right, written[1]), (right, left, written[0])):
         if one.type.kind == "decimal" and 0 < digits < decimal_for(other.type).args[0]:
             return True
-    nullable = if_any((left, right))
+    nullable = any_nullable(value.nullable for value in (left, right))
     return nullable if nullable or (left.type.is_numeric and right.type.is_numeric) else None
 
 
@@ -86,11 +87,11 @@ def _neg(node: Any, scope: ExpressionScope) -> Typed:
     inner = node.this
     if type(inner) is exp.Literal and not inner.args["is_string"]:
         return Typed(number_type(inner.this, negative=True), False)
-    found = type_of(inner, scope)
-    kind = negated_type(found.type)
+    typed = type_of(inner, scope)
+    kind = negated_type(typed.type)
     if kind is None:
-        return mismatch(node, scope, f"'-' cannot be applied to {found.type}")
-    return Typed(kind, True if found.type.kind == "string" else found.nullable)
+        return mismatch(node, scope, f"'-' cannot be applied to {typed.type}")
+    return Typed(kind, True if typed.type.kind == "string" else typed.nullable)
 
 
 def _bitwise(node: Any, scope: ExpressionScope) -> Typed:
@@ -102,12 +103,12 @@ def _bitwise(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _bitwise_not(node: Any, scope: ExpressionScope) -> Typed:
-    found = type_of(node.this, scope)
-    if found.type.is_integral or found.type.kind == "?":
-        return found
-    if found.type.kind == "void":
+    typed = type_of(node.this, scope)
+    if typed.type.is_integral or typed.type.kind == "?":
+        return typed
+    if typed.type.kind == "void":
         return Typed(ANY, True)
-    return mismatch(node, scope, f"'~' cannot be applied to {found.type}")
+    return mismatch(node, scope, f"'~' cannot be applied to {typed.type}")
 
 
 def _concatenation(node: Any, scope: ExpressionScope) -> Typed:
@@ -122,7 +123,7 @@ def _concatenation(node: Any, scope: ExpressionScope) -> Typed:
         if kind is None:
             left = mismatch(operand, scope, f"{left.type} and {right.type} cannot be concatenated_type")
         else:
-            left = Typed(kind, if_any((left, right)))
+            left = Typed(kind, any_nullable(value.nullable for value in (left, right)))
     return left
 
 
@@ -161,21 +162,21 @@ def _between(node: Any, scope: ExpressionScope) -> Typed:
     if value.nullable or low.nullable or high.nullable:
         return Typed(BOOLEAN, True)
     sides = [Typed(BOOLEAN, _compared_nullable(value, bound)) for bound in (low, high)]
-    return Typed(BOOLEAN, if_any(sides))
+    return Typed(BOOLEAN, any_nullable(value.nullable for value in sides))
 
 
 def _in(node: Any, scope: ExpressionScope) -> Typed:
     value = type_of(node.this, scope)
     query = node.args.get("query")
     if query is not None:
-        found = scope.subquery(query)
+        column = scope.subquery(query)
         expected = len(node.this.expressions) if type(node.this) is exp.Tuple else 1
         if (width := scope.width(query)) is not None and width != expected:
             columns = "1 column" if width == 1 else f"{width} columns"
             message = f"IN compares {expected} with the {columns} of a subquery"
             scope.report("ColumnCount", message, query, "select as many columns as are compared")
         elif expected == 1:
-            _check_in(value.type, (found.type,), node, scope)
+            _check_in(value.type, (column.type,), node, scope)
         return Typed(BOOLEAN)
     options = [type_of(option, scope) for option in node.expressions]
     _check_in(value.type, [option.type for option in options], node, scope)
@@ -205,26 +206,26 @@ def _connector(node: Any, scope: ExpressionScope) -> Typed:
             waiting += [node.expression, node.this]
         else:
             operands.append(node)
-    found = [type_of(operand, scope) for operand in operands]
-    wrong = [place for place, typed in enumerate(found) if not takes_booleans(typed.type)]
-    if not wrong and len(found) == 2 and not takes_booleans(found[0].type, found[1].type):
-        wrong = [0 if found[0].type.kind == "string" else 1]
+    values = [type_of(operand, scope) for operand in operands]
+    wrong = [place for place, typed in enumerate(values) if not takes_booleans(typed.type)]
+    if not wrong and len(values) == 2 and not takes_booleans(values[0].type, values[1].type):
+        wrong = [0 if values[0].type.kind == "string" else 1]
     for place in wrong:
-        mismatch(operands[place], scope, f"AND and OR take booleans, and this is {found[place].type}")
-    return Typed(BOOLEAN, any_null(found, BOOLEAN))
+        mismatch(operands[place], scope, f"AND and OR take booleans, and this is {values[place].type}")
+    return Typed(BOOLEAN, any_null(values, BOOLEAN))
 
 
 def _not(node: Any, scope: ExpressionScope) -> Typed:
-    found = type_of(node.this, scope)
-    if not takes_booleans(found.type):
-        mismatch(node.this, scope, f"NOT takes a boolean, and this is {found.type}")
-    return Typed(BOOLEAN, cast_nullable(found, BOOLEAN))
+    typed = type_of(node.this, scope)
+    if not takes_booleans(typed.type):
+        mismatch(node.this, scope, f"NOT takes a boolean, and this is {typed.type}")
+    return Typed(BOOLEAN, cast_nullable(typed, BOOLEAN))
 
 
 def _is(node: Any, scope: ExpressionScope) -> Typed:
-    found = type_of(node.this, scope)
+    typed = type_of(node.this, scope)
     if type(node.expression) is exp.Boolean:
-        check_comparable(found.type, BOOLEAN, node, scope)
+        check_comparable(typed.type, BOOLEAN, node, scope)
     return _NOT_NULL_BOOLEAN
 
 
@@ -236,11 +237,11 @@ def _like(node: Any, scope: ExpressionScope) -> Typed:
         patterns = inner.expressions if type(inner) is exp.Tuple else [inner]
     else:
         patterns = [pattern]
-    found = [value, *(type_of(each, scope) for each in patterns)]
-    for typed in found:
+    operands = [value, *(type_of(each, scope) for each in patterns)]
+    for typed in operands:
         if not accepts("s", 0, typed.type):
             return mismatch(node, scope, f"LIKE takes text, and this is {typed.type}")
-    return Typed(BOOLEAN, if_any(found))
+    return Typed(BOOLEAN, any_nullable(value.nullable for value in operands))
 
 
 def _escape(node: Any, scope: ExpressionScope) -> Typed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,6 +44,7 @@ __all__ = [
     "Typed",
     "all_null",
     "any_null",
+    "any_nullable",
     "cast_nullable",
     "declared_type",
     "interval_type",
@@ -282,28 +283,21 @@ def _interval(unit: Any) -> DataType:
     return (interval_of(unit.name) or ANY) if unit is not None else CALENDAR_INTERVAL
 
 
+def any_nullable(flags: Iterable[bool | None]) -> bool | None:
+    """Whether one of several values may be NULL; None where that is not certain."""
+    distinct = set(flags)
+    return True if True in distinct else None if None in distinct else False
+
+
 def any_null(values: Sequence[Typed], target: DataType) -> bool | None:
     """Whether one of several values may be NULL once each is cast to a common type."""
-    found: bool | None = False
-    for value in values:
-        nullable = cast_nullable(value, target)
-        if nullable:
-            return True
-        if nullable is None:
-            found = None
-    return found
+    return any_nullable(cast_nullable(value, target) for value in values)
 
 
 def all_null(values: Sequence[Typed], target: DataType) -> bool | None:
     """Whether all of several values may be NULL once each is cast to a common type."""
-    found: bool | None = True
-    for value in values:
-        nullable = cast_nullable(value, target)
-        if nullable is False:
-            return False
-        if nullable is None:
-            found = None
-    return found
+    flags = {cast_nullable(value, target) for value in values}
+    return False if False in flags else None if None in flags else True
 
 
 def cast_nullable(source: Typed, target: DataType, safe: bool = False) -> bool | None:

@@ -51,8 +51,8 @@ def _with_element(index: int) -> Callable[[FunctionCall], DataType | Typed]:
 
 
 def _overlapping(call: FunctionCall) -> DataType | Typed:
-    found = _both(call)
-    return found if isinstance(found, Typed) else BOOLEAN
+    result = _both(call)
+    return result if isinstance(result, Typed) else BOOLEAN
 
 
 def _array(call: FunctionCall) -> DataType:

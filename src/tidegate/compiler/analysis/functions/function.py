@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any
 
 from tidegate.compiler.analysis.coercion import cast_may_give_null, is_interval, is_orderable
-from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Typed, whole_digits
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Typed, any_nullable, whole_digits
 from tidegate.datatypes import ANY, BIGINT, BINARY, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, DataType
 
 __all__ = [
@@ -277,9 +277,9 @@ class Function:
             return args[0].nullable if args else None
         if nulls is Nulls.IF_FIRST_TWO:
             args = args[:2]
-        found = if_any(args)
-        if found is not False:
-            return found
+        nullable = any_nullable(arg.nullable for arg in args)
+        if nullable is not False:
+            return nullable
         if nulls is Nulls.UNSURE or not self.takes:
             return None
         return any(may_become_null(self.takes, place, arg.type) for place, arg in enumerate(args))
@@ -287,17 +287,6 @@ class Function:
 
 def _arguments(count: int) -> str:
     return "no arguments" if count == 0 else "1 argument" if count == 1 else f"{count} arguments"
-
-
-def if_any(args: Sequence[Typed]) -> bool | None:
-    """Nullable if any of them is."""
-    found: bool | None = False
-    for arg in args:
-        if arg.nullable:
-            return True
-        if arg.nullable is None:
-            found = None
-    return found
 
 
 def define(

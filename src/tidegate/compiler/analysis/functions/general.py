@@ -68,14 +68,14 @@ def _cast_to(target: DataType) -> Callable[[FunctionCall], DataType | Typed]:
 
 
 def _ranks(call: FunctionCall) -> DataType:
-    asked = call.type(1)
-    return ANY if asked.kind == "?" else array(DOUBLE) if asked.kind == "array" else DOUBLE
+    argument = call.type(1)
+    return ANY if argument.kind == "?" else array(DOUBLE) if argument.kind == "array" else DOUBLE
 
 
 def _quantiles(kind: DataType) -> Callable[[FunctionCall], DataType]:
     def rule(call: FunctionCall) -> DataType:
-        asked = call.type(1)
-        return ANY if asked.kind == "?" else array(kind) if asked.kind == "array" else kind
+        argument = call.type(1)
+        return ANY if argument.kind == "?" else array(kind) if argument.kind == "array" else kind
 
     return rule
 

@@ -57,8 +57,8 @@ def _rounded_decimal(kind: DataType, call: FunctionCall) -> DataType:
     whole = precision - scale + 1
     if wanted < 0:
         return decimal(min(max(whole, 1 - wanted), _MOST_DIGITS), 0)
-    kept = min(scale, wanted)
-    return decimal(min(whole + kept, _MOST_DIGITS), kept)
+    digits = min(scale, wanted)
+    return decimal(min(whole + digits, _MOST_DIGITS), digits)
 
 
 def _whole_number(node: Any) -> int | None:

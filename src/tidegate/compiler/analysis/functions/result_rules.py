@@ -66,8 +66,8 @@ def common(start: int = 0) -> Callable[[FunctionCall], DataType | Typed]:
 
 def coalesced(call: FunctionCall) -> Typed:
     """The first that is not NULL: nullable only if all are."""
-    found = common()(call)
-    return found if isinstance(found, Typed) else Typed(found, all_null(call.args, found))
+    result = common()(call)
+    return result if isinstance(result, Typed) else Typed(result, all_null(call.args, result))
 
 
 def extreme(call: FunctionCall) -> DataType | Typed:

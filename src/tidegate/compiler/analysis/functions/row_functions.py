@@ -92,18 +92,18 @@ def _percentile(call: FunctionCall) -> DataType:
     """One value, or an array of them where the percentages are an array."""
     kind = call.type(0)
     if is_year_month(kind):
-        found = _YEAR_TO_MONTH
+        result = _YEAR_TO_MONTH
     elif is_day_time(kind):
-        found = DAY_TO_SECOND
+        result = DAY_TO_SECOND
     else:
-        found = DOUBLE if kind.kind != "?" else ANY
-    return _as_many(found, call.type(1))
+        result = DOUBLE if kind.kind != "?" else ANY
+    return _as_many(result, call.type(1))
 
 
-def _as_many(kind: DataType, asked: DataType) -> DataType:
-    if asked.kind == "?":
+def _as_many(kind: DataType, percentages: DataType) -> DataType:
+    if percentages.kind == "?":
         return ANY
-    return array(kind) if asked.kind == "array" else kind
+    return array(kind) if percentages.kind == "array" else kind
 
 
 def _approx_percentile(call: FunctionCall) -> DataType | Typed:
@@ -205,14 +205,14 @@ def _exploded(outer: bool, position: bool) -> Output:
     def columns(call: FunctionCall) -> tuple[Column, ...] | None:
         kind = call.type(0)
         nullable = True if outer else None
-        found: tuple[Column, ...]
+        exploded: tuple[Column, ...]
         if kind.kind == "array":
-            found = (Column("col", kind.args[0], nullable),)
+            exploded = (Column("col", kind.args[0], nullable),)
         elif kind.kind == "map":
-            found = (Column("key", kind.args[0], outer), Column("value", kind.args[1], nullable))
+            exploded = (Column("key", kind.args[0], outer), Column("value", kind.args[1], nullable))
         else:
             return None
-        return (Column("pos", INT, outer), *found) if position else found
+        return (Column("pos", INT, outer), *exploded) if position else exploded
 
     return columns
 
