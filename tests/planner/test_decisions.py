@@ -123,7 +123,7 @@ SETTINGS: dict[str, tuple[object, ...]] = {
         ),
         (model(Strategy.SNAPSHOT, fingerprint="g"), inputs(), "incremental: definition changed: applies to what comes"),
         (model(Strategy.SCD2, fingerprint="g"), inputs(), "backfill: definition changed"),
-        (model(), inputs(silent=frozenset({"erp.a.b"})), "full: erp.a.b does not say whether it changed"),
+        (model(), inputs(untracked=frozenset({"erp.a.b"})), "full: erp.a.b does not say whether it changed"),
         (model(materialized=Materialized.VIEW), inputs(CHANGED), "skip: unchanged"),
         (
             model(materialized=Materialized.VIEW),
@@ -176,7 +176,7 @@ def test_digests_are_recorded_once_where_a_list_of_consumed_files_lacks_them() -
 def test_missing_and_asked_intervals() -> None:
     compiled = model(Strategy.TIME_INTERVAL)
     assert words(decided(compiled, inputs(), intervals=(DAY,))) == "incremental: 1 interval missing"
-    asked = decided(compiled, inputs(), intervals=(DAY, DAY), intervals_asked=True)
+    asked = decided(compiled, inputs(), intervals=(DAY, DAY), explicit_range=True)
     assert words(asked) == "incremental: 2 intervals asked for"
 
 

@@ -112,7 +112,7 @@ def test_files_have_a_size_and_sources_outside_have_not(tmp_path: Path) -> None:
     zone = ZoneState("z", (old, new), None, UnconsumedFiles((new,), ()))
     assert estimate_all(Inputs(zones={"z": zone}), None, None) == Estimate(None, 120, None)
     assert estimate_new(Inputs(zones={"z": zone})) == Estimate(None, 20, None)
-    assert estimate_all(Inputs(silent=frozenset({"erp.a.b"})), None, None) == Estimate()
+    assert estimate_all(Inputs(untracked=frozenset({"erp.a.b"})), None, None) == Estimate()
 
 
 def test_the_probable_time_is_the_middle_of_what_was_with_its_spread() -> None:

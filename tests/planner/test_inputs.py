@@ -57,14 +57,14 @@ def test_a_source_outside_the_lake_is_silent_whatever_the_lake_has_under_its_nam
     tmp_path: Path, write_table: Callable[..., Pointer], source: str
 ) -> None:
     found = inputs_over(tmp_path, source, write_table((1, None, "append", {"added-records": "1"})))
-    assert (found.tables, found.silent) == ({}, {str(ORDERS)})
+    assert (found.tables, found.untracked) == ({}, {str(ORDERS)})
 
 
 def test_a_table_named_by_hand_is_the_lakes_and_says_what_it_has(
     tmp_path: Path, write_table: Callable[..., Pointer]
 ) -> None:
     found = inputs_over(tmp_path, MANUAL, write_table((1, None, "append", {"added-records": "1"})))
-    assert found.silent == frozenset()
+    assert found.untracked == frozenset()
     assert found.tables[str(ORDERS)].snapshot_id == 1
 
 

@@ -34,33 +34,34 @@ class RunType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`rebuild`: the table is made anew. `complete`: keys that the result lacks are gone. `all_files`: landing zones
-    are read whole, not only what is new. `inserted_since`: an append takes only the rows that these tables gained.
-
-    `delta`: only what this touches is computed, from these `changes`. Where it is `complete`, the rows of the touched
-    regions are replaced by the result; else the result is written as the strategy writes any, and nothing goes.
-
-    `check_again`: the table stays as it is, but it was published with other checks than are declared now.
-    `record_digests`: the table stays as it is, but its list of consumed files has none of their digests.
-    `warnings`: what the user should know of the result, each with what to do about it.
-    """
+    """Whether and how a model is built, and why."""
 
     run_type: RunType
     reason: str
     rebuild: bool = False
+    """The table is recreated instead of written into."""
     complete: bool = False
+    """The result is the whole table, with `delta` all of the touched regions: rows whose keys it lacks are deleted."""
     all_files: bool = False
+    """Landing zones are read whole, not only their new files."""
     inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
+    """An append takes only the rows that these tables gained since then."""
     intervals: tuple[Interval, ...] = ()
     delta: DeltaQuery | None = None
+    """Only the rows that the changes can touch are computed. Where it is not `complete`, the result is written as the
+    strategy writes any result, and nothing is deleted."""
     changes: Mapping[TableName, TableChange] = field(default_factory=dict)
+    """The changes that `delta` reads."""
     estimate: Estimate = Estimate()  # noqa: RUF009 - frozen
     check_again: bool = False
+    """The table is unchanged, but was published with other checks than are declared now."""
     record_digests: bool = False
+    """The table is unchanged, but its list of consumed files lacks their digests."""
     warnings: tuple[str, ...] = ()
+    """Each with what the user can do about it."""
 
     def from_all_rows(self, why: str, model: CompiledModel) -> Decision:
-        """The same run without its delta, as when more turns out to be touched than was expected."""
+        """The same run without its delta, for example because more rows are touched than expected."""
         kind = RunType.INCREMENTAL if is_upsert(model) else RunType.FULL
         reason = f"{self.reason}; {why}" if why else self.reason
         return replace(self, run_type=kind, reason=reason, delta=None, changes={}, estimate=Estimate())
@@ -68,12 +69,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What the caller wants. `always_deltas`: also where a build from all rows would be cheaper."""
+    """What a plan request means for one model."""
 
     full_refresh: bool = False
     intervals: tuple[Interval, ...] = ()
-    intervals_asked: bool = False
+    """The intervals to fill."""
+    explicit_range: bool = False
+    """The caller named the range of intervals."""
     always_deltas: bool = False
+    """Use deltas also where a build from all rows would be cheaper."""
 
 
 def decide(
@@ -81,21 +85,22 @@ def decide(
     own: TableMetadata | ViewMetadata | None,
     progress: Progress | None,
     inputs: Inputs,
-    asked: ModelRequest = ModelRequest(),  # noqa: B008 - frozen
+    request: ModelRequest = ModelRequest(),  # noqa: B008 - frozen
     bound: Callable[[], BoundQuery] | None = None,
 ) -> Decision:
     """The first rule that matches.
 
-    `own`: the table or view as it is, `progress`: what it remembers; `inputs`: what the model would read now, compared
-    with that. `bound`: its query, asked for only where reading changes may be enough; without it all rows are read.
+    `own`: the table or view as it is; `progress`: what it records of its last run; `inputs`: what the model would read
+    now, compared with that. `bound` returns its query, and is called only where reading changes may be enough; without
+    it all rows are read.
     """
     table = own if isinstance(own, TableMetadata) else None
-    decision = _decide(model, own is not None, progress, inputs, asked, bound)
+    decision = _decide(model, own is not None, progress, inputs, request, bound)
     if (decision is None or decision.run_type is RunType.SKIP) and _is_modified_externally(model, table, progress):
         reason = "its own rows were changed by something else"
         decision = Decision(RunType.FULL, reason, True, result_is_complete(model), all_files=True)
     if decision is None:
-        decision = _decide_changed_inputs(model, table, progress, inputs, asked, bound)
+        decision = _decide_changed_inputs(model, table, progress, inputs, request, bound)
     if decision.run_type is RunType.SKIP and progress is not None and _has_other_checks(model, progress):
         decision = replace(decision, reason=f"{decision.reason}; checks changed: run again", check_again=True)
     if decision.run_type is RunType.SKIP and any(zone.undigested for zone in inputs.zones.values()):
@@ -109,21 +114,21 @@ def _decide(
     exists: bool,
     progress: Progress | None,
     inputs: Inputs,
-    asked: ModelRequest,
+    request: ModelRequest,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision | None:
-    """None: the inputs changed."""
+    """None where the inputs changed."""
     settings = model.model.settings
-    complete, intervals = result_is_complete(model), asked.intervals
+    complete, intervals = result_is_complete(model), request.intervals
     if not exists or progress is None:
-        # A table that does not remember a run is not this model's work: it is replaced, not added to.
+        # A table without a recorded run was not written by this model: it is replaced, not added to.
         return Decision(RunType.BACKFILL, "first run", exists, complete, all_files=True, intervals=intervals)
-    if asked.full_refresh:
+    if request.full_refresh:
         return Decision(RunType.BACKFILL, "--full-refresh", True, complete, all_files=True, intervals=intervals)
     if settings.materialized is Materialized.VIEW:
         return _decide_view(model, progress, inputs)
     if settings.traits.by_intervals:
-        return _decide_intervals(model, progress, intervals, asked.intervals_asked)
+        return _decide_intervals(model, progress, intervals, request.explicit_range)
     if progress.fingerprint != model.fingerprint:
         return _decide_changed_definition(model, progress, inputs, complete, bound)
     if inputs.expired and not keeps_history(model):
@@ -153,7 +158,7 @@ def _decide_changed_inputs(
     own: TableMetadata | None,
     progress: Progress | None,
     inputs: Inputs,
-    asked: ModelRequest,
+    request: ModelRequest,
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
     settings = model.model.settings
@@ -178,10 +183,10 @@ def _decide_changed_inputs(
     changes = inputs.traced
     small = estimate_delta(inputs, changes, delta, own, progress)
     large = estimate_all(inputs, own, progress)
-    always = asked.always_deltas or settings.deltas == "always"
+    always = request.always_deltas or settings.deltas == "always"
     if not always and small.seconds and large.seconds and large.seconds <= small.seconds:
-        told = f"about {in_seconds(large.seconds)} against {in_seconds(small.seconds)}"
-        return _from_all_rows(model, f"{reason}; cheaper than delta ({told})", large)
+        times = f"about {in_seconds(large.seconds)} against {in_seconds(small.seconds)}"
+        return _from_all_rows(model, f"{reason}; cheaper than delta ({times})", large)
     complete = result_is_complete(model) or settings.traits.replaces_table
     return Decision(RunType.INCREMENTAL, reason, complete=complete, delta=delta, changes=changes, estimate=small)
 
@@ -194,7 +199,7 @@ def _from_all_rows(model: CompiledModel, reason: str, estimate: Estimate = Estim
 
 
 def _is_modified_externally(model: CompiledModel, own: TableMetadata | None, progress: Progress | None) -> bool:
-    """The table does not hold what the model made of the inputs that it remembers, and can be made anew from them."""
+    """The table does not hold what the model wrote from the recorded inputs, and can be rebuilt from them."""
     if own is None or progress is None or progress.snapshot_id is None or keeps_history(model):
         return False
     if model.model.settings.traits.by_intervals:
@@ -232,7 +237,7 @@ def _decide_changed_definition(
         reason = "definition changed: applies to what comes"
         return Decision(RunType.INCREMENTAL, reason, complete=complete, all_files=not model.manual)
     if keeps_history(model):
-        # Read everything that is there once more and merge it: rows whose source is gone stay.
+        # Everything that is there is read and merged again; rows whose source is gone stay.
         return Decision(RunType.BACKFILL, "definition changed", complete=complete, all_files=True)
     return Decision(RunType.BACKFILL, "definition changed", rebuild=True, complete=complete, all_files=True)
 
@@ -254,16 +259,16 @@ def _decide_view(model: CompiledModel, progress: Progress, inputs: Inputs) -> De
 
 
 def _decide_intervals(
-    model: CompiledModel, progress: Progress, intervals: tuple[Interval, ...], asked: bool
+    model: CompiledModel, progress: Progress, intervals: tuple[Interval, ...], explicit: bool
 ) -> Decision:
-    if progress.fingerprint != model.fingerprint and not asked:
-        anew = not keeps_history(model)
-        return Decision(RunType.BACKFILL, "definition changed", anew, all_files=True, intervals=intervals)
+    if progress.fingerprint != model.fingerprint and not explicit:
+        rebuild = not keeps_history(model)
+        return Decision(RunType.BACKFILL, "definition changed", rebuild, all_files=True, intervals=intervals)
     if not intervals:
         return Decision(RunType.SKIP, "no missing interval")
     what = f"{len(intervals)} interval{'s' if len(intervals) > 1 else ''}"
     return Decision(
-        RunType.INCREMENTAL, what + (" asked for" if asked else " missing"), all_files=True, intervals=intervals
+        RunType.INCREMENTAL, what + (" asked for" if explicit else " missing"), all_files=True, intervals=intervals
     )
 
 

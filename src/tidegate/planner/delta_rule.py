@@ -1,4 +1,4 @@
-"""Whether a model can be brought up to date from changes alone: what stands in the way, else the query for it."""
+"""Whether a model can be updated from changes alone: the obstacle, or the query for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["delta_query", "has_foreign_rows", "input_tables", "obstacle", "used_
 
 
 def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
-    """Why all rows are read, in words; empty where the words about the change say it. None: nothing is in the way."""
+    """Why all rows are read; empty where the description of the change explains it. None: there is no obstacle."""
     settings = model.model.settings
     if settings.traits.deltas is Deltas.NONE:
         return f"{settings.strategy} takes all rows as they are"
@@ -38,12 +38,12 @@ def obstacle(model: CompiledModel, inputs: Inputs) -> str | None:
         return "it quarantines rows"
     if settings.traits.replaces_table and settings.on_empty != "replace":
         return f"on_empty: {settings.on_empty} needs the whole result"
-    return "" if inputs.silent or not inputs.traceable else None
+    return "" if inputs.untracked or not inputs.traceable else None
 
 
 def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> DeltaQuery | DeltaRefusal:
     """The model's query rewritten for what changed. Call only where there is no obstacle."""
-    # Only here: a run in which nothing changed ends without a parser.
+    # Imported here: a run in which nothing changed ends without a parser.
     from tidegate.planner.arrival_order import Arrival, by_arrival
     from tidegate.planner.deltas.rewrite import NO_KEY, rewrite
 
@@ -58,7 +58,7 @@ def delta_query(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQ
         return DeltaRefusal(f"{foreign} has rows that no run wrote, so its key is not trusted") if foreign else delta
     masked = {mask.column.lower() for mask in model.model.masks}
     if masked and isinstance(delta, DeltaQuery):
-        # The table holds other values than the keys that a change touches.
+        # The table holds masked values, not the keys that a change touches.
         hidden = next((column for column in delta.region if column.lower() in masked), None)
         return delta if hidden is None else DeltaRefusal(f"{hidden} is masked, so rows cannot be found by it")
     return delta
@@ -95,7 +95,7 @@ def _with_lineage(facts: InputTable) -> InputTable:
 
 
 def _unique(metadata: TableMetadata) -> tuple[frozenset[str], ...]:
-    """The key that the table's own model enforces, unless somebody else put rows into the table."""
+    """The key that the table's own model enforces, unless another program wrote rows into the table."""
     progress = metadata.progress
     names = {name.lower(): name for name in metadata.column_names}
     key = [names.get(name.lower()) for name in progress.unique] if progress else []
@@ -109,7 +109,7 @@ def _is_distrusted(metadata: TableMetadata) -> bool:
 
 
 def has_foreign_rows(metadata: TableMetadata, state: Snapshot | None = None) -> bool:
-    """Whether somebody else than a run has put rows into the table, as far back as its history is kept.
+    """Whether another program than a run has written rows into the table, as far back as its history goes.
 
     `state`: a snapshot to look back from; None: the current one.
     """

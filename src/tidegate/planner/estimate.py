@@ -1,4 +1,4 @@
-"""What a step will read and how long it will probably take: from counts in the metadata and the model's own history."""
+"""Estimates of what a step reads and how long it takes, from counts in the metadata and the model's own history."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ _COMPARED_ROW = 1e-6
 _FEW = 0.05
 """The share of a table up to which a difference is worth looking for."""
 _LEAST_WORK, _MOST_WORK = 0.5, 8.0
-"""A query may be so much lighter or heavier than one of its size; beyond that its last time was an accident."""
+"""How much lighter or heavier a query may be than one of its size; a last time beyond that is taken for an outlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`rows` and `bytes` that are read; None where they cannot be known yet."""
+    """The rows and bytes that are read, and the time; None where they are not known yet."""
 
     rows: int | None = None
     bytes: int | None = None
@@ -60,12 +60,13 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class TimeEstimate:
-    """The probable time with its spread, in seconds; `runs`: how many of the past it is taken from."""
+    """The probable time with its spread, in seconds."""
 
     seconds: float
     low: float
     high: float
     runs: int
+    """How many past runs it is taken from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class _Size:
 
 def estimate_all(inputs: Inputs, own: TableMetadata | None, progress: Progress | None) -> Estimate:
     """Everything is read. Landing files have a size but no known number of rows."""
-    if inputs.silent:
+    if inputs.untracked:
         return Estimate()
     sizes = _sizes(inputs, progress)
     landed = [file.size for zone in inputs.zones.values() for file in zone.files]
@@ -88,7 +89,7 @@ def estimate_all(inputs: Inputs, own: TableMetadata | None, progress: Progress |
 
 
 def estimate_new(inputs: Inputs) -> Estimate:
-    """Only rows that tables gained and files that are new are read; no history says how long that takes."""
+    """Only rows that tables gained and new files are read; there is no history of how long that takes."""
     files = [file.size for zone in inputs.zones.values() for file in (*zone.fresh.new, *zone.fresh.replaced)]
     changes = inputs.traced.values()
     rows = None if files else sum(change.rows_written for change in changes)
@@ -102,7 +103,7 @@ def estimate_delta(
     own: TableMetadata | None,
     progress: Progress | None,
 ) -> Estimate:
-    """Changed rows are read from what was written since; what the result looks up is scanned, and then reduced."""
+    """Changed rows are read from the files written since; tables that the result looks up are scanned, then reduced."""
     sizes = _sizes(inputs, progress)
     target = own.total_records if own else 0
     rows = bytes = 0
@@ -129,22 +130,22 @@ def _reads(sql: str, table: str) -> bool:
 
 
 def touched_share(inputs: Inputs, changes: Mapping[TableName, TableChange], target: int) -> float:
-    """How much of the target changed rows can touch: each one row of it, or as many as one of its table stands for."""
+    """The share of the target that changed rows can touch: each touches one, or as many as a row of its table yields."""
     rows = {table: inputs.metadata[str(table)].total_records for table in changes}
     return min(1.0, sum(change.rows / max(1, min(target, rows[table])) for table, change in changes.items()))
 
 
 def worth_a_difference(own: TableMetadata, touched: float, readers: Iterable[Progress]) -> bool:
-    """Whether to write a recomputed table as the rows that differ: where its readers gain more than that costs.
+    """Whether to write a recomputed table as the rows that differ: where its readers save more than that costs.
 
-    They gain what a build from all rows takes them.
+    They save the time of a build from all rows.
     """
     gain = sum(max(0.0, reader.full_ms / 1000 - _DELTA) for reader in readers)
     return touched <= _FEW and gain > own.total_records * _COMPARED_ROW
 
 
 def _sizes(inputs: Inputs, progress: Progress | None) -> dict[str, _Size]:
-    """Of each table, as much as the columns that are read make of it."""
+    """The size of each table, of the columns that are read."""
     sizes = {}
     for name, metadata in inputs.metadata.items():
         seen = progress.tables.get(name) if progress else None
@@ -155,7 +156,7 @@ def _sizes(inputs: Inputs, progress: Progress | None) -> dict[str, _Size]:
 
 
 def _work(sizes: Mapping[str, _Size], own: TableMetadata | None, progress: Progress | None) -> float:
-    """Seconds of a build from all rows but for its fixed part, as the last such build took them where it is known."""
+    """Seconds of a build from all rows without its fixed part, scaled by the last such build where it is known."""
     rows = sorted((size.rows for size in sizes.values()), reverse=True)
     written = own.total_records * len(own.fields) if own else 0
     plain = sum(size.rows * size.columns for size in sizes.values()) * _READ_VALUE + written * _WRITE_VALUE
@@ -167,7 +168,7 @@ def _work(sizes: Mapping[str, _Size], own: TableMetadata | None, progress: Progr
 
 
 def probable_time(past_ms: Sequence[int], estimate: Estimate) -> TimeEstimate | None:
-    """From runs of the same kind where there are some, else the estimate, which may be half or double."""
+    """From past runs of the same kind, else from the estimate, which may be off by a factor of two."""
     if past_ms:
         ordered = sorted(ms / 1000 for ms in past_ms)
         return TimeEstimate(median(ordered), ordered[0], ordered[-1], len(ordered))

@@ -1,4 +1,4 @@
-"""What a model would read now: lake tables and what became of them since it ran, and the files in its landing zones."""
+"""What a model would read now: lake tables and how they changed since it ran, and the files in its landing zones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ZoneState:
 
     @property
     def undigested(self) -> bool:
-        """Some of the files were consumed before digests were recorded, and are still as they were then."""
+        """Some files were consumed before digests were recorded, and have not changed since."""
         marks = self.consumed.files if self.consumed else ()
         lacking = {(mark.path, mark.size, mark.mtime_ns) for mark in marks if mark.digest is None}
         return bool(lacking) and any((file.path, file.size, file.mtime_ns) in lacking for file in self.files)
@@ -49,29 +49,29 @@ class ZoneState:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Names are full names; tables behind a view are there too. `metadata`: of those that are tables of the lake.
-
-    `changed`: tables and views that are not as they were when the model last ran. `unread`: tables that changed in
-    columns that the model does not read. `silent`: tables of sources outside the lake, which do not say whether they
-    changed. `keys`: the columns that tell the rows of a table apart, where that is known.
-    """
+    """Everything that a model reads, by full name; the tables behind a view are included."""
 
     tables: Mapping[str, TableInput] = field(default_factory=dict)
     zones: Mapping[str, ZoneState] = field(default_factory=dict)
-    silent: frozenset[str] = frozenset()
+    untracked: frozenset[str] = frozenset()
+    """Tables outside the lake: it is not known whether they changed."""
     namespace: str = ""
     metadata: Mapping[str, TableMetadata] = field(default_factory=dict)
+    """Of those that are tables of the lake, not views."""
     changed: Mapping[str, TableChange | Untraceable] = field(default_factory=dict)
+    """Tables and views that changed since the model last ran."""
     unread: frozenset[str] = frozenset()
+    """Tables that changed only in columns that the model does not read."""
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns that identify the rows of a table, where they are known."""
 
     @property
     def any(self) -> bool:
-        return bool(self.tables or self.zones or self.silent)
+        return bool(self.tables or self.zones or self.untracked)
 
     @property
     def expired(self) -> str | None:
-        """A table whose recorded snapshot is not kept any more."""
+        """A table whose recorded snapshot has expired."""
         gone = (
             name for name, found in sorted(self.changed.items()) if isinstance(found, Untraceable) and found.expired
         )
@@ -87,19 +87,19 @@ class Inputs:
 
     @property
     def traced(self) -> Mapping[TableName, TableChange]:
-        """The tables of which it is known how they changed."""
+        """The tables whose changed rows are known."""
         return {
             TableName.parse(name, ""): found for name, found in self.changed.items() if isinstance(found, TableChange)
         }
 
     def changes(self) -> tuple[str, ...]:
-        """What differs from what was recorded, in words; empty if nothing does."""
+        """The differences from what was recorded, in words; empty if there are none."""
         return (*self._table_changes(), *self._zone_changes())
 
     def _table_changes(self) -> Iterator[str]:
         for name, found in sorted(self.changed.items()):
             yield f"{self.short(name)} {found.reason if isinstance(found, Untraceable) else _extent(found)}"
-        for name in sorted(self.silent):
+        for name in sorted(self.untracked):
             yield f"{self.short(name)} does not say whether it changed"
 
     def _zone_changes(self) -> Iterator[str]:
@@ -125,22 +125,22 @@ def _extent(change: TableChange) -> str:
 
 
 def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, progress: Progress | None) -> Inputs:
-    """The facts about everything that `model` reads, views looked through to the tables behind them."""
+    """The state of everything that `model` reads, with the tables behind its views."""
     settings = compiled.settings
     tables: dict[str, TableInput] = {}
     tabular: dict[str, TableMetadata] = {}
     changed: dict[str, TableChange | Untraceable] = {}
-    silent: set[str] = set()
+    untracked: set[str] = set()
     unread: set[str] = set()
     for table in tables_behind([*model.depends_on, *model.sources], compiled):
         name = str(table)
         metadata = None if is_elsewhere(settings, table) else lake.metadata(table)
         if metadata is None:
             if table.namespace in settings.sources:
-                silent.add(name)
+                untracked.add(name)
             continue
         if isinstance(metadata, ViewMetadata) and table not in compiled.models:
-            silent.add(name)  # what it reads is not known here
+            untracked.add(name)  # what it reads is not known here
             continue
         tables[name] = metadata.table_input()
         if isinstance(metadata, TableMetadata):
@@ -153,16 +153,16 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
     keys = {name: key for name, metadata in tabular.items() if (key := _key(name, metadata, compiled))}
     namespace = settings.project.namespace
-    return Inputs(tables, zones, frozenset(silent), namespace, tabular, changed, frozenset(unread), keys)
+    return Inputs(tables, zones, frozenset(untracked), namespace, tabular, changed, frozenset(unread), keys)
 
 
 def recorded_inputs(
     model: CompiledModel, inputs: Inputs, used: Mapping[TableName, frozenset[str] | None]
 ) -> Mapping[str, TableInput]:
-    """What the model's progress says that it read: of each table only the columns `used` (None, or no entry: all).
+    """The inputs to record in the model's progress: of each table only the columns `used` (None, or no entry: all).
 
-    A query whose text depends on the run may read other columns the next time, and a view reads columns of its own:
-    then all count.
+    A query whose text depends on the run may read other columns next time, and a view reads columns of its own: then
+    all columns count.
     """
     tables = dict(inputs.tables)
     if model.manual or inputs.views:
@@ -182,7 +182,7 @@ def _key(name: str, metadata: TableMetadata, compiled: Compiled) -> tuple[str, .
 def with_discarded(
     tables: Mapping[str, TableInput], before: Mapping[str, TableInput], metadata: Mapping[str, TableMetadata]
 ) -> Mapping[str, TableInput]:
-    """`tables` as read now, with the snapshots that were read `before` and from which the table was rolled back."""
+    """`tables` as read now, with the snapshots read `before` from which the table has been rolled back."""
     found = dict(tables)
     for name, now in tables.items():
         seen, table = before.get(name), metadata.get(name)
@@ -217,7 +217,7 @@ def _compared(
 def _newly_named_columns(
     metadata: TableMetadata, seen: TableInput, name: str, model: CompiledModel, compiled: Compiled
 ) -> str | None:
-    """A column that a table gained can be what a name in the query now means: it was another table's, or an alias."""
+    """A name in the query may now mean a column that the table gained, not another table's or an alias."""
     if seen.used is None or metadata.columns_digest == seen.columns:
         return None
     known = {column.lower() for column in seen.used}
@@ -240,12 +240,12 @@ def _is_unread(change: TableChange, seen: TableInput) -> bool:
 
 
 def is_elsewhere(settings: Settings, table: TableName) -> bool:
-    """What Spark reads elsewhere may have a namesake in the lake, which says nothing of it."""
+    """Whether Spark reads it outside the lake's catalog; a table of the same name in the lake is another one."""
     return has_source_catalog(settings, table) or has_own_catalog(settings, table.namespace)
 
 
 def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[TableName, ...]:
-    """These, and what the views among them read, however far down."""
+    """These, and everything that the views among them read, directly or through other views."""
     found: dict[TableName, None] = {}
     pending = list(names)
     while pending:

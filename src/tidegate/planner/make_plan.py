@@ -26,13 +26,15 @@ __all__ = ["ModelPlan", "Plan", "PlanRequest", "PlanStep", "as_difference", "mak
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What the caller of a run asked for that changes decisions. `deltas`: `always`, whatever they would cost."""
+    """The options of a run that change decisions."""
 
     now: datetime
     full_refresh: bool = False
     from_: datetime | None = None
+    """With `to`: the range of intervals to fill, whether or not they were filled before."""
     to: datetime | None = None
     deltas: Literal["auto", "always"] = "auto"
+    """`always`: also where a build from all rows would be cheaper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,8 @@ class PlanStep:
     wave: int
     decision: Decision
     tentative: bool = False
-    """As the lake is now it need not run: what it waits for shows whether and how it does. Its decision only says that
-    it is not to be left out."""
+    """As the lake is now it need not run; the results of what it waits for decide whether and how it does. Its decision
+    only keeps it in the plan."""
 
     facts: ModelPlan | None = None
     """What was decided from the lake as it is; None where that cannot be read."""
@@ -73,7 +75,7 @@ class PlanStep:
     """What it reads and runs before it in the same plan; the run decides again when it gets there."""
 
     unplannable: bool = False
-    """What it reads cannot be looked at, for the reason of its decision, so that a run would fail it."""
+    """Its inputs cannot be read, for the reason of its decision, so a run would fail it."""
 
     unreadable: LakeError | None = None
     """The error of the lake for which it is unplannable."""
@@ -88,12 +90,12 @@ class PlanStep:
 
     @property
     def run_type(self) -> RunType | None:
-        """None: not known before what it waits for has run, or what it reads can be looked at."""
+        """None: not known before what it waits for has run, or while its inputs cannot be read."""
         return None if self.tentative or self.unplannable else self.decision.run_type
 
     @property
     def provisional(self) -> bool:
-        """It will run, but how was decided from inputs that will be others by then."""
+        """It will run, but how was decided from inputs that will have changed by then."""
         return bool(self.waits_for) and self.run_type in (RunType.INCREMENTAL, RunType.FULL)
 
 
@@ -128,13 +130,13 @@ def plan_model(
         metadata = None
     progress = metadata.progress if metadata else None
     inputs = read_inputs(model, compiled, lake, progress)
-    asked = ModelRequest(
+    model_request = ModelRequest(
         full_refresh=request.full_refresh,
         intervals=_intervals(model, progress, request),
-        intervals_asked=request.from_ is not None or request.to is not None,
+        explicit_range=request.from_ is not None or request.to is not None,
         always_deltas=request.deltas == "always",
     )
-    decision = decide(model, metadata, progress, inputs, asked, bound)
+    decision = decide(model, metadata, progress, inputs, model_request, bound)
     return ModelPlan(decision, inputs, progress, lake.seen, has_query=bound is not None)
 
 

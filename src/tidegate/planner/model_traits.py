@@ -1,4 +1,4 @@
-"""What a model promises about its table: whether it can be made anew, and whether a result says all about it."""
+"""What a model's settings mean for its table: whether it can be rebuilt, and whether a result is all of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["declared_key", "is_upsert", "keeps_history", "result_is_complete", "
 
 
 def keeps_history(model: CompiledModel) -> bool:
-    """What the table holds cannot be had again from its inputs, so only `--full-refresh` makes it anew."""
+    """The table holds rows that its inputs no longer give, so only `--full-refresh` rebuilds it."""
     traits = model.model.settings.traits
     if model.model.settings.materialized is not Materialized.TABLE:
         return False
@@ -21,7 +21,7 @@ def keeps_history(model: CompiledModel) -> bool:
 
 
 def result_is_complete(model: CompiledModel) -> bool:
-    """The query's result is the whole truth about the table: what it lacks is to be deleted."""
+    """The query's result is the whole table: rows that it lacks are deleted."""
     settings = model.model.settings
     if model.manual or model.zones or settings.deletes == "ignore":
         return False
@@ -29,13 +29,13 @@ def result_is_complete(model: CompiledModel) -> bool:
 
 
 def is_upsert(model: CompiledModel) -> bool:
-    """By watermark: what is read is merged by key, and nothing is deleted."""
+    """Rows are read by watermark and merged by key, and none are deleted."""
     settings = model.model.settings
     return settings.traits.merges_by_key and settings.watermark_column is not None and settings.deletes != "propagate"
 
 
 def declared_key(model: CompiledModel) -> tuple[str, ...]:
-    """The columns that the model says tell its rows apart. A masked column holds other values than the query gives."""
+    """The declared columns that identify its rows. A masked column holds other values than the query gives."""
     settings = model.model.settings
     if settings.materialized is not Materialized.TABLE or not settings.traits.key_identifies_rows:
         return ()
@@ -43,12 +43,12 @@ def declared_key(model: CompiledModel) -> tuple[str, ...]:
     return settings.key if masked.isdisjoint(name.lower() for name in settings.key) else ()
 
 
-def unique_after(model: CompiledModel, anew: bool, before: tuple[str, ...]) -> tuple[str, ...]:
+def unique_after(model: CompiledModel, rebuilt: bool, before: tuple[str, ...]) -> tuple[str, ...]:
     """Columns of which no two rows of the table have the same values once the model has been written.
 
-    A merge keeps a key unique that was so before; only a table that is made anew starts with another one.
+    A merge keeps a key unique that was so before; only a rebuilt table starts with another one.
     """
     settings = model.model.settings
     if not settings.traits.merges_by_key or settings.materialized is not Materialized.TABLE:
         return ()
-    return settings.key if anew or before == settings.key else ()
+    return settings.key if rebuilt or before == settings.key else ()

@@ -157,7 +157,7 @@ def _changed_since(model: CompiledModel, compiled: Compiled, lake: BranchView, s
     if progress.checks != model.checks_digest:
         return "its checks changed"
     inputs = read_inputs(model, compiled, lake, progress)
-    return "; ".join(replace(inputs, silent=frozenset()).changes())
+    return "; ".join(replace(inputs, untracked=frozenset()).changes())
 
 
 def _new_files(model: CompiledModel, lake: BranchView, run_id: str) -> Sequence[str]:
