@@ -33,9 +33,9 @@ from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import require_unchanged, take_files
 from tidegate.runs.builder import ModelAttempt
+from tidegate.runs.checks import kind_of_check
 from tidegate.runs.context import RunContext
 from tidegate.runs.reads import checked_inputs
-from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.request import WriteOutcome
 
 _RAISES = re.compile(r"raise_error\('([^']*)'\)")

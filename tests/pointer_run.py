@@ -11,7 +11,7 @@ from tests.pointer_builder import PointerBuilder
 from tidegate.config import load_settings
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.runs import RunOptions
-from tidegate.runs.run import run_project
+from tidegate.runs.lifecycle import run_project
 
 ROOT = Path(__file__).parents[1]
 

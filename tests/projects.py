@@ -23,7 +23,7 @@ from tidegate.operations.query import query
 from tidegate.planner.intervals import parse_time
 from tidegate.runs import RunOptions, RunResult
 from tidegate.runs.build.spark_builder import open_spark_builder
-from tidegate.runs.run import run_project
+from tidegate.runs.lifecycle import run_project
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

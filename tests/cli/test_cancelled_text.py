@@ -18,7 +18,7 @@ def interrupted(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tidegate.runs.run.make_plan", interrupt)
+    monkeypatch.setattr("tidegate.runs.lifecycle.make_plan", interrupt)
     return project
 
 

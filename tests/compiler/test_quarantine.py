@@ -13,7 +13,7 @@ from tidegate.compiler.compile_cache import CompileCache
 from tidegate.compiler.hidden_columns import hidden_columns, hidden_in_query, hidden_in_table
 from tidegate.names import TableName
 from tidegate.project import load_project
-from tidegate.runs.owned_tables import models_of, tables_of
+from tidegate.runs.reads import owned_tables, owning_models
 
 QUARANTINE = "-- @quarantine: true\n-- @constraint: not_null(id)\n"
 PEOPLE = "{head}select 1 as id, 'a@b.c' as email, 'x' as name\n"
@@ -116,8 +116,8 @@ def test_what_is_hidden_in_a_table_is_hidden_in_its_quarantine_and_in_what_reads
 def test_a_model_and_what_it_refuses_are_owned_together(tmp_path: Path) -> None:
     compiled = people(tmp_path, files={"models/gold/plain.sql": "select 1 as id"}).compiled
     both = {table("silver.people"), table("silver.people__quarantine")}
-    assert tables_of(compiled, [table("silver.people")]) == both
-    assert models_of(compiled, both) == {table("silver.people")}
+    assert owned_tables(compiled, [table("silver.people")]) == both
+    assert owning_models(compiled, both) == {table("silver.people")}
     others = {table("gold.plain"), table("gold.plain__quarantine"), table("silver.unknown")}
-    assert tables_of(compiled, [table("gold.plain")]) == {table("gold.plain")}
-    assert models_of(compiled, others) == others
+    assert owned_tables(compiled, [table("gold.plain")]) == {table("gold.plain")}
+    assert owning_models(compiled, others) == others

@@ -11,7 +11,7 @@ from tidegate.config import Settings, load_settings
 from tidegate.errors import LakeUnavailableError
 from tidegate.lake.warehouse import require_writable
 from tidegate.operations.maintain import maintain_after_run
-from tidegate.runs.run import run_project
+from tidegate.runs.lifecycle import run_project
 
 
 def shop(root: Path, warehouse: str) -> Settings:

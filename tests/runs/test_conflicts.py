@@ -22,7 +22,7 @@ from tidegate.operations.maintain import maintain_after_run
 from tidegate.operations.publish import publish_run
 from tidegate.operations.run import run_project
 from tidegate.runs import RunOptions, RunResult
-from tidegate.runs.run import run_project as run_with
+from tidegate.runs.lifecycle import run_project as run_with
 
 SERVERS = pytest.mark.skipif(
     not os.environ.get("TIDEGATE_PROVE"), reason="tests/lake tries every catalog: only with TIDEGATE_PROVE"

@@ -25,7 +25,7 @@ from tidegate.project.model import ModelSettings
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import ModelResult
 from tidegate.runs import RunResult
-from tidegate.runs.build.masking import masked_frame
+from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.build.verify import verify
 from tidegate.spark.session import child_session
 from tidegate.write import WriteRequest, write

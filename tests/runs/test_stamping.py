@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.runs.build.stamping import column_list
+from tidegate.runs.build.result_frame import column_list
 
 
 def test_a_short_list_is_whole() -> None:

@@ -24,7 +24,8 @@ from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as selected_tables
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
-from tidegate.runs.source_checks import CheckedSources, unchecked
+from tidegate.runs.checks import unchecked
+from tidegate.runs.source_availability import CheckedSources
 from tidegate.sources.source_catalogs import readable
 from tidegate.spark.session import child_session, open_spark
 

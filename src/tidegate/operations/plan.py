@@ -178,7 +178,9 @@ class _FailedSources:
     def failure(self, model: CompiledModel, builds: bool = True) -> SourceError | None:
         if not self.failures:
             return None
-        from tidegate.runs.unreadable import sources_of  # only here: a plan without such sources need not load it
+        from tidegate.runs.source_availability import (
+            sources_of,  # only here: a plan without such sources need not load it
+        )
 
         read = sources_of(self.settings, model, builds) & self.failures.keys()
         return self.failures[min(read)] if read else None

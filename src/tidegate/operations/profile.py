@@ -19,7 +19,7 @@ from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
 from tidegate.project.model import Materialized
 from tidegate.quality.column_profiles import Profile, hide, survey
-from tidegate.runs.profiling import profile_of_record
+from tidegate.runs.recorder import profile_of_record
 from tidegate.state import StateReader
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tidegate.config import Settings
 from tidegate.hooks.events import Listener
 from tidegate.operations.maintain import maintain_after_run
 from tidegate.operations.workspace import Workspace
-from tidegate.runs import run
+from tidegate.runs import lifecycle
 from tidegate.runs.build.spark_builder import open_spark_builder
 from tidegate.runs.clock import Clock
 from tidegate.runs.options import RunOptions
@@ -25,7 +25,7 @@ def run_project(
     clock: Clock | None = None,
 ) -> RunResult:
     """Raises only what stops a run before its first model; everything else is in the result."""
-    return run.run_project(
+    return lifecycle.run_project(
         settings, options, listeners, clock, open_builder=open_spark_builder, maintain=maintain_after_run
     )
 

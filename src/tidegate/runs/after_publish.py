@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.compiler.compiled import Compiled
-from tidegate.config import Settings
+from tidegate.config import AnomaliesSection, Settings
 from tidegate.errors import StateError, TidegateError
 from tidegate.faults import fault
 from tidegate.hooks.events import Emit
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
-from tidegate.quality.anomaly_rules import Seen
+from tidegate.project.model import ModelSettings
+from tidegate.quality.anomaly_rules import MOST_RUNS, Anomaly, Seen, find_anomalies
 from tidegate.runs.archive import archive_consumed
 from tidegate.runs.context import RunContext
-from tidegate.runs.profiling import unusual
+from tidegate.runs.recorder import profile_of_record
 from tidegate.runs.tally import Tally
 from tidegate.state import StateReader
 
@@ -53,7 +54,7 @@ def report_anomalies(run: RunContext, tally: Tally, history: StateReader) -> Non
                 continue
             name, settings = run.short(table), run.compiled.models[table].model.settings
             now = Seen(run.run_id, run.started_at, outcome.profile)
-            for anomaly in unusual(history, name, settings, now, run.settings.anomalies):
+            for anomaly in _find_unusual(history, name, settings, now, run.settings.anomalies):
                 tally.anomalies.append(anomaly)
                 run.emit("anomaly_detected", name, asdict(anomaly))
     except StateError as error:
@@ -84,3 +85,14 @@ def run_maintenance(run: RunContext, maintain: Maintain, published: tuple[TableN
         run.emit("phase", None, {"phase": "maintenance", "message": f"Maintenance: {report.summary}"})
     for line in report.errors:
         run.emit("warning", None, {"message": f"maintenance: {line}"})
+
+
+def _find_unusual(
+    reader: StateReader, model: str, settings: ModelSettings, now: Seen, section: AnomaliesSection
+) -> Iterator[Anomaly]:
+    """Compared with the last runs of the model that were published."""
+    thresholds = section.thresholds(settings.anomaly_threshold)
+    if any(thresholds.values()):
+        records = reader.profiles(model, MOST_RUNS, now.profile.scope, but_run=now.run_id)
+        history = [Seen(record.run_id, record.at, profile_of_record(record)) for record in records]
+        yield from find_anomalies(model, now, history, thresholds)

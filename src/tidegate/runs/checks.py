@@ -14,10 +14,9 @@ from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.builder import TableWork
 from tidegate.runs.context import RunContext
-from tidegate.runs.source_checks import unchecked
 from tidegate.spark.spark_errors import read_failure
 
-__all__ = ["check_before_publish", "check_published", "failure_of"]
+__all__ = ["check_before_publish", "check_published", "failure_of", "kind_of_check", "unchecked"]
 
 _CHANGE_IT = (
     "Change the check: correct {}, or the column that it reads, so that it can run, and run again: main stays as it is "
@@ -95,3 +94,32 @@ def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> Qua
 def _tell(run: RunContext, name: str, results: Iterable[CheckResult]) -> None:
     for result in results:
         run.emit("check_result", name, {"result": result})
+
+
+def kind_of_check(check: Check) -> str:
+    """What a person calls it."""
+    if check.call is None:
+        return "test"
+    if check.call.keyed:
+        return "check"
+    return {Stage.BEFORE_WRITE: "constraint", Stage.BEFORE_PUBLISH: "audit", Stage.AFTER_PUBLISH: "warning"}[
+        check.stage
+    ]
+
+
+def unchecked(model: str, check: Check, why: str, remedy: str | None = None) -> CheckResult:
+    """The result of a check that could not be run."""
+    return CheckResult(
+        model,
+        check.name,
+        str(check.stage),
+        str(check.severity),
+        "error",
+        None,
+        "",
+        0,
+        description=check.description,
+        remediation=remedy or check.remediation,
+        error=why,
+        kind=kind_of_check(check),
+    )

@@ -13,7 +13,7 @@ from tidegate.names import TableName
 from tidegate.planner.inputs import tables_behind
 from tidegate.runs.context import RunContext
 
-__all__ = ["explain_damage", "is_damaged", "missing_file", "missing_file_behind", "tables_of"]
+__all__ = ["explain_damage", "is_damaged", "missing_file", "missing_file_behind", "tables_read_or_written"]
 
 
 def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> Exception:
@@ -26,10 +26,10 @@ def explain_damage(error: Exception, run: RunContext, model: CompiledModel) -> E
         heads = run.lake.heads()
     except TidegateError:
         return error
-    return missing_file(heads, tables_of([model], run.compiled), run.compiled.namespace) or error
+    return missing_file(heads, tables_read_or_written([model], run.compiled), run.compiled.namespace) or error
 
 
-def tables_of(models: Iterable[CompiledModel], compiled: Compiled) -> frozenset[TableName]:
+def tables_read_or_written(models: Iterable[CompiledModel], compiled: Compiled) -> frozenset[TableName]:
     """What these models write and read, also through views."""
     models = tuple(models)
     read = (name for model in models for name in (*model.depends_on, *model.sources))

@@ -19,9 +19,9 @@ from tidegate.names import TableName
 from tidegate.planner.inputs import read_inputs
 from tidegate.quality.column_profiles import Profile
 from tidegate.runs.clock import Clock
-from tidegate.runs.owned_tables import models_of, tables_of
-from tidegate.runs.profiling import profile_of_record, profile_record
 from tidegate.runs.publishing import compacted_only
+from tidegate.runs.reads import owned_tables, owning_models
+from tidegate.runs.recorder import profile_of_record, profile_record
 from tidegate.state import ProgressEntry, RunRecord, StateStore
 
 __all__ = ["Ledger", "Settled"]
@@ -88,7 +88,7 @@ class Ledger:
         if not why:
             found = self.store.reader().profile(self.record.run_id, table.short(compiled.namespace))
             return Settled(kept=True, profile=profile_of_record(found) if found else None)
-        owned = tables_of(compiled, [table])
+        owned = owned_tables(compiled, [table])
         for change in lake.catalog.changed_tables(lake.branch):
             if change.table in owned:
                 lake.restore(change.table, change.before)
@@ -103,8 +103,8 @@ class Ledger:
         changes = {change.table: change for change in catalog.changed_tables(branch)}
         compacted = compacted_only(catalog, branch, changes.keys())
         moved = {table for table, change in changes.items() if main.get(table) != change.before} - compacted.keys()
-        models = (models_of(compiled, changes) - models_of(compiled, moved)) & set(selected)
-        stay = tables_of(compiled, [table for table in models if self._stands(table, compiled, lake)])
+        models = (owning_models(compiled, changes) - owning_models(compiled, moved)) & set(selected)
+        stay = owned_tables(compiled, [table for table in models if self._stands(table, compiled, lake)])
         catalog.refresh_branch(branch, changes.keys() - stay)
 
     def _stands(self, table: TableName, compiled: Compiled, lake: BranchView) -> bool:
@@ -139,7 +139,7 @@ class Ledger:
 
 
 def _pointers(table: TableName, compiled: Compiled, lake: BranchView) -> dict[str, str | None]:
-    found = {owned: lake.pointer(owned) for owned in sorted(tables_of(compiled, [table]))}
+    found = {owned: lake.pointer(owned) for owned in sorted(owned_tables(compiled, [table]))}
     return {str(owned): pointer.location if pointer else None for owned, pointer in found.items()}
 
 

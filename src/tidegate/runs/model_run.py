@@ -37,8 +37,7 @@ from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.limits import Deadline
 from tidegate.runs.control.retries import Attempt, Failed
 from tidegate.runs.damage import explain_damage
-from tidegate.runs.owned_tables import tables_of
-from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, tables_read
+from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, owned_tables, tables_read
 from tidegate.runs.result import KEPT
 from tidegate.runs.tally import ModelOutcome
 from tidegate.write.request import WriteOutcome
@@ -101,8 +100,8 @@ class _ModelBuild:
         """`note`: why what an earlier try of the run built was not used."""
         self.run = run
         self.model = model
-        self.attempt = ModelAttempt(run, model, deadline, Phases(run.clock, run.spans), run.values)
-        self.phases = self.attempt.phases
+        self.phases = Phases(run.clock, run.spans)
+        self.attempt = ModelAttempt(run, model, deadline, self.phases, run.values)
         self.table = model.model.table
         self.settings = model.model.settings
         self.name = run.short(self.table)
@@ -133,7 +132,7 @@ class _ModelBuild:
             elif self._is_kept():
                 return self._result("skipped")
             else:
-                before |= {owned: run.lake.pointer(owned) for owned in tables_of(run.compiled, [self.table])}
+                before |= {owned: run.lake.pointer(owned) for owned in owned_tables(run.compiled, [self.table])}
             with run.guard.services.asking(*services, deadline=self.attempt.deadline):
                 return self.build()
         except Exception as failure:
@@ -251,7 +250,7 @@ class _ModelBuild:
         """A table whose metadata file is missing is rebuilt from nothing, if its rebuild was asked for."""
         if not self.run.options.full_refresh:
             return
-        for owned in tables_of(self.run.compiled, [self.table]):
+        for owned in owned_tables(self.run.compiled, [self.table]):
             try:
                 self.run.lake.metadata(owned)
             except LakeError as error:

@@ -12,8 +12,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Change, Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
-from tidegate.runs.owned_tables import models_of, tables_of
-from tidegate.runs.reads import Reads, compared_with_main, reads_of, still_on_main
+from tidegate.runs.reads import Reads, compared_with_main, owned_tables, owning_models, reads_of, still_on_main
 from tidegate.runs.tally import Outcomes
 from tidegate.runs.waves import downstream_of
 
@@ -58,7 +57,7 @@ def publish_tables(run: RunContext, outcomes: Outcomes, rebuild: Rebuild, whole:
             concerned = _concerned(run, standing, reads, error.tables)
             fault("before_refresh")
             with run.use.alone(run.cancellation.check):
-                run.catalog.refresh_branch(run.branch, tables_of(run.compiled, concerned))
+                run.catalog.refresh_branch(run.branch, owned_tables(run.compiled, concerned))
             fault("after_refresh")
             again = rebuild(concerned)
             rebuilt.update(again)
@@ -72,7 +71,7 @@ def publish_tables(run: RunContext, outcomes: Outcomes, rebuild: Rebuild, whole:
 
 def _move(run: RunContext, outcomes: Outcomes, reads: Reads) -> tuple[Change, ...]:
     fault("before_publish")
-    tables = tables_of(run.compiled, (table for table, outcome in outcomes.items() if outcome.publishable))
+    tables = owned_tables(run.compiled, (table for table, outcome in outcomes.items() if outcome.publishable))
     accept = compacted_only(run.catalog, run.branch, tables)
     unmoved = still_on_main(run.catalog, run.branch, reads)
     changes = run.catalog.publish(run.branch, sorted(tables), accept, unmoved)
@@ -87,7 +86,7 @@ def _concerned(run: RunContext, outcomes: Outcomes, reads: Reads, conflicting: C
     moved = {c.table for c in changes if main.get(c.table) not in (c.before, c.after, compacted.get(c.table))}
     moved |= {*conflicting, *compared_with_main(run.catalog, run.branch, reads).moved}
     readers = {model for model, read in reads.items() if not read.keys().isdisjoint(map(str, moved))}
-    return downstream_of(run, models_of(run.compiled, moved) | readers, outcomes) & outcomes.keys()
+    return downstream_of(run, owning_models(run.compiled, moved) | readers, outcomes) & outcomes.keys()
 
 
 def compacted_only(catalog: BranchCatalog, branch: str, tables: Collection[TableName]) -> dict[TableName, Pointer]:

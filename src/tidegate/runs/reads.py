@@ -27,6 +27,8 @@ __all__ = [
     "checked_inputs",
     "checked_tables",
     "compared_with_main",
+    "owned_tables",
+    "owning_models",
     "reads_of",
     "recorded_reads",
     "still_on_main",
@@ -131,3 +133,23 @@ def tables_of_check(compiled: Compiled, model: CompiledModel, check: Check, valu
         query = bind_test(compiled, check, model.model.table, values)
         return {read.table for read in query.reads if read.table is not None}
     return set()
+
+
+def owned_tables(compiled: Compiled, models: Iterable[TableName]) -> set[TableName]:
+    tables = set(models)
+    return tables | {table.quarantine for table in tables if _quarantines(compiled.models.get(table))}
+
+
+def owning_models(compiled: Compiled, tables: Iterable[TableName]) -> set[TableName]:
+    return {_model_of(compiled, table) for table in tables}
+
+
+def _model_of(compiled: Compiled, table: TableName) -> TableName:
+    beside = table.beside_quarantine
+    if beside is None or table in compiled.models or not _quarantines(compiled.models.get(beside)):
+        return table
+    return beside
+
+
+def _quarantines(model: CompiledModel | None) -> bool:
+    return model is not None and model.quarantines

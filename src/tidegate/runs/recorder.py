@@ -7,11 +7,12 @@ from datetime import datetime
 
 from tidegate.errors import StateError
 from tidegate.hooks.events import Event
+from tidegate.quality.column_profiles import ColumnProfile, Profile, Scope
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.result import RunResult
-from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, QualityRecord, StateStore
+from tidegate.state import AnomalyRecord, EventRecord, ModelRunRecord, ProfileRecord, QualityRecord, StateStore
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "profile_of_record", "profile_record"]
 
 
 class Recorder:
@@ -66,3 +67,24 @@ class Recorder:
             )
         except StateError as error:
             self.lost = self.lost or error
+
+
+def profile_record(run_id: str, model: str, at: datetime, profile: Profile) -> ProfileRecord:
+    """Of what waits on the branch; when it is published, its record is told."""
+    return ProfileRecord(
+        run_id=run_id,
+        model=model,
+        at=at,
+        scope=profile.scope,
+        rows=profile.rows,
+        table_rows=profile.table_rows,
+        snapshot_id=profile.snapshot_id,
+        published=False,
+        columns=tuple(map(asdict, profile.columns)),
+    )
+
+
+def profile_of_record(record: ProfileRecord) -> Profile:
+    columns = tuple(ColumnProfile(**column) for column in record.columns)
+    scope: Scope = "table" if record.scope == "table" else "written"
+    return Profile(record.rows, columns, scope, record.table_rows, record.snapshot_id)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tidegate.errors import ModelTimeoutError, QueryError, RunCancelledError
-from tidegate.runs.control.deadlines import Overdue
-from tidegate.runs.control.limits import Deadline
+from tidegate.runs.control.limits import Deadline, Overdue
 
 
 class Time:

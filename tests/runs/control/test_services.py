@@ -13,8 +13,7 @@ import pytest
 from tidegate.config import RunSection
 from tidegate.errors import CircuitOpenError, FailureKind, ModelTimeoutError
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.control.services import Services
-from tidegate.runs.control.throttling import Level
+from tidegate.runs.control.services import Level, Services
 
 SETTINGS = RunSection(max_concurrency=3, cooldown_seconds=0, breaker_failures=2, breaker_pause=timedelta(minutes=1))
 

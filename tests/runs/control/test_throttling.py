@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.errors import FailureKind, RunCancelledError, SourceError
-from tidegate.runs.control.throttling import Level, Pace
+from tidegate.runs.control.services import Level, Pace
 
 NEVER = 600.0
 """No waiter looks again by itself within a test: who is not woken hangs."""

@@ -39,7 +39,7 @@ from tidegate.operations.reap import reap
 from tidegate.operations.run import run_project
 from tidegate.runs.clock import FixedClock
 from tidegate.runs.options import LATEST, RunOptions
-from tidegate.runs.owned_tables import tables_of
+from tidegate.runs.reads import owned_tables
 from tidegate.runs.result import RunResult
 from tidegate.spark.session import open_spark
 from tidegate.state import open_reader
@@ -129,7 +129,7 @@ class _Chaos:
         self.heads: Heads = open_catalog(settings).head(MAIN) if is_initialized(settings) else {}
         self.compiled = self._compile()
         self.left_out = _left_out(self.compiled)
-        self.contents = Contents(spark, tables_of(self.compiled, self.left_out))
+        self.contents = Contents(spark, owned_tables(self.compiled, self.left_out))
         self.token = uuid4().hex[:6]
         self.number = 0
 

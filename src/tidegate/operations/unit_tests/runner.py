@@ -23,7 +23,7 @@ from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as select_models
 from tidegate.project import Materialized, Project
 from tidegate.project.unit_test_files import DeclaredRows, UnitTest
-from tidegate.runs.build.masking import masked_frame
+from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
 from tidegate.spark.session import open_spark
 from tidegate.transform.frames import explain

@@ -23,9 +23,9 @@ from tidegate.quality import CheckAnswer, CheckQuery, OwnFunctions, evaluate_che
 from tidegate.quality.check_answers import redact_message
 from tidegate.quality.file_proof import FileProof
 from tidegate.results import CheckResult
+from tidegate.runs.checks import kind_of_check
 from tidegate.runs.damage import missing_file_behind
 from tidegate.runs.reads import tables_of_check
-from tidegate.runs.source_checks import kind_of_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,8 +12,8 @@ from tidegate.planner.decide import Decision
 from tidegate.quality import SAMPLES, OwnFunctions
 from tidegate.quality.quarantine_marks import RefusedRows
 from tidegate.results import CheckResult
+from tidegate.runs.checks import kind_of_check
 from tidegate.runs.context import RunContext
-from tidegate.runs.source_checks import kind_of_check
 from tidegate.write.quarantine_table import QuarantineRules
 from tidegate.write.request import BadRecords
 

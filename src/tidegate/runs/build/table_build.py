@@ -31,9 +31,8 @@ from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
-from tidegate.runs.build.masking import masked_frame
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
-from tidegate.runs.build.stamping import BuildStamp
+from tidegate.runs.build.result_frame import BuildStamp, masked_frame
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.damage import is_damaged

@@ -14,11 +14,9 @@ from tidegate.project.model import ModelSettings
 from tidegate.results import ModelResult
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.cancellation import Cancellation
-from tidegate.runs.control.deadlines import Overdue
-from tidegate.runs.control.limits import Deadline, memory_exceeded, memory_in_use, time_exceeded, why_stop
+from tidegate.runs.control.limits import Deadline, Overdue, memory_exceeded, memory_in_use, time_exceeded, why_stop
 from tidegate.runs.control.retries import Retries, RetryBudget, RetryPolicy
-from tidegate.runs.control.services import Services
-from tidegate.runs.control.throttling import Level
+from tidegate.runs.control.services import Level, Services
 
 __all__ = ["Guard"]
 

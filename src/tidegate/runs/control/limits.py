@@ -1,18 +1,33 @@
-"""When to give up: time, memory of the driver, and the share of models that failed. Decisions, no deeds."""
+"""When to give up: time, memory of the driver, and the share of models that failed; and ending what is overdue."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.config import format_duration
-from tidegate.errors import FailureKind, ModelTimeoutError, RunAbortedError
+from tidegate.errors import FailureKind, ModelTimeoutError, RunAbortedError, RunCancelledError
 from tidegate.results import ModelResult
+from tidegate.spark.session import interrupt
 
-__all__ = ["Deadline", "error_rate_exceeded", "memory_exceeded", "memory_in_use", "time_exceeded", "why_stop"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = [
+    "Deadline",
+    "Overdue",
+    "error_rate_exceeded",
+    "memory_exceeded",
+    "memory_in_use",
+    "time_exceeded",
+    "why_stop",
+]
 
 _PROC = Path("/proc")
 _GIB = 2**30
@@ -141,3 +156,50 @@ def why_stop(results: Iterable[ModelResult], share: float | None = None, least: 
                 f"{result.model}: {result.error}", kind=FailureKind(result.failure_kind), remedy=result.remedy
             )
     return error_rate_exceeded(len(failed), len(ended), share, least)
+
+
+class Overdue:
+    """Thread-safe."""
+
+    def __init__(self, monotonic: Callable[[], float], end: Callable[[SparkSession], None] = interrupt) -> None:
+        self._monotonic = monotonic
+        self._end = end
+        self._lock = threading.Lock()
+        self._running: dict[int, tuple[SparkSession, Deadline]] = {}
+        self._asking: threading.Thread | None = None
+
+    @contextlib.contextmanager
+    def limiting(self, session: SparkSession, deadline: Deadline) -> Iterator[None]:
+        """What fails after the deadline failed because of it: raises ModelTimeoutError."""
+        if deadline.at is None:
+            yield
+            return
+        with self._lock:
+            self._running[id(session)] = (session, deadline)
+        try:
+            yield
+        except RunCancelledError:
+            raise
+        except Exception as error:
+            if deadline.passed(self._monotonic()):
+                raise deadline.model_error() from error
+            raise
+        finally:
+            with self._lock:
+                self._running.pop(id(session), None)
+
+    def end_late(self) -> None:
+        """End the jobs of all that are late. To be repeated: what is between two jobs has none to end.
+
+        The JVM may be too busy to answer, so the asking is left to a thread that nobody waits for.
+        """
+        now = self._monotonic()
+        with self._lock:
+            late = [session for session, deadline in self._running.values() if deadline.passed(now)]
+        if late and (self._asking is None or not self._asking.is_alive()):
+            self._asking = threading.Thread(target=self._end_all, args=(late,), name="overdue", daemon=True)
+            self._asking.start()
+
+    def _end_all(self, sessions: list[SparkSession]) -> None:
+        for session in sessions:
+            self._end(session)

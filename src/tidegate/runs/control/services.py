@@ -1,4 +1,4 @@
-"""The services that a run asks: each has a pace of its own, and a circuit breaker."""
+"""The services that a run calls: how many calls at once (AIMD), and a circuit breaker for each."""
 
 from __future__ import annotations
 
@@ -6,14 +6,148 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from tidegate.config import RunSection
-from tidegate.errors import FailureKind
+from tidegate.errors import CircuitOpenError, FailureKind, RunCancelledError
 from tidegate.runs.control.breaker import CircuitBreaker, Guarded
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.control.throttling import Level, Pace, Turn
+from tidegate.spark.spark_errors import read_failure
 
-__all__ = ["Asked", "Services"]
+__all__ = ["Asked", "Level", "Pace", "Services", "Turn"]
+
+
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How many may ask `service` at once now, and how many at most."""
+
+    service: str
+    level: int
+    most: int
+
+
+class Turn:
+    """One piece of work; it says how it went before it ends, or nothing if it went well."""
+
+    def __init__(self, age: int) -> None:
+        self.age = age
+        self.fate: FailureKind | None = None
+        self.retry_after: float | None = None
+
+    def failed(self, kind: FailureKind, retry_after: float | None = None) -> None:
+        self.fate, self.retry_after = kind, retry_after
+
+
+class Pace:
+    """Thread-safe. It starts with one at a time; who comes when that is reached, or while the service rests, waits."""
+
+    def __init__(
+        self,
+        service: str,
+        most: int,
+        cooldown_seconds: float,
+        cancelled: Callable[[], bool] = lambda: False,
+        told: Callable[[Level], None] = lambda level: None,
+        monotonic: Callable[[], float] = time.monotonic,
+        poll_seconds: float = _POLL_SECONDS,
+    ) -> None:
+        """`told` hears of each new level; it must not ask for a turn itself."""
+        self.service = service
+        self.most = most
+        self._cooldown = cooldown_seconds
+        self._cancelled = cancelled
+        self._told = told
+        self._monotonic = monotonic
+        self._poll = poll_seconds
+        self._changed = threading.Condition()
+        self._telling = threading.Lock()
+        self._level = self._last_told = 1
+        self._running = 0
+        self._age = 0
+        self._rests_until: float | None = None
+
+    @property
+    def level(self) -> int:
+        return self._level
+
+    @property
+    def running(self) -> int:
+        return self._running
+
+    @property
+    def rest(self) -> float:
+        """For how many seconds nobody may ask."""
+        with self._changed:
+            return self._rest()
+
+    @contextlib.contextmanager
+    def turn(self, deadline: Deadline | None = None) -> Iterator[Turn]:
+        """Waits until it is allowed; raises RunCancelledError if the run is cancelled meanwhile, and ModelTimeoutError
+        after the deadline.
+
+        An exception of kind QuotaExceeded is a throttle; any other says nothing about how much the service can bear,
+        nor does another service that is left alone.
+        """
+        turn = self._begin(deadline or Deadline())
+        try:
+            yield turn
+        except BaseException as error:
+            if isinstance(error, CircuitOpenError) and error.service != self.service:
+                turn.failed(FailureKind.CANCELLED)
+            else:
+                failure = read_failure(error)
+                turn.failed(failure.kind, failure.retry_after)
+            raise
+        finally:
+            self._end(turn)
+            self._tell()
+
+    def _begin(self, deadline: Deadline) -> Turn:
+        with self._changed:
+            while True:
+                if self._cancelled():
+                    raise RunCancelledError("The run was cancelled")
+                if deadline.passed(self._monotonic()):
+                    raise deadline.model_error()
+                rest = self._rest()
+                if not rest and self._running < self._level:
+                    self._running += 1
+                    return Turn(self._age)
+                self._changed.wait(min(rest or self._poll, self._poll))
+
+    def _rest(self) -> float:
+        if self._rests_until is None:
+            return 0.0
+        left = self._rests_until - self._monotonic()
+        if left <= 0:
+            self._rests_until = None
+            self._changed.notify_all()
+        return max(0.0, left)
+
+    def _end(self, turn: Turn) -> None:
+        with self._changed:
+            self._running -= 1
+            # What began before the last throttle was asked at the old level: it says nothing new.
+            if turn.fate is FailureKind.QUOTA_EXCEEDED:
+                if turn.age == self._age:
+                    self._level = max(1, self._level // 2)
+                    self._age += 1
+                until = self._monotonic() + max(self._cooldown, turn.retry_after or 0.0)
+                self._rests_until = max(until, self._rests_until or until)
+            elif turn.fate is None and turn.age == self._age:
+                self._level = min(self.most, self._level + 1)
+            self._changed.notify_all()
+
+    def _tell(self) -> None:
+        """One at a time, so that the last level told is the one that holds."""
+        with self._telling:
+            level = self._level
+            if level != self._last_told:
+                self._last_told = level
+                self._told(Level(self.service, level, self.most))
 
 
 class Asked:

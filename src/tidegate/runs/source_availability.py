@@ -1,9 +1,11 @@
-"""Models that a run cannot build, because a source that they or their tests read does not answer."""
+"""Which sources answer, and which models and checks cannot run because one of them does not."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
+from tidegate.checks.check_values import Check
 from tidegate.compiler.compiled import Compiled, CompiledModel
 from tidegate.config import Settings
 from tidegate.errors import SourceError
@@ -11,11 +13,19 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.names import TableName
 from tidegate.planner.decide import RunType
 from tidegate.planner.make_plan import Plan
-from tidegate.runs.damage import missing_file, tables_of
-from tidegate.runs.source_checks import failed_pings, sources_of_check
+from tidegate.runs.damage import missing_file, tables_read_or_written
+from tidegate.sources import mentioned, ping_all
 from tidegate.sources.source_catalogs import missing_table, must_be_in_lake
 
-__all__ = ["models_to_build", "require_one_readable", "sources_of", "unreadable_models"]
+__all__ = [
+    "CheckedSources",
+    "failed_pings",
+    "models_to_build",
+    "require_one_readable",
+    "sources_of",
+    "sources_of_check",
+    "unreadable_models",
+]
 
 
 def models_to_build(plan: Plan) -> tuple[TableName, ...]:
@@ -34,7 +44,7 @@ def require_one_readable(plan: Plan, compiled: Compiled, catalog: BranchCatalog,
     if full_refresh or not plan.steps or not all(step.unplannable for step in plan.steps):
         return
     failures = {step.table: step.unreadable for step in plan.steps if step.unreadable is not None}
-    tables = tables_of((compiled.models[table] for table in failures), compiled)
+    tables = tables_read_or_written((compiled.models[table] for table in failures), compiled)
     raise missing_file(catalog.head(MAIN), tables, compiled.namespace) or next(iter(failures.values()))
 
 
@@ -79,3 +89,33 @@ def _others(
     for wave in compiled.waves:
         lost |= {table for table in wave if not lost.isdisjoint(compiled.models[table].depends_on)}
     return set(wanted) - lost
+
+
+def sources_of_check(names: Collection[str], check: Check) -> frozenset[str]:
+    """Those of the named sources that its query reads. A table among arguments is always one of the lake."""
+    return mentioned(names, (check.source,))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSources:
+    """The sources that some checks read: those that answer, and why each of the others does not."""
+
+    answering: frozenset[str] = frozenset()
+    failures: Mapping[str, SourceError] = field(default_factory=dict)
+
+    @classmethod
+    def asked(cls, settings: Settings, checks: Iterable[Check]) -> CheckedSources:
+        names = frozenset(name for check in checks for name in sources_of_check(settings.sources, check))
+        failures = failed_pings(settings, names)
+        return cls(names - failures.keys(), failures)
+
+    def failure(self, check: Check) -> SourceError | None:
+        """Why it cannot be run."""
+        silent = sources_of_check(self.failures.keys(), check) if self.failures else ()
+        return self.failures[min(silent)] if silent else None
+
+
+def failed_pings(settings: Settings, names: Collection[str]) -> dict[str, SourceError]:
+    """Why each of these sources does not answer; those that do are left out."""
+    pings = ping_all(settings, names) if names else ()
+    return {failure.source: failure for ping in pings if isinstance(failure := ping.failure, SourceError)}

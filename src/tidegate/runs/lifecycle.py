@@ -47,8 +47,8 @@ from tidegate.runs.recorder import Recorder
 from tidegate.runs.register import Begun, begin, interrupted_runs, select_for_run
 from tidegate.runs.result import Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
+from tidegate.runs.source_availability import require_one_readable, unreadable_models
 from tidegate.runs.tally import Earlier, ModelOutcome, Tally
-from tidegate.runs.unreadable import require_one_readable, unreadable_models
 from tidegate.sources.source_catalogs import readable
 from tidegate.state import RunRecord, StateStore, open_state
 
