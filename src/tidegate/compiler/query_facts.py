@@ -33,45 +33,49 @@ _AS_WRITTEN = {
 
 @dataclass(frozen=True, slots=True)
 class JoinFact:
-    """A join that is not part of another: `side` LEFT, RIGHT, FULL or none, `inner` where both sides must match."""
+    """A join that is not part of another."""
 
     side: str
+    """LEFT, RIGHT, FULL or empty."""
     inner: bool
+    """Both sides must match."""
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class GroupingFact:
-    """A SELECT on the driving path that sees several rows at once. `picks`: it only chooses among them."""
+    """A SELECT on the driving path that computes over several rows."""
 
     what: str
     picks: bool
+    """It only chooses among the rows."""
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFacts:
-    """`words`: a digest of the query, formatting and `aliases` aside; `written`: with them, where there are any.
-
-    `dates`: uses of @start_date and @end_date.
-    `changing`: what makes it give other rows another time, and where; `unknown_function`: it calls one that may.
-    `both_ways`: a CTE, with its offset, that drives the query and is looked up by it as well. `star`: the result takes
-    whatever columns its input has.
-    """
+    """What later passes need of a query."""
 
     references: tuple[TableReference, ...]
     landings: tuple[LandingCall, ...]
     words: str
+    """Digest of the query without formatting and `aliases`."""
     written: str
+    """Digest of the query without formatting; empty where it has no aliases."""
     aliases: frozenset[str]
     changing: tuple[str, int] | None
+    """What makes it give other rows another time, and where."""
     unknown_function: bool
+    """It calls a function that may give other rows another time."""
     dates: tuple[tuple[int, str], ...]
+    """Uses of @start_date and @end_date."""
     joins: tuple[JoinFact, ...]
     groupings: tuple[GroupingFact, ...]
     both_ways: tuple[str, int] | None
+    """A CTE, with its offset, that drives the query and is also looked up by it."""
     ctes: frozenset[str]
     star: bool
+    """The result takes whatever columns its input has."""
 
     @property
     def deterministic(self) -> bool:
@@ -104,9 +108,9 @@ def _digest(words: Sequence[str]) -> str:
 
 
 def _words(query: ParsedQuery, kinds: list[TokenType]) -> tuple[list[str], list[str]]:
-    """The words as far as they count, and all in upper case.
+    """The words with the case that matters, and all in upper case.
 
-    Cut from the text rather than generated from the tree, so that none is lost on the way.
+    Cut from the text rather than generated from the tree, so that none is lost.
     """
     text, tokens = query.text, query.tokens
     words = [text[token.start : token.end + 1] for token in tokens]

@@ -130,7 +130,7 @@ def _reads(sql: str, table: str) -> bool:
 
 
 def touched_share(inputs: Inputs, changes: Mapping[TableName, TableChange], target: int) -> float:
-    """The share of the target that changed rows can touch: each touches one, or as many as a row of its table yields."""
+    """The share of the target that changed rows can touch: each one, or as many as a row of its table yields."""
     rows = {table: inputs.metadata[str(table)].total_records for table in changes}
     return min(1.0, sum(change.rows / max(1, min(target, rows[table])) for table, change in changes.items()))
 

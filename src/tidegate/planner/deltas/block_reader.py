@@ -1,4 +1,4 @@
-"""Syntax tree → blocks: a SELECT clause by clause, and which constructs stand in the way."""
+"""Syntax tree → blocks: a SELECT clause by clause, and the constructs that prevent a delta."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ __all__ = ["BlockReader"]
 
 
 class BlockReader:
-    """Reads one query. `tables`: its reads of tables, one by one."""
+    """Reads one query. `tables`: each of its reads of a table."""
 
     def __init__(self, inputs: Mapping[TableName, InputTable]) -> None:
         self.inputs = inputs
@@ -123,7 +123,7 @@ class BlockReader:
             where.append(value)
             links += links_of(self.names, scope, condition)
             subqueries += [(query, condition) for query in subqueries_of(condition)]
-        # What WHERE calls by such a name is a column of the query around it.
+        # Added after WHERE, where such a name means a column of the outer query.
         for projection in node.expressions:
             if projection.alias:
                 scope.aliases.setdefault(projection.alias.lower(), projection.unalias())
@@ -145,7 +145,7 @@ class BlockReader:
         if bare is not None:
             obstacle = obstacle or f"{bare.text} without PARTITION BY"
         for part in parts_of(node, "having", *ORDERS):
-            self.names.note(part, scope)
+            self.names.record_columns(part, scope)
         block = Block(
             tuple(scope.items),
             tuple(links),
@@ -237,7 +237,7 @@ class BlockReader:
         return base
 
     def _merged(self, name: str, kind: Join, scope: SelectScope) -> Any:
-        """USING (name), as the condition that it is."""
+        """USING (name) as a condition."""
         low, last = name.lower(), len(scope.items) - 1
         left = scope.merged.get(low)
         if left is None:
@@ -258,7 +258,7 @@ class BlockReader:
         columns = [column.name.lower() for column in alias_columns(lateral)]
         if not columns:
             raise CannotRewriteError("LATERAL VIEW without names for its columns")
-        self.names.note(lateral.this, scope)
+        self.names.record_columns(lateral.this, scope)
         scope.generated[lateral.alias.lower() or f"__{len(scope.generated)}"] = columns
 
     def _outputs(self, node: Any, scope: SelectScope, core: int) -> tuple[OutputColumn, ...]:
@@ -337,7 +337,7 @@ class BlockReader:
         named = {window.name.lower(): window for window in node.args.get("windows") or ()}
         for part in parts_of(node, "expressions", "qualify", "order"):
             for window in own_nodes(part, exp.Window):
-                self.names.note(window, scope)
+                self.names.record_columns(window, scope)
                 definition = window
                 while not definition.args.get("partition_by") and definition.alias.lower() in named:
                     definition = named[definition.alias.lower()]
@@ -347,7 +347,7 @@ class BlockReader:
                 yield Window(str(window.this.sql("spark")).lower(), frozenset(keys))
 
     def _subquery(self, query: Any, condition: Any, scope: SelectScope, links: list[JoinLink]) -> None:
-        """A subquery of an expression: what it is for a row depends on the rows that its equations find."""
+        """A subquery of an expression: its value for a row depends on the rows that its equations find."""
         place = len(scope.items)
         around = SelectScope(scope.items[:place], scope.merged, scope.generated, {}, scope.outer)
         inner = query
@@ -366,8 +366,10 @@ class BlockReader:
         apart = all(self.names.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
         if not pairs and apart and condition is not None:
             pairs = membership(self.names, query, condition, BlockItem(name, relation, Join.SUBQUERY, False), around)
-        told = subquery_description(query, condition, apart)
-        scope.items.append(BlockItem(name, relation, Join.SUBQUERY, False, links_only=by_links, told=told))
+        description = subquery_description(query, condition, apart)
+        scope.items.append(
+            BlockItem(name, relation, Join.SUBQUERY, False, links_only=by_links, description=description)
+        )
         for child, parent, null_safe in pairs:
             if len(parent.items) == 1 and parent.flaw is None:
                 (p,) = parent.items

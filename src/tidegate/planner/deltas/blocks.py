@@ -27,16 +27,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """An expression of a block. `tree`: with every column as `item.column`. `columns`: items by position, and names.
-
-    `plain`: it is this column of that item and nothing else. `flaw`: why it cannot be evaluated on a row of the joined
-    items alone.
-    """
+    """An expression of a block."""
 
     tree: Any
+    """With every column as `item.column`."""
     columns: frozenset[tuple[int, str]]
+    """Positions of items, and names."""
     plain: tuple[int, str] | None = None
+    """Set where the expression is just this column of that item."""
     flaw: str | None = None
+    """Why it cannot be evaluated on a row of the joined items alone."""
 
     @property
     def key(self) -> str:
@@ -56,14 +56,13 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """`text`: the function, as it is named to a person."""
-
     text: str
+    """The function, as messages name it."""
     partition: frozenset[str]
 
 
 class Join(StrEnum):
-    """How the rows of an item come in. SUBQUERY: it stands in an expression."""
+    """How the rows of an item are joined. SUBQUERY: it is part of an expression."""
 
     FROM = "FROM"
     INNER = "JOIN"
@@ -77,11 +76,12 @@ class Join(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
-    """A table of the lake. `node`: its place in the tree."""
+    """A table of the lake."""
 
     table: TableName
     facts: InputTable
     node: Any
+    """Its node in the tree."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -102,21 +102,21 @@ class LiteralRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockItem:
-    """What a block reads. `nullable`: its columns may be NULL where no row of it matched.
-
-    `on`: the conditions of its join. `node`: its place in the tree; None for a subquery of an expression. `links_only`:
-    of its relation only the joined rows count, found by the links; what it makes of them does not matter. `told`: what
-    a person calls it where nothing links it.
-    """
+    """A relation that a block reads."""
 
     name: str
     relation: Relation
     join: Join
     nullable: bool
+    """Its columns may be NULL where no row of it matched."""
     on: tuple[Value, ...] = ()
+    """The conditions of its join."""
     node: Any = None
+    """Its node in the tree; None for a subquery of an expression."""
     links_only: bool = False
-    told: str = ""
+    """Only the joined rows of its relation count, found by the links; its output does not matter."""
+    description: str = ""
+    """How messages call a subquery that nothing links."""
 
     @property
     def changed(self) -> bool:
@@ -124,7 +124,7 @@ class BlockItem:
 
     @property
     def is_joined(self) -> bool:
-        """Whether it is part of the joined rows, and not only asked whether there is a match."""
+        """Whether it is part of the joined rows, and not only tested for a match."""
         return self.join not in (Join.SEMI, Join.ANTI, Join.SUBQUERY)
 
 
@@ -141,23 +141,25 @@ class JoinLink:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """One SELECT. `group`: keys of the GROUP BY, None without one. `where`: its conditions, one by one.
-
-    `laterals`, `generates`: one joined row, or one row of the result, may become several. `obstacle`: why its rows
-    cannot be found by values of its columns; `core_obstacle`: why not even its joined rows can.
-    """
+    """One SELECT."""
 
     items: tuple[BlockItem, ...]
     links: tuple[JoinLink, ...]
     where: tuple[Value, ...]
+    """Its conditions, one by one."""
     outputs: tuple[OutputColumn, ...]
     group: frozenset[str] | None = None
+    """The keys of its GROUP BY; None without one."""
     windows: tuple[Window, ...] = ()
     distinct: bool = False
     laterals: bool = False
+    """One joined row may become several."""
     generates: bool = False
+    """One row of the result may become several."""
     obstacle: str | None = None
+    """Why its rows cannot be found by values of its columns."""
     core_obstacle: str | None = None
+    """Why not even its joined rows can."""
     changed: bool = False
 
     @property
@@ -167,13 +169,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetOperation:
-    """UNION, EXCEPT or INTERSECT. `keeps_left`: its rows are rows of the left side."""
+    """UNION, EXCEPT or INTERSECT."""
 
     left: Relation
     right: Relation
     columns: tuple[str, ...]
     distinct: bool
     keeps_left: bool
+    """Its rows are rows of the left side."""
     obstacle: str | None
     changed: bool
 

@@ -1,4 +1,4 @@
-"""By which columns the rows of a result can be found and replaced, and whether they tell its rows apart.
+"""By which columns the rows of a result can be found and replaced, and whether they identify its rows.
 
 Columns K of a block can be such a region if its rows with K = k depend only on joined rows with K = k: K is made of
 what a GROUP BY groups by, and of what every window is partitioned by.
@@ -79,7 +79,7 @@ def what_forbids(block: Block, name: str, value: Value) -> str:
 
 
 def touchable(relation: Relation, column: str) -> bool:
-    """Whether the values of this column that a change touches can be told."""
+    """Whether the values of this column that a change touches can be found."""
     if not relation.changed or isinstance(relation, Base | LiteralRows):
         return True
     if relation.obstacle is not None:
@@ -92,7 +92,7 @@ def touchable(relation: Relation, column: str) -> bool:
 
 
 def why_untouchable(relation: Relation, column: str) -> str:
-    """What stands in the way of `touchable`."""
+    """Why `touchable` is False."""
     if isinstance(relation, Block | SetOperation) and relation.obstacle is not None:
         return relation.obstacle
     if isinstance(relation, SetOperation):
@@ -123,7 +123,7 @@ def owner_of(block: Block, values: list[Value]) -> int | None:
 
 
 def candidates(relation: Relation) -> list[tuple[int, ...]]:
-    """Regions that a query offers by itself, as positions of its columns, the best first."""
+    """Regions that follow from the query itself, as positions of its columns, the best first."""
     found: list[tuple[int, ...]] = []
     if isinstance(relation, Base):
         found = [_places(relation, names) for names in relation.facts.unique]
@@ -153,14 +153,14 @@ def _of_block(block: Block) -> list[tuple[int, ...]]:
                 found += _carried(block, i, item)
     if block.group is not None or block.windows or block.distinct:
         found.append(tuple(fits))
-        # A region of one item's columns is wider, and may be told where that of several cannot.
+        # A region of one item's columns is wider, and may be found where that of several cannot.
         for i in range(len(block.items)):
             found.append(tuple(p for p in fits if block.outputs[p].value.items == {i}))
     return [region for region in found if set(region) <= set(fits)]
 
 
 def _carried(block: Block, i: int, item: BlockItem) -> Iterator[tuple[int, ...]]:
-    """Regions of an item that the block gives on as they are."""
+    """Regions of an item whose columns the block outputs unchanged."""
     given = {output.value.plain: place for place, output in reversed(list(enumerate(block.outputs)))}
     for region in candidates(item.relation):
         places = [given.get((i, item.relation.columns[p].lower())) for p in region]

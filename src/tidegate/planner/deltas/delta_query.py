@@ -1,4 +1,4 @@
-"""What a query over changed tables becomes: the keys that the change can touch, and the query for just those."""
+"""The values of a delta: the keys that a change can touch, the query for just those, and images of its tables."""
 
 from __future__ import annotations
 
@@ -41,41 +41,41 @@ class ImageRead:
 
 @dataclass(frozen=True, slots=True)
 class InputTable:
-    """A table that a query reads. `unique`: sets of its columns of which no two rows have the same values, then or now.
-
-    `columns`: all names, in order. `changed`: some rows are not as they were. `keyed_by`: no row's values of these
-    columns changed under its id and no key went, so that keys of BEFORE are keys of AFTER. `types`: of columns, by
-    their names in lower case, where they are known. `lineage`: the query reads Iceberg's hidden columns of the table.
-    """
+    """A table that a query reads."""
 
     columns: tuple[str, ...]
+    """All names, in order."""
     unique: tuple[frozenset[str], ...] = ()
+    """Sets of columns in which no two rows have the same values, then or now."""
     changed: bool = False
     keyed_by: frozenset[str] | None = None
+    """No row's values in these columns changed under its id and no key was deleted, so keys of BEFORE are in AFTER."""
     types: Mapping[str, str] = field(default_factory=dict)
+    """Of columns, by their names in lower case, where they are known."""
     lineage: bool = False
+    """The query reads Iceberg's hidden columns of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaQuery:
-    """Rows of the table whose `region` columns are in TOUCHED are replaced by what `result` gives.
-
-    `unique`: the result has at most one row for each value of the region. `touched` reads images of changed tables and
-    gives the region's columns, each value once if `once`; `result` may read TOUCHED. `reads` are the images that either
-    of them names.
-    """
+    """Rows of the table whose `region` columns are in TOUCHED are replaced by the rows of `result`."""
 
     region: tuple[str, ...]
     unique: bool
+    """The result has at most one row for each value of the region."""
     touched: str
+    """SQL over images of changed tables that gives the region's columns."""
     result: str
+    """SQL that may read TOUCHED."""
     reads: tuple[ImageRead, ...] = ()
+    """The images that `touched` or `result` names."""
     once: bool = False
+    """`touched` gives each value once."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaRefusal:
-    """Why a query cannot be answered from changes: `construct` is what stands in the way, in the user's words."""
+    """Why a query cannot be computed from changes: `construct` names the part of the SQL that prevents it."""
 
     construct: str
 

@@ -38,19 +38,20 @@ _AROUND = "a column of the query around it"
 
 @dataclass(slots=True)
 class SelectScope:
-    """The names in sight in one SELECT. `merged`: columns of USING, and the item whose value they have.
-
-    `scattered`: not all its joins have the same ones, so that it is not simple in which order a star gives columns.
-    `joining`: the item whose join condition is being read; it sees a table that nothing behind a semi join does.
-    """
+    """The names visible in one SELECT."""
 
     items: list[BlockItem] = field(default_factory=list)
     merged: dict[str, int] = field(default_factory=dict)
+    """Columns of USING, with the item whose value they have."""
     generated: dict[str, list[str]] = field(default_factory=dict)
+    """Columns of each LATERAL VIEW."""
     aliases: dict[str, Any] = field(default_factory=dict)
+    """Names that the SELECT list gives, with their expressions."""
     outer: SelectScope | None = None
     scattered: bool = False
+    """Not all its joins have the same USING, so the order of the columns of a star is not simple."""
     joining: BlockItem | None = None
+    """The item whose join condition is being read: only that condition sees the right side of a semi join."""
 
 
 def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:
@@ -60,16 +61,15 @@ def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:
 
 
 class NameResolver:
-    """What the columns of one query mean. `used`: the columns of each table that it names, None for all of them.
-
-    `fixes`: names of tables before columns that only hold while the table stands there itself. `reached`: how often a
-    query inside took a column of a scope, by its `id()`.
-    """
+    """Resolves the columns of one query."""
 
     def __init__(self) -> None:
         self.used: dict[TableName, set[str] | None] = {}
+        """The columns of each table that the query names; None for all of them."""
         self.fixes: dict[int, Edit] = {}
+        """Edits that remove table names before columns, which are valid only while the table itself is read there."""
         self.reached: Counter[int] = Counter()
+        """How often an inner query used a column of a scope, by the scope's `id()`."""
 
     def value(self, tree: Any, scope: SelectScope) -> Value:
         columns: set[tuple[int, str]] = set()
@@ -119,13 +119,13 @@ class NameResolver:
         made = resolved(tree)
         return Value(made, frozenset(columns), plain, flaws[0] if flaws else None)
 
-    def note(self, tree: Any, scope: SelectScope) -> None:
-        """Only which columns it reads."""
+    def record_columns(self, tree: Any, scope: SelectScope) -> None:
+        """Record the columns that it reads."""
         if tree is not None:
             self.value(tree, scope)
 
     def _column(self, parts: list[Any], scope: SelectScope) -> Any:
-        """(item, column, fields); the expression that it stands for; or, as text, what it is instead."""
+        """(item, column, fields); the expression of an alias; or, as text, what it is instead of a column."""
         found = self.in_scope(parts, scope)
         if found is not None:
             return found
@@ -190,7 +190,7 @@ class NameResolver:
 
 
 def star_order(scope: SelectScope, items: list[int], every: bool) -> Iterator[tuple[int, str]]:
-    """Columns of USING come first. `every`: they are shown once, else for each item as its own."""
+    """Columns of USING come first. `every`: they come once, else for each item as its own."""
     for low, owner in scope.merged.items():
         yield from ((i, low) for i in items if (i == owner if every else column_of(scope.items[i], low)))
     for i in items:

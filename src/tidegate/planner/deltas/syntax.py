@@ -1,4 +1,4 @@
-"""Pieces of a query's syntax tree: its clauses, the conditions in one, and what else it says without any names."""
+"""Parts of a query's syntax tree that need no name resolution: clauses, conditions, subqueries."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def is_member(query: Any, condition: Any) -> bool:
 
 
 def subquery_description(query: Any, condition: Any, apart: bool) -> str:
-    """A subquery of an expression, as a person calls it. `apart`: it has no column of the query around it."""
+    """How messages call a subquery of an expression. `apart`: it uses no column of the outer query."""
     around = query.parent
     if isinstance(around, exp.In) and not (is_member(query, condition) and not apart):
         return "NOT IN (SELECT …)" if isinstance(around.parent, exp.Not) else "IN (SELECT …) inside another condition"

@@ -1,6 +1,6 @@
 """The values of a region whose rows a change can touch, as SQL over the images of changed tables.
 
-For a table they are the values in BEFORE and AFTER. For joined items they are told from one item, the root. If the
+For a table they are the values in BEFORE and AFTER. For joined items they are found from one item, the root. If the
 region's values come from it alone: those of its own changed rows, and those of its rows that lead, by equations, to
 something touched in another item. Along the way only the present state is needed: of the changed items that made a
 difference for an unchanged row of the root, take one nearest to it; those between are as they were. If the values come
@@ -44,7 +44,7 @@ __all__ = ["Images", "TouchedKeysQuery", "alias_columns", "comparison", "tree_fr
 
 
 class Images:
-    """What the images of tables are called, and which were asked for."""
+    """The names of the images of tables, and which of them were used."""
 
     def __init__(self, tables: Sequence[TableName]) -> None:
         self._names: dict[TableName, str] = {}
@@ -95,7 +95,7 @@ def tree_from(block: Block, roots: Sequence[int], usable: Any = None) -> dict[in
 
 
 class TouchedKeysQuery:
-    """`widened`: some values belong to rows beside the changed ones of their table."""
+    """`widened`: some values belong to rows besides the changed ones of their table."""
 
     def __init__(self, script: Script, images: Images, fixes: Mapping[int, Edit]) -> None:
         self.script = script
@@ -103,7 +103,7 @@ class TouchedKeysQuery:
         self.fixes = fixes
         self.widened = False
         self.once: set[str] = set()
-        """Of the SELECTs, those that give no value twice."""
+        """The SELECTs that give no value twice."""
 
     def relation(self, relation: Relation, places: Sequence[int], names: Sequence[str]) -> list[str]:
         """SELECTs that together give the touched values of these columns, under these names."""
@@ -206,14 +206,14 @@ class TouchedKeysQuery:
         return selects
 
     def _of_pivot(self, block: Block, pivot: int, values: list[Value]) -> tuple[str, str]:
-        """What is touched in a pivot that is a query itself, by columns that matter here."""
+        """The touched values of a pivot that is a query itself, in the columns that matter here."""
         item = block.items[pivot]
         used = {column for value in values for i, column in value.columns if i == pivot}
         for link in block.links:
             used |= {column for i, column in link.parent_value.columns if link.parent == pivot}
         columns = sorted(column for column in used if touchable(item.relation, column))
         if not columns:
-            raise CannotRewriteError(f"{item.name} has no column by which its changes can be told")
+            raise CannotRewriteError(f"{item.name} has no column that identifies its changes")
         selects = self._columns(item, columns)
         alias = f"__{item.name}"
         conditions = (
@@ -279,7 +279,7 @@ class TouchedKeysQuery:
             if link.child == i and link.parent in tree:
                 for relation, column in _read_by(item, link):
                     if not touchable(relation, column):
-                        linked = "a subquery linked" if item.told else f"a join to {item.name}"
+                        linked = "a subquery linked" if item.description else f"a join to {item.name}"
                         by = "" if column.startswith("__") else f" by {column}"
                         return f"{linked}{by}: {why_untouchable(relation, column)}"
         return _no_way(item)
@@ -316,7 +316,7 @@ class TouchedKeysQuery:
         keyed = {name.lower() for name in base.facts.keyed_by or ()}
         used = {column for value in values for _, column in value.columns}
         if base.facts.keyed_by is not None and used <= keyed and all(value.plain for value in values):
-            # A row may have left the conditions: without BEFORE only its key tells.
+            # A row may no longer meet the conditions: without BEFORE only its key finds it.
             select = _lines(f"SELECT {chosen}", f"FROM {_named(self.images.name(base.table, Image.AFTER), item)}")
             if any({name.lower() for name in key} <= used for key in base.facts.unique):
                 self.once.add(select)
@@ -428,7 +428,7 @@ def _read_by(item: BlockItem, link: JoinLink) -> Iterator[tuple[Relation, str]]:
 
 
 def _no_way(item: BlockItem) -> str:
-    return item.told or f"a join to {item.name} without an equation"
+    return item.description or f"a join to {item.name} without an equation"
 
 
 def _where(conditions: Sequence[str]) -> list[str]:
