@@ -73,7 +73,7 @@ def test_nothing_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
 def test_a_process_that_is_ended_leaves_no_other(tmp_path: Path, script: str) -> None:
     process = processes.start(["/bin/sh", "-c", script], cwd=tmp_path)
     assert eventually((tmp_path / "began").exists)
-    processes.end(process, mercy=0.1)
+    processes.end(process, grace=0.1)
     assert eventually(lambda: not marked(tmp_path), 1), marked(tmp_path)
 
 

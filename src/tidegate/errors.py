@@ -1,8 +1,8 @@
 """Every error that Tidegate raises.
 
 A mistake in the *user's project* is a diagnostic, which the compiler collects; what failed in the *world* is one of
-these. Each says what happened (`str(error)`), where (`where`: a file and line, a table or a setting), and what to do
-(`remedy`); `kind` says whether trying again makes sense.
+these. Each has what happened (`str(error)`), where (`where`: a file and line, a table or a setting), and what to do
+(`remedy`); `kind` decides whether it is retried.
 
     TidegateError
     ├── ConfigError            tidegate.toml is missing, unreadable or wrong (all problems at once)
@@ -14,8 +14,8 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   └── JarsMissingError
     ├── StateError             the state database
     │   ├── RunExistsError
-    │   ├── KeyTakenError      another run answers the idempotency key
-    │   └── RunTakenOverError  the run goes on in another process
+    │   ├── KeyTakenError      another run has the idempotency key
+    │   └── RunTakenOverError  the run continues in another process
     ├── LakeError              the catalog or its files
     │   ├── LakeUnavailableError
     │   ├── BranchExistsError
@@ -23,8 +23,8 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── TableMissingError
     │   ├── SnapshotMissingError
     │   └── PublishConflictError
-    ├── SourceError            a source outside the lake cannot be asked
-    ├── ModelError             one model failed; its siblings go on
+    ├── SourceError            a source outside the lake cannot be read
+    ├── ModelError             one model failed; its siblings continue
     │   ├── QueryError         Spark refused or broke the query
     │   │   └── StatementError a query that was typed cannot be run
     │   ├── LandingError       a zone or file cannot be read
@@ -37,11 +37,11 @@ these. Each says what happened (`str(error)`), where (`where`: a file and line, 
     │   ├── QualityError       a check of severity `error` did not pass
     │   ├── ModelTimeoutError  a time limit was over
     │   └── SparkDiedError     the process that runs Spark ended under the model
-    ├── CircuitOpenError       a service failed too often to be asked now
+    ├── CircuitOpenError       a service failed too often to be called now
     ├── RunAbortedError        the run gave up: its time is over, its memory is, too many models failed
     │   ├── HookError          a hook that may abort the run failed
     │   └── BudgetError        [run.budget] is used up
-    ├── RunInFlightError       the run that is meant is at work
+    ├── RunInFlightError       the run is still running
     └── RunCancelledError
 """
 
@@ -148,7 +148,7 @@ _MEANINGS = {
 class TidegateError(Exception):
     """The root. `where` and `remedy` are shown on lines of their own.
 
-    `retry_after`: how many seconds the other side asks to wait before it is asked again.
+    `retry_after`: seconds that the service asks to wait before the next request.
     """
 
     kind: FailureKind = FailureKind.UNKNOWN
@@ -330,7 +330,7 @@ class SparkDiedError(ModelError):
 
 
 class CircuitOpenError(TidegateError):
-    """`service` was not asked; it may be after `retry_after` seconds."""
+    """`service` was not called; it may be after `retry_after` seconds."""
 
     kind = FailureKind.QUOTA_EXCEEDED
 

@@ -36,8 +36,6 @@ class By(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`decides`: it counts before whatever caused it. `of`: its words count in messages of this class only."""
-
     origin: str
     by: By
     names: tuple[str, ...]
@@ -45,7 +43,9 @@ class Rule:
     means: str
     remedy: str | None = None
     decides: bool = False
+    """It takes precedence over the causes of the exception."""
     of: str | None = None
+    """Its words count in messages of this class only."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What kind of failure an exception is: its facts, and those of what caused it, looked up in the failure table."""
+"""The kind of failure of an exception: its facts and those of its causes, looked up in the failure table."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 _LONGEST_WAIT = 7 * 24 * 3600.0
-"""Seconds; a server that asks for more is not believed, and no clock could wait for some of what they ask."""
+"""Seconds; a server that asks for more is ignored."""
 
 _MOST = 30
-"""Exceptions that are followed at most: a chain may be a ring."""
+"""The most exceptions of a chain that are followed: it may be a ring."""
 
 _HTTP_TEXTS = {
     "urllib.error.HTTPError": re.compile(r"^HTTP Error (\d{3})\b"),
@@ -52,12 +52,10 @@ _ERRNO = re.compile(r"^\[Errno (\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class ExceptionFacts:
-    """What one exception of a chain tells of itself. `classes`: its own, then those it is derived from.
-
-    `kind` and `remedy`: what Tidegate has already decided.
-    """
+    """What is known of one exception of a chain."""
 
     classes: tuple[str, ...] = ()
+    """Its own class, then those it is derived from."""
     message: str = ""
     condition: str | None = None
     sqlstate: str | None = None
@@ -68,12 +66,13 @@ class ExceptionFacts:
     grpc: str | None = None
     retry_after: float | None = None
     kind: FailureKind | None = None
+    """Of an error of Tidegate, which has one already."""
     remedy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """`retry_after`: how many seconds the other side asks to wait."""
+    """The result of a lookup in the failure table."""
 
     kind: FailureKind = FailureKind.UNKNOWN
     remedy: str | None = None
@@ -81,23 +80,23 @@ class Classification:
 
 
 def classify(facts: Sequence[ExceptionFacts]) -> Classification:
-    """`facts` from the exception that was caught down to what began it all."""
+    """`facts`: from the exception that was caught down to its root cause."""
     after = next((fact.retry_after for fact in reversed(facts) if fact.retry_after is not None), None)
     for fact in facts:
         if fact.kind not in (None, FailureKind.UNKNOWN):
             return Classification(fact.kind, fact.remedy, after)
         if rule := deciding_rule(fact.classes):
             return Classification(rule.kind, rule.remedy, after)
-    found = [known for fact in reversed(facts) if (known := _known(fact))]
-    if not found:
+    matches = [match for fact in reversed(facts) if (match := _known(fact))]
+    if not matches:
         return Classification(retry_after=after)
-    kind = found[0].kind
-    remedy = next((known.remedy for known in found if known.kind is kind and known.remedy), None)
+    kind = matches[0].kind
+    remedy = next((match.remedy for match in matches if match.kind is kind and match.remedy), None)
     return Classification(kind, remedy, after)
 
 
 def kind_of(error: BaseException) -> FailureKind:
-    """Of an exception of Python's side; spark.failures knows those of the JVM as well."""
+    """Of a Python exception; `spark_errors` classifies those of the JVM as well."""
     return classify(facts_of_chain(error)).kind
 
 
@@ -115,7 +114,7 @@ def _known(fact: ExceptionFacts) -> Classification | None:
 
 
 def _rules(fact: ExceptionFacts) -> Iterator[Rule | None]:
-    """The surest sign first."""
+    """The most reliable fact first."""
     codes = (
         (By.SQLITE, fact.sqlite),
         (By.SQLSERVER, fact.sqlserver),
@@ -150,10 +149,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _cause(error: BaseException) -> BaseException | None:
-    """Wrappers of databases and of HTTP keep what they wrap in an attribute. What was merely being handled when the
-    error came up is no cause of it."""
-    kept = (getattr(error, "orig", None), getattr(error, "reason", None), error.__cause__)
-    return next((each for each in kept if isinstance(each, BaseException)), None)
+    """Wrappers of databases and of HTTP have what they wrap in an attribute. An exception that was merely being handled
+    when the error was raised is no cause of it."""
+    wrapped = (getattr(error, "orig", None), getattr(error, "reason", None), error.__cause__)
+    return next((each for each in wrapped if isinstance(each, BaseException)), None)
 
 
 def facts_of_exception(error: BaseException) -> ExceptionFacts:
@@ -186,7 +185,7 @@ def _text(value: object) -> str | None:
 
 
 def _status(error: BaseException) -> int | None:
-    """urllib says `code`, requests has a response, aiohttp and others say `status`."""
+    """urllib has `code`, requests and httpx a response, aiohttp and others `status`."""
     response = getattr(error, "response", None)
     for value in (getattr(response, "status_code", None), getattr(error, "code", None), getattr(error, "status", None)):
         if type(value) is int and 300 <= value < 600:
@@ -220,8 +219,7 @@ def _grpc(error: BaseException) -> str | None:
 
 
 def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float | None:
-    """What a header `Retry-After` says, which is seconds or the moment from which on the server answers again: in
-    seconds, and a week at most."""
+    """The value of a header `Retry-After` in seconds, a week at most. It is given in seconds or as a date."""
     if not isinstance(retry_after, str):
         return None
     if retry_after.strip().isdecimal():
@@ -237,16 +235,16 @@ def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float |
 
 
 def facts_in_text(text: str) -> list[ExceptionFacts]:
-    """What a stack trace of Java or Python names, from the first exception to the one that began it all.
+    """The exceptions that a stack trace of Java or Python names, from the first one to the root cause.
 
-    What a task threw reaches the driver as text alone where its class cannot be sent, and so does what a Python worker
-    raised.
+    An exception of a task reaches the driver as text alone where its class cannot be sent, and so does one of a Python
+    worker.
     """
     return [_facts_in_line(match[1], match[2] or "") for match in _RAISED.finditer(text)]
 
 
 def status_in_message(classes: Sequence[str], message: str) -> int | None:
-    """The HTTP status in the message of a class that has no other way to tell it."""
+    """The HTTP status in the message of an exception that has no attribute for it."""
     found = (pattern.search(message) for name, pattern in _HTTP_TEXTS.items() if name in classes)
     return next((int(match[1]) for match in found if match), None)
 

@@ -1,7 +1,7 @@
 """Named points at which a process may be killed, to see what is left: `TIDEGATE_FAULT=<point>` switches one on.
 
 `point:model` is the point for that model only, `point@3` the third time that it is reached. `TIDEGATE_FAULT_LOG=<file>`
-writes down each point that is reached, one line each.
+logs each point that is reached, one line each.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ FAULT_LOG = "TIDEGATE_FAULT_LOG"
 
 @dataclass(frozen=True, slots=True)
 class FaultPoint:
-    """`of_model`: it is reached once or more for each model that is built."""
-
     means: str
     of_model: bool = False
+    """It is reached once or more for each model that is built."""
 
 
 FAULT_POINTS: Mapping[str, FaultPoint] = {
@@ -75,18 +74,18 @@ _counting = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`model` None: whichever; `times`: the how-manieth time that it is reached."""
-
     point: str
     model: str | None = None
+    """None: any model."""
     times: int = 1
+    """It is the n-th time that the point is reached."""
 
     def __str__(self) -> str:
         return "".join(_parts(self))
 
 
 def fault(point: str, model: TableName | None = None) -> None:
-    """Die here, as by a power cut, if this point is the one switched on."""
+    """Kill this process, as a power cut would, if this point is switched on."""
     log, armed = os.environ.get(FAULT_LOG), os.environ.get(FAULT)
     if log:
         with open(log, "a", encoding="utf-8") as file:
@@ -96,14 +95,14 @@ def fault(point: str, model: TableName | None = None) -> None:
 
 
 def check_faults() -> None:
-    """Raise ConfigError where TIDEGATE_FAULT names no point: it would switch on nothing, and seem to have passed."""
+    """Raise ConfigError where TIDEGATE_FAULT names no point: nothing would be killed, and a test would seem to pass."""
     if armed := os.environ.get(FAULT):
         parse_fault(armed)
 
 
 @lru_cache
 def parse_fault(text: str, where: str = FAULT) -> Fault:
-    """`where`: what it stands in, for people."""
+    """`where`: where the text was given, for messages."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
         raise ConfigError(

@@ -13,7 +13,7 @@ __all__ = ["json_text", "json_value"]
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Half a character, as in a file name that is no UTF-8, becomes a question mark."""
+    """A lone surrogate, as in a file name that is no UTF-8, becomes a question mark."""
     text = json.dumps(json_value(value), indent=indent, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "replace").decode()
 

@@ -105,7 +105,7 @@ def is_plain_name(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def why_not_a_name(name: str) -> str | None:
-    """Why `name` cannot be a namespace or a layer; None where it can."""
+    """Why `name` cannot be a namespace or a layer; None where it can be."""
     if not is_plain_name(name):
         return "it may hold letters, digits, '_' and '-' only, and must not begin with '-'"
     if name.lower() in {"main", "spark_catalog"} or name.lower().startswith("run_"):

@@ -1,4 +1,4 @@
-"""What is wrong with a project's files, found while reading them. The compiler shows these with its own findings."""
+"""Problems in a project's files that are found while reading them. The compiler shows them with its own diagnostics."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`code` is stable CamelCase; `model` the table's short name, where the problem is one model's."""
-
     code: str
+    """Stable, in CamelCase."""
     message: str
     place: Place
     severity: Severity = Severity.ERROR
     suggestion: str | None = None
     model: str | None = None
+    """The table's short name, where the problem is one model's."""
 
 
 def did_you_mean(names: tuple[str, ...]) -> str | None:
@@ -43,7 +43,7 @@ def did_you_mean(names: tuple[str, ...]) -> str | None:
 
 
 def not_toml(error: tomllib.TOMLDecodeError, text: str, file: str) -> Problem:
-    """What Python says of a broken TOML file, at the place that it names in its message."""
+    """Python's error about a broken TOML file, at the place that its message names."""
     at = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
     place = Place(file, int(at[1]), int(at[2])) if at else Place(file, text.count("\n") + 1)
     reason, fix = toml_reason(error)

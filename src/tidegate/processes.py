@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-__all__ = ["MERCY_SECONDS", "end", "end_all", "kill", "release", "start"]
+__all__ = ["GRACE_SECONDS", "end", "end_all", "kill", "release", "start"]
 
-MERCY_SECONDS = 2.0
+GRACE_SECONDS = 2.0
 """How long a process may take to end once it is asked to."""
 
-_TOGETHER = "TIDEGATE_PROCESS_GROUP"
+_GROUP_VARIABLE = "TIDEGATE_PROCESS_GROUP"
 """In the environment of a process whose whole group is guarded: what it starts stays in that group."""
 
 # `$$` is the number of the outer shell, also inside the parentheses, and of the command that it becomes: the leader of
@@ -68,10 +68,10 @@ def start(
     """
     environment = dict(os.environ if env is None else env)
     _require(command[0], cwd, environment)
-    grouped = bool(os.environ.get(_TOGETHER))
-    environment.pop(_TOGETHER, None)
+    grouped = bool(os.environ.get(_GROUP_VARIABLE))
+    environment.pop(_GROUP_VARIABLE, None)
     if together or grouped:
-        environment[_TOGETHER] = "1"
+        environment[_GROUP_VARIABLE] = "1"
     source = "pipe" if reads_pipe else str(stdin or os.devnull)
     process = subprocess.Popen(
         _in_group(source, command) if grouped else ["/bin/sh", "-c", _GUARD, "tidegate-guard", source, *command],
@@ -88,35 +88,35 @@ def start(
 
 
 def release(process: subprocess.Popen[bytes]) -> None:
-    """Of a command that has ended by itself: its guard goes, and what it left running may go on."""
+    """For a command that has ended by itself: its guard ends, and what it left running may continue."""
     with contextlib.suppress(OSError, ValueError):
         assert process.stdin is not None
         os.write(process.stdin.fileno(), b"\n")
     _close(process)
 
 
-def end(process: subprocess.Popen[bytes], mercy: float = MERCY_SECONDS) -> None:
-    """The process and all of its group: asked first, then killed. Returns when it has ended."""
+def end(process: subprocess.Popen[bytes], grace: float = GRACE_SECONDS) -> None:
+    """End the process and all of its group: SIGTERM first, then SIGKILL. Returns when it has ended."""
     if process.poll() is not None:
         _close(process)
         return
     _signal(process, signal.SIGTERM)
     _close(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(mercy)
+        process.wait(grace)
     _signal(process, signal.SIGKILL)
     process.wait()
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """The process and all of its group, at once. The process itself may have ended: its guard still holds the group."""
+    """Kill the process and all of its group. The process itself may have ended: its guard still holds the group."""
     _signal(process, signal.SIGKILL)
     process.wait()
     _close(process)
 
 
 def end_all() -> None:
-    """All that were started and not ended; for a process that is about to end."""
+    """End all processes that were started and have not ended."""
     with _lock:
         left = list(_running)
     for process in left:
@@ -134,7 +134,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """To its group, or to it alone where it shares the group of this process."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        if os.environ.get(_TOGETHER):
+        if os.environ.get(_GROUP_VARIABLE):
             process.send_signal(number)
         else:
             os.killpg(process.pid, number)

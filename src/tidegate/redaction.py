@@ -1,4 +1,4 @@
-"""Secret values that this process has read, and any text without them.
+"""Secret values that this process has read, and their redaction in any text.
 
 A value is registered where it is read: by `env_var()`, `var()` and `--var`, and for `${VAR}` of a settings file, if its
 name looks like that of a secret. Of an address or a connection string, under any name, the passwords in it are. It is
@@ -47,7 +47,7 @@ def register(value: object, name: str | None = None) -> None:
     global _pattern
     text = "" if value is None or isinstance(value, bool) else str(value)
     secrets = {*passwords_in(text), *([text] if name is None or looks_secret(name) else [])}
-    fresh = {each for each in secrets if _is_worth_hiding(each)} - _values
+    fresh = {each for each in secrets if _is_redactable(each)} - _values
     if not fresh:
         return
     _values.update(fresh)
@@ -83,15 +83,15 @@ def holds_secret(content: str | bytes) -> bool:
 def log_pattern() -> str:
     """A regular expression of Java's for what Spark's log must not hold, of letters, digits and dots alone.
 
-    The JVM is started once, so it knows also what the environment has of secrets that nobody read yet.
+    The JVM is started once, so this includes secrets of the environment that have not been read yet.
     """
     named = {value for name, value in os.environ.items() if looks_secret(name)}
-    own = {value for value in named.union(*map(passwords_in, os.environ.values())) if _is_worth_hiding(value)}
+    own = {value for value in named.union(*map(passwords_in, os.environ.values())) if _is_redactable(value)}
     forms = {form for value in _values | own for form in _forms(value) if len(form) >= _SHORTEST + 2}
     return "|".join(sorted((re.sub(r"[^A-Za-z0-9]", ".", form) for form in forms), key=len, reverse=True))
 
 
-def _is_worth_hiding(text: str) -> bool:
+def _is_redactable(text: str) -> bool:
     stripped = text.strip()
     if len(stripped) < _SHORTEST or stripped.lower() in _PLAIN_WORDS:
         return False
@@ -147,7 +147,7 @@ class RedactingStream:
 
 
 class Secret:
-    """Printed, logged or written as JSON it is `***`; only `reveal` gives the text, to whoever must send it."""
+    """A password or a key. Printed, logged or written as JSON it is `***`; only `reveal` returns the text."""
 
     __slots__ = ("_text",)
 

@@ -37,7 +37,7 @@ _DATA_KEYS = frozenset(
 )
 """What stands before `key` where that is columns of a table."""
 _OF_DATA = frozenset({"column", "columns", "field", "fields", "table"})
-"""What such a name ends with where its value says where something stands."""
+"""What such a name ends with where its value is the name of a column or table."""
 _PASSWORD_WORD = re.compile(
     r"credentials?|creds|(?:db|user)?pass|passphrase|pw|\w*pwd|sas|sig|signature|.*(?:password|passwd|secret|token|apikey)s?"
 )

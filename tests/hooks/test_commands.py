@@ -127,7 +127,7 @@ def test_what_is_running_at_the_end_of_a_run_is_ended(tmp_path: Path) -> None:
     assert (tmp_path / "started").read_text() == "yes\n"
     commands.end_all()
     thread.join(10)
-    assert answers[0].told == "ended by signal 15"
+    assert answers[0].message == "ended by signal 15"
 
 
 def test_an_interrupted_run_takes_its_command_along(tmp_path: Path) -> None:

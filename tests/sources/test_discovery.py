@@ -253,11 +253,11 @@ def test_only_the_named_sources_are_asked_and_it_is_said_who_was(tmp_path: Path)
     with serving(Account()) as server:
         settings = settings_of(tmp_path, MANUAL + fivetran("a", server.url) + fivetran("b", server.url))
         found = known_tables(settings, clock=at(NOON), names={"erp", "a"})
-        assert (set(found.asked), set(found.remembered)) == ({"erp", "a"}, set())
+        assert (set(found.queried), set(found.cached)) == ({"erp", "a"}, set())
         again = known_tables(settings, clock=at(NOON))
-        assert (set(again.asked), set(again.remembered)) == ({"erp", "a", "b"}, {"a"})
+        assert (set(again.queried), set(again.cached)) == ({"erp", "a", "b"}, {"a"})
         left = again.without({"a", "erp"})
-        assert (names(left), set(left.asked), set(left.remembered)) == (["b.s.orders"], {"b"}, set())
+        assert (names(left), set(left.queried), set(left.cached)) == (["b.s.orders"], {"b"}, set())
 
 
 def test_a_key_and_secret_are_hidden_as_they_are_sent_too(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def _sources_to_query(settings: Settings, compiled: Compiled, discovery: Discove
     # A template can compose a name that is nowhere in its text.
     unknown = " ".join(error.message.lower() for error in errors if error.code == "UnknownDependency")
     named = frozenset(name for name in settings.sources if f"'{name.lower()}." in unknown)
-    return discovery.remembered | (named - discovery.asked)
+    return discovery.cached | (named - discovery.queried)
 
 
 def _table_errors(compiled: Compiled) -> frozenset[_Error]:

@@ -67,81 +67,49 @@ def _hook(section: Section, written: Mapping[str, Any], default_name: str) -> Ho
     models = section.texts("models")
     statuses = _choices(section, "status", "status", _STATUSES)
     events = _events(section, bool(models), bool(statuses))
-    on_failure = section.choice("on_failure", ON_FAILURE, "warn")
-    common = _Common(section, written, name, events, on_failure, models, frozenset(statuses))
+    common: dict[str, Any] = {
+        "name": name,
+        "events": events,
+        "on_failure": section.choice("on_failure", ON_FAILURE, "warn"),
+        "models": models,
+        "statuses": frozenset(statuses),
+    }
     if "command" in section.table and "url" in section.table:
         section.report("url", "a hook has a 'command' or a 'url', not both; write two hooks")
         return None
     if "command" in section.table:
-        return common.command()
+        return _command_hook(section, written, common)
     if "url" in section.table or section.table.get("preset") in _KEYED:
-        return common.webhook()
+        return _webhook(section, written, common)
     section.report("command", "a hook needs a 'command' to run, or a 'url' to post to")
     return None
 
 
-class _Common:
-    """What both kinds of hook have, and the rest of the section still to be read."""
+def _command_hook(section: Section, written: Mapping[str, Any], common: Mapping[str, Any]) -> CommandHook:
+    hook = CommandHook(
+        **common,
+        command=_command(section),
+        env=read_by_name(section, "env", written, "an environment variable", re.compile(r"[A-Za-z_]\w*")),
+        timeout=_timeout(section, timedelta(seconds=30)),
+    )
+    section.finish()
+    return hook
 
-    def __init__(
-        self,
-        section: Section,
-        written: Mapping[str, Any],
-        name: str,
-        events: frozenset[str],
-        on_failure: str,
-        models: tuple[str, ...],
-        statuses: frozenset[str],
-    ) -> None:
-        self.section = section
-        self.written = written
-        self.name = name
-        self.events = events
-        self.on_failure = on_failure
-        self.models = models
-        self.statuses = statuses
 
-    def command(self) -> CommandHook:
-        section = self.section
-        hook = CommandHook(
-            name=self.name,
-            events=self.events,
-            on_failure=self.on_failure,
-            models=self.models,
-            statuses=self.statuses,
-            command=_command(section),
-            env=read_by_name(section, "env", self.written, "an environment variable", re.compile(r"[A-Za-z_]\w*")),
-            timeout=_timeout(section, timedelta(seconds=30)),
-        )
-        section.finish()
-        return hook
-
-    def webhook(self) -> WebHook:
-        section, written = self.section, self.written
-        preset = section.choice("preset", PRESETS, "generic")
-        body = section.text("body", None)
-        if body is not None and (mistake := _mistake_in(body)):
-            section.report("body", f"'body' in [hooks] is no template: {mistake}")
-        key = read_secret(section, written, "key", required=preset in _KEYED)
-        if key is not None and preset not in _KEYED:
-            section.report("key", f"'key' in [hooks] is for the presets {' and '.join(_KEYED)}; others use 'headers'")
-        background = section.boolean("async", False)
-        if background and self.on_failure == "abort":
-            section.report("async", "a hook that is 'async' cannot abort: the run does not wait for its response")
-        endpoint = _endpoint(section, written, _KEYED.get(preset), carries_key=key is not None)
-        section.finish()
-        return WebHook(
-            name=self.name,
-            events=self.events,
-            on_failure=self.on_failure,
-            models=self.models,
-            statuses=self.statuses,
-            endpoint=endpoint,
-            preset=preset,
-            body=body,
-            key=key,
-            background=background,
-        )
+def _webhook(section: Section, written: Mapping[str, Any], common: Mapping[str, Any]) -> WebHook:
+    preset = section.choice("preset", PRESETS, "generic")
+    body = section.text("body", None)
+    if body is not None and (mistake := _mistake_in(body)):
+        section.report("body", f"'body' in [hooks] is no template: {mistake}")
+    key = read_secret(section, written, "key", required=preset in _KEYED)
+    if key is not None and preset not in _KEYED:
+        section.report("key", f"'key' in [hooks] is for the presets {' and '.join(_KEYED)}; others use 'headers'")
+    background = section.boolean("async", False)
+    if background and common["on_failure"] == "abort":
+        section.report("async", "a hook that is 'async' cannot abort: the run does not wait for its response")
+    endpoint = _endpoint(section, written, _KEYED.get(preset), carries_key=key is not None)
+    section.finish()
+    return WebHook(**common, endpoint=endpoint, preset=preset, body=body, key=key, background=background)
 
 
 def _events(section: Section, by_model: bool, by_status: bool) -> frozenset[str]:

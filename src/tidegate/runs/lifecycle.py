@@ -218,7 +218,7 @@ class _Run:
             self.settings, catalog.head(MAIN), self.options.vars, vars_given_before=self.record.resumes > 0
         )
         if self.settings.sources:
-            facts = {"sources": len(discovery.asked), "tables": len(discovery.tables)}
+            facts = {"sources": len(discovery.queried), "tables": len(discovery.tables)}
             self.emit("discover_complete", None, facts)
         counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
         self.emit("compile_complete", None, counts)

@@ -1,4 +1,4 @@
-"""Sources: what models may read besides models and the lake. They are asked for names and types, never for rows."""
+"""Sources: what models may read besides models and the lake. Only names and types are read here, never rows."""
 
 from tidegate.sources.discoverer import Discoverer, Ping, SourceTable
 from tidegate.sources.discovery import Discovery, StaleTables, mentioned, open_source, together

@@ -40,10 +40,10 @@ from tidegate.sources.source_errors import ping_source
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["DatabaseDiscoverer", "TimeLimit", "spark_type"]
+__all__ = ["DatabaseDiscoverer", "TimeLimit", "spark_type_of_postgres"]
 
-_MOST_DIGITS = 38
-_SYSTEM_DEFAULT = decimal(_MOST_DIGITS, 18)
+_MAX_DIGITS = 38
+_SYSTEM_DEFAULT = decimal(_MAX_DIGITS, 18)
 _NAMES = {
     "bool": BOOLEAN,
     "bytea": BINARY,
@@ -60,7 +60,7 @@ _NAMES = {
 }
 
 
-def spark_type(name: str, modifier: int, dimensions: int | None = None) -> DataType:
+def spark_type_of_postgres(name: str, modifier: int, dimensions: int | None = None) -> DataType:
     """`name` and `modifier` as in pg_type and pg_attribute, of the element where it is an array.
 
     `dimensions`: None where it is no array. Whatever has no type of its own (json, uuid, enums, ranges…) is a string.
@@ -88,7 +88,7 @@ def _element(name: str, modifier: int) -> DataType:
         precision, scale = _digits(modifier)
         if scale < 0:
             return ANY
-        return decimal(min(precision, _MOST_DIGITS), min(scale, _MOST_DIGITS)) if precision else _SYSTEM_DEFAULT
+        return decimal(min(precision, _MAX_DIGITS), min(scale, _MAX_DIGITS)) if precision else _SYSTEM_DEFAULT
     if name == "oid":
         return BIGINT
     if name == "money":
@@ -99,11 +99,11 @@ def _element(name: str, modifier: int) -> DataType:
 def _numeric(modifier: int) -> DataType:
     precision, scale = _digits(modifier)
     if scale < 0:
-        return ANY  # The driver takes the scale for a positive one; what comes of it is its business.
+        return ANY  # The driver reads it as a positive scale, so the result is undefined.
     if not precision:
         return _SYSTEM_DEFAULT
     precision = max(precision, scale)
-    too_many = max(0, precision - _MOST_DIGITS)
+    too_many = max(0, precision - _MAX_DIGITS)
     return decimal(precision - too_many, max(0, scale - too_many))
 
 
@@ -120,7 +120,10 @@ def _bits(modifier: int) -> DataType:
 
 
 class TimeLimit:
-    """`over` says whether it was the limit that ended the connection."""
+    """Ends a connection after so many seconds: a server that hangs does not enforce its own limits.
+
+    `over`: this limit ended the connection.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.over = False
@@ -146,13 +149,13 @@ class TimeLimit:
 
 
 _SHOWN = 5
-_LONGEST_CONNECT_SECONDS = 10
+_MAX_CONNECT_SECONDS = 10
 _SCHEMAS = """
 SELECT nspname FROM pg_catalog.pg_namespace
 WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND has_schema_privilege(oid, 'USAGE')
 ORDER BY nspname
 """
-# Drivers are told the base type of a domain, so that is what Spark sees.
+# Drivers receive the base type of a domain, so that is what Spark reads.
 _COLUMNS = """
 WITH RECURSIVE domains(domain, type, modifier, required) AS (
   SELECT oid, typbasetype, typtypmod, typnotnull FROM pg_catalog.pg_type WHERE typtype = 'd'
@@ -218,7 +221,7 @@ class DatabaseDiscoverer:
         return ping_source(self._source, self._answer)
 
     def credentials(self) -> tuple[str, Secret | None]:
-        """Who it is that reads: what the settings leave open is as libpq finds it, in its variables and files."""
+        """The user and password of the connection; libpq takes what the settings leave open from its own variables."""
         with self._connection(min(self._source.timeout.total_seconds(), PING_SECONDS)) as connection:
             user, password = connection.info.user, connection.info.password
         return user, Secret(password) if password else None
@@ -256,7 +259,7 @@ class DatabaseDiscoverer:
             "dbname": source.database,
             "user": source.user,
             "password": source.password.reveal() if source.password else None,
-            "connect_timeout": max(2, min(round(seconds), _LONGEST_CONNECT_SECONDS)),
+            "connect_timeout": max(2, min(round(seconds), _MAX_CONNECT_SECONDS)),
             "tcp_user_timeout": round(seconds * 1000),
         }
         try:
@@ -268,7 +271,7 @@ class DatabaseDiscoverer:
             raise (self._too_slow(seconds) if limit.over else self._meaning(error, seconds)) from error
 
     def _meaning(self, error: psycopg.Error, seconds: float) -> SourceError:
-        """Where no session came about there is no SQLSTATE, only the server's words."""
+        """Where no session was established there is no SQLSTATE, only the server's message."""
         first = (str(error).strip().splitlines() or [""])[0]
         reason = first.rpartition(" failed: ")[2].removeprefix("FATAL:").strip()
         if error.sqlstate == _CANCELED or "timeout expired" in reason:
@@ -301,7 +304,7 @@ class DatabaseDiscoverer:
 def _relation(rows: Iterable[tuple[Any, ...]]) -> Relation:
     return Relation(
         tuple(
-            Column(name, spark_type(kind, modifier, dimensions), nullable)
+            Column(name, spark_type_of_postgres(kind, modifier, dimensions), nullable)
             for _schema, _table, name, kind, modifier, dimensions, nullable in rows
         )
     )

@@ -15,32 +15,33 @@ from tidegate.names import TableName
 __all__ = ["PING_SECONDS", "Discoverer", "Ping", "SourceTable", "measure", "timeout_remedy"]
 
 PING_SECONDS = 10.0
-"""A ping waits no longer, whatever `timeout` says."""
+"""The longest time of a ping, whatever `timeout` is."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table that models may read as `<source>.<schema>.<table>`; `problem`: why its columns could not be found."""
+    """A table that models may read as `<source>.<schema>.<table>`."""
 
     table: TableName
     relation: Relation
     source: str
     kind: str
     problem: str | None = None
+    """Why its columns could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Whether something that a run needs answers. `name`: `lake`, `state` or `source NAME`; `failure` None: it does.
-
-    `detail` is what answered, in a few words, or why it did not.
-    """
+    """Whether something that a run needs can be reached."""
 
     name: str
+    """`lake`, `state` or `source NAME`"""
     kind: str
     detail: str
+    """What answered, or why it failed."""
     duration_ms: int = 0
     failure: TidegateError | None = None
+    """None: it answered."""
 
     @property
     def ok(self) -> bool:
@@ -60,14 +61,14 @@ class Discoverer(Protocol):
 
 
 def timeout_remedy(seconds: float, timeout: timedelta) -> str:
-    """What to do about a source that did not answer within so many seconds."""
+    """The remedy for a source that did not answer within so many seconds."""
     if seconds < timeout.total_seconds():
         return f"try again later; a ping waits {seconds:g} s and no longer"
     return "try again later, or raise 'timeout' of the source"
 
 
 def measure(name: str, kind: str, answer: Callable[[], str], failed: Callable[[Exception], TidegateError]) -> Ping:
-    """`answer` gives the detail; `failed` says what its exception means."""
+    """`answer` returns the detail; `failed` translates its exception."""
     start = time.monotonic()
     failure = None
     try:

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def open_source(source: SourceSettings) -> Discoverer:
-    """Asks nothing yet. Each adapter is imported only where it is used."""
+    """Sends no request. Each adapter is imported only where it is used."""
     match source:
         case ManualSource():
             return ManualDiscoverer(source)
@@ -70,7 +70,7 @@ _MOST_THREADS = 8
 
 @dataclass(frozen=True, slots=True)
 class StaleTables:
-    """A source could not be asked; what it had at `found_at` is used instead."""
+    """A source could not be reached; its tables as found at `found_at` are used instead."""
 
     source: str
     found_at: datetime
@@ -84,59 +84,61 @@ class StaleTables:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What the sources have, by name of the table; `failures`: the sources of which nothing is known.
-
-    `asked`: the sources that this is about. `remembered`: those of them that were not asked just now.
-    """
+    """The tables of sources."""
 
     tables: tuple[SourceTable, ...] = ()
+    """By name."""
     failures: tuple[SourceError, ...] = ()
+    """Sources of which nothing is known."""
     warnings: tuple[StaleTables, ...] = ()
-    asked: frozenset[str] = field(default=frozenset(), compare=False)
-    remembered: frozenset[str] = field(default=frozenset(), compare=False)
+    queried: frozenset[str] = field(default=frozenset(), compare=False)
+    """The sources that this is about."""
+    cached: frozenset[str] = field(default=frozenset(), compare=False)
+    """Those of them whose tables are from the cache."""
 
     def without(self, names: Collection[str]) -> Discovery:
         return Discovery(
             tables=tuple(table for table in self.tables if table.source not in names),
             failures=tuple(failure for failure in self.failures if failure.source not in names),
             warnings=tuple(warning for warning in self.warnings if warning.source not in names),
-            asked=self.asked.difference(names),
-            remembered=self.remembered.difference(names),
+            queried=self.queried.difference(names),
+            cached=self.cached.difference(names),
         )
 
 
 def discover(source: SourceSettings) -> Discovery:
     try:
-        return Discovery(tables=open_source(source).discover(), asked=frozenset({source.name}))
+        return Discovery(tables=open_source(source).discover(), queried=frozenset({source.name}))
     except Exception as error:
-        return Discovery(failures=(as_source_error(error, source),), asked=frozenset({source.name}))
+        return Discovery(failures=(as_source_error(error, source),), queried=frozenset({source.name}))
 
 
 def together(parts: Iterable[Discovery]) -> Discovery:
     parts = list(parts)
     return Discovery(
-        tables=tuple(sorted((table for part in parts for table in part.tables), key=lambda found: found.table)),
+        tables=tuple(sorted((table for part in parts for table in part.tables), key=lambda table: table.table)),
         failures=tuple(failure for part in parts for failure in part.failures),
         warnings=tuple(warning for part in parts for warning in part.warnings),
-        asked=frozenset(name for part in parts for name in part.asked),
-        remembered=frozenset(name for part in parts for name in part.remembered),
+        queried=frozenset(name for part in parts for name in part.queried),
+        cached=frozenset(name for part in parts for name in part.cached),
     )
 
 
-def in_parallel(ask: Callable[[SourceSettings], T], sources: Iterable[SourceSettings]) -> tuple[T, ...]:
-    """The answers in the order of `sources`."""
+def in_parallel(query: Callable[[SourceSettings], T], sources: Iterable[SourceSettings]) -> tuple[T, ...]:
+    """The results in the order of `sources`."""
     sources = list(sources)
     if len(sources) < 2:
-        return tuple(map(ask, sources))
+        return tuple(map(query, sources))
     pool = ThreadPoolExecutor(min(len(sources), _MOST_THREADS), thread_name_prefix="sources")
     try:
-        return tuple(pool.map(ask, sources))
+        return tuple(pool.map(query, sources))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def mentioned(names: Collection[str], texts: Iterable[str]) -> frozenset[str]:
-    """The names that stand before a dot somewhere. Comments count too: asking once too often does no harm."""
+    """The names that stand before a dot somewhere. A source that no text mentions is not queried, so it may be down or
+    slow. Comments count too: one request too many does no harm."""
     waiting = {name: (name.lower(), re.compile(rf"(?<!\w)`?{re.escape(name.lower())}`?\s*\.")) for name in names}
     for text in texts:
         if not waiting:

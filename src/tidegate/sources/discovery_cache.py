@@ -1,4 +1,4 @@
-"""What the sources had when they were last asked, kept in `.tidegate/cache/sources/`: compiling needs no network."""
+"""The tables of sources as last discovered, cached in `.tidegate/cache/sources/`: compiling needs no network."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = ["cache_file", "known_tables"]
 
 _VERSION = 1
 _NOT_ABOUT_TABLES = frozenset({"timeout", "discover_ttl"})
-_AGAIN_AFTER = timedelta(seconds=30)
-"""A source that failed is left alone for so long: whoever compiles at every save would wait each time."""
+_RETRY_AFTER = timedelta(seconds=30)
+"""A source that failed is not queried again for so long: compiling at every save would wait each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
     source: SourceSettings
     at: datetime
-    answer: Discovery
+    discovery: Discovery
 
 
 _failed: dict[Path, _Failed] = {}
@@ -44,47 +44,47 @@ def known_tables(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     names: Collection[str] | None = None,
 ) -> Discovery:
-    """Every source is asked that was not asked within its `discover_ttl`; with `refresh` each is.
+    """Queries every source that was not queried within its `discover_ttl`; with `refresh` all of them.
 
     `names`: only these sources; None: all.
     """
 
-    def known(source: SourceSettings) -> Discovery:
+    def from_cache_or_source(source: SourceSettings) -> Discovery:
         if isinstance(source, ManualSource):
             return discover(source)
         file, now = cache_file(settings, source.name), clock()
         if refresh:
-            return _ask(source, file, now)
-        failed, remembered = _failed.get(file), _read(file, source)
-        if failed is not None and failed.source == source and _is_young(failed.at, now, _AGAIN_AFTER):
-            return failed.answer
-        if remembered is not None and _is_young(remembered[0], now, source.discover_ttl):
+            return _query(source, file, now)
+        failed, cached = _failed.get(file), _read(file, source)
+        if failed is not None and failed.source == source and _is_young(failed.at, now, _RETRY_AFTER):
+            return failed.discovery
+        if cached is not None and _is_young(cached[0], now, source.discover_ttl):
             name = frozenset({source.name})
-            return Discovery(tables=remembered[1], asked=name, remembered=name)
-        return _ask(source, file, now)
+            return Discovery(tables=cached[1], queried=name, cached=name)
+        return _query(source, file, now)
 
     wanted = settings.sources.values() if names is None else [settings.sources[name] for name in sorted(names)]
-    return together(in_parallel(known, wanted))
+    return together(in_parallel(from_cache_or_source, wanted))
 
 
 def _is_young(moment: datetime, now: datetime, age: timedelta) -> bool:
-    """What comes from the future is not to be trusted."""
+    """False for a time in the future, which is not to be trusted."""
     return timedelta() <= now - moment < age
 
 
-def _ask(source: SourceSettings, file: Path, now: datetime) -> Discovery:
-    """What the source has, or, where it cannot be asked, what it had."""
-    found = discover(source)
-    if not found.failures:
+def _query(source: SourceSettings, file: Path, now: datetime) -> Discovery:
+    """The tables of the source, or, where it cannot be reached, those in the cache."""
+    discovery = discover(source)
+    if not discovery.failures:
         _failed.pop(file, None)
-        _write(file, source, now, found.tables)
-        return found
-    if (remembered := _read(file, source)) is not None:
-        found_at, tables = remembered
-        warning = StaleTables(source.name, found_at, found.failures[0])
-        found = replace(found, tables=tables, failures=(), warnings=(warning,))
-    _failed[file] = _Failed(source, now, found)
-    return found
+        _write(file, source, now, discovery.tables)
+        return discovery
+    if (cached := _read(file, source)) is not None:
+        found_at, tables = cached
+        warning = StaleTables(source.name, found_at, discovery.failures[0])
+        discovery = replace(discovery, tables=tables, failures=(), warnings=(warning,))
+    _failed[file] = _Failed(source, now, discovery)
+    return discovery
 
 
 def cache_file(settings: Settings, source: str) -> Path:
@@ -113,13 +113,13 @@ def _write(file: Path, source: SourceSettings, now: datetime, tables: tuple[Sour
         "found_at": now.isoformat(),
         "tables": [_table_document(table) for table in tables],
     }
-    # A project that cannot be written can still be compiled; it asks again the next time.
+    # A read-only project can still be compiled; it queries the source again the next time.
     with contextlib.suppress(OSError):
         write_atomically(file, json_text(document).encode())
 
 
 def _read(file: Path, source: SourceSettings) -> tuple[datetime, tuple[SourceTable, ...]] | None:
-    """None where nothing usable is there; the source is then asked."""
+    """None where there is no usable cache."""
     try:
         document = json.loads(file.read_bytes())
         if document["version"] != _VERSION or document["source"] != _digest(source):

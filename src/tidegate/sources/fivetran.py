@@ -1,7 +1,7 @@
 """The tables that Fivetran's connections write to their destination.
 
-Types are not told there, and of the columns only those that someone set by hand: the rest stays unknown. The one
-request that has all columns makes Fivetran ask the source system, which discovery must not cause.
+Its API does not report types, and of the columns only those that were configured by hand: the rest stays unknown. The
+one request that has all columns makes Fivetran query the source system, which discovery must not cause.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class FivetranDiscoverer:
             configs = list(pool.map(lambda connection: self._config(client, connection), connections))
         finally:
             pool.shutdown(cancel_futures=True)
-        found: dict[TableName, SourceTable] = {}
+        tables: dict[TableName, SourceTable] = {}
         for config in configs:
             for table in self._tables(config):
-                found.setdefault(table.table, table)
-        return tuple(found[table] for table in sorted(found))
+                tables.setdefault(table.table, table)
+        return tuple(tables[name] for name in sorted(tables))
 
     def ping(self) -> Ping:
         return ping_source(self._source, self._answer)
@@ -86,7 +86,7 @@ class FivetranDiscoverer:
             if not cursor:
                 return
             if cursor in seen:
-                raise self._strange("the pages of its connections go round in a circle")
+                raise self._unexpected_response("the pages of its connections repeat in a circle")
             seen.add(cursor)
 
     def _items(self, page: Any) -> list[Mapping[str, Any]]:
@@ -96,7 +96,7 @@ class FivetranDiscoverer:
                 return list(items)
         except (KeyError, TypeError):
             pass
-        raise self._strange("the answer is no list of connections")
+        raise self._unexpected_response("the answer is no list of connections")
 
     def _config(self, client: _FivetranApi, connection: str) -> Mapping[str, Any]:
         """The schemas of a connection; none where it was never set up."""
@@ -109,7 +109,7 @@ class FivetranDiscoverer:
         data = answer.get("data") if isinstance(answer, dict) else None
         schemas = data.get("schemas", {}) if isinstance(data, dict) else None
         if not isinstance(schemas, dict):
-            raise self._strange(f"the answer about connection '{connection}' has no schemas")
+            raise self._unexpected_response(f"the answer about connection '{connection}' has no schemas")
         return schemas
 
     def _tables(self, schemas: Mapping[str, Any]) -> Iterator[SourceTable]:
@@ -121,15 +121,15 @@ class FivetranDiscoverer:
                     name = TableName(source.name, schema_name, table_name)
                     yield SourceTable(name, Relation(columns, complete=False), source.name, source.kind)
         except (AttributeError, TypeError):
-            raise self._strange("the schemas of a connection have an unknown form") from None
+            raise self._unexpected_response("the schemas of a connection have an unknown form") from None
 
-    def _strange(self, message: str) -> SourceError:
+    def _unexpected_response(self, message: str) -> SourceError:
         return SourceError(
             message,
             source=self._source.name,
             kind=FailureKind.QUERY_REJECTED,
             where=f"{self._source.api_url} ([sources.{self._source.name}])",
-            remedy="correct api_url of the source: what answers there is not the API of Fivetran, version 1",
+            remedy="correct api_url of the source: the server there is not the API of Fivetran, version 1",
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether all that a run needs answers: the lake, the state and every source. Asking changes nothing."""
+"""Whether all that a run needs can be reached: the lake, the state and every source. A ping changes nothing."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def ping_all(settings: Settings, names: Collection[str] | None = None) -> tuple[
 
 
 def ping_lake(settings: Settings) -> Ping:
-    return measure("lake", settings.lake.catalog, lambda: _ask_lake(settings), _unexpected(LakeUnavailableError))
+    return measure("lake", settings.lake.catalog, lambda: _check_lake(settings), _unexpected(LakeUnavailableError))
 
 
 def ping_state(settings: Settings) -> Ping:
     kind = settings.state.url.partition(":")[0]
-    return measure("state", kind, lambda: _ask_state(settings), _unexpected(StateError))
+    return measure("state", kind, lambda: _check_state(settings), _unexpected(StateError))
 
 
-def _ask_lake(settings: Settings) -> str:
+def _check_lake(settings: Settings) -> str:
     from tidegate.lake import is_initialized, open_catalog
     from tidegate.lake.warehouse import require_writable
 
     lake = settings.lake
     if not is_initialized(settings):
-        return "not made yet; the first run makes it"
+        return "not created yet; the first run creates it"
     catalog = open_catalog(settings)
     tables, branches = len(catalog.head()), len(catalog.list_branches())
     if tables and not lake.warehouse.is_dir():
         raise LakeUnavailableError(
-            "the catalog has tables, and their warehouse is not there",
+            "the catalog has tables, but their warehouse is missing",
             where=str(lake.warehouse),
             remedy="mount the disk that it is on, or correct [lake] warehouse in tidegate.toml",
         )
@@ -52,7 +52,7 @@ def _ask_lake(settings: Settings) -> str:
     return f"{tables} table{'' if tables == 1 else 's'} on main, {branches} other branch{'' if branches == 1 else 'es'}"
 
 
-def _ask_state(settings: Settings) -> str:
+def _check_state(settings: Settings) -> str:
     from tidegate.state import open_reader
 
     with open_reader(settings.state.url) as state:
@@ -61,7 +61,7 @@ def _ask_state(settings: Settings) -> str:
 
 
 def _unexpected(kind: type[TidegateError]) -> Callable[[Exception], TidegateError]:
-    """Errors of our own say what they mean; any other is at least told as one of the part that was asked."""
+    """An error that is not Tidegate's becomes one of the part that was checked."""
 
     def failed(error: Exception) -> TidegateError:
         if isinstance(error, TidegateError):

@@ -1,7 +1,7 @@
 """How Spark reads the tables of sources: catalogs beside the lake's own, each under its source's name.
 
 Another Iceberg catalog is pinned: its pointers, as they are in one moment, are copied to a file of the run's own, so
-that all models of a run read one state of it and nobody else's catalog is ever opened by Spark.
+that all models of a run read one state of it and Spark never opens the catalog itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def has_source_catalog(settings: Settings, table: TableName) -> bool:
 
 
 def has_own_catalog(settings: Settings, source: str) -> bool:
-    """Whether the project itself tells Spark where the tables of the source are."""
+    """Whether [spark.conf] of the project defines a catalog for the source."""
     return f"spark.sql.catalog.{source}" in settings.spark.conf
 
 
@@ -41,7 +41,7 @@ def must_be_in_lake(settings: Settings, table: TableName) -> bool:
 
 
 def missing_table(settings: Settings, table: TableName) -> SourceError:
-    """A table that is named by hand or by Fivetran and is in no place where Spark could read it."""
+    """For a table of a manual or Fivetran source that Spark cannot read."""
     name = table.namespace
     return SourceError(
         f"source '{name}': the table {table} is not in the lake",
@@ -49,7 +49,7 @@ def missing_table(settings: Settings, table: TableName) -> SourceError:
         kind=FailureKind.NOT_FOUND,
         where=f"[sources.{name}]",
         remedy=(
-            f"sources of kind {settings.sources[name].kind} only say which tables there are: write the table to the "
+            f"sources of kind {settings.sources[name].kind} only list tables: write the table to the "
             f'lake under that name, or tell Spark where it is with "spark.sql.catalog.{name}" in [spark.conf]'
         ),
     )

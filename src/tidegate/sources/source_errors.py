@@ -23,16 +23,16 @@ def as_source_error(error: Exception, source: SourceSettings) -> SourceError:
         first = (str(error).strip().splitlines() or [""])[0]
         message = f"unexpected error: {type(error).__name__}{': ' if first else ''}{first}"
         where, remedy, kind = None, "run the command again with --debug for the traceback", FailureKind.UNKNOWN
-    hide = _hiding(source)
+    redact = _redactor(source)
     failure = SourceError(
-        f"{_prefix(source)}{hide(message)}",
+        f"{_prefix(source)}{redact(message)}",
         source=source.name,
         kind=kind,
-        where=hide(where or f"[sources.{source.name}]"),
-        remedy=hide(remedy) if remedy else None,
+        where=redact(where or f"[sources.{source.name}]"),
+        remedy=redact(remedy) if remedy else None,
     )
-    told = [str(each) for each in _chain(error)]
-    failure.__cause__ = error if list(map(hide, told)) == told else None
+    texts = [str(each) for each in _chain(error)]
+    failure.__cause__ = error if list(map(redact, texts)) == texts else None  # a traceback would show it
     return failure
 
 
@@ -45,16 +45,16 @@ def _prefix(source: SourceSettings) -> str:
     return f"source '{source.name}': "
 
 
-def _hiding(source: SourceSettings) -> Callable[[str], str]:
+def _redactor(source: SourceSettings) -> Callable[[str], str]:
     # The longest first: one may be part of another.
     secrets = sorted((text for text in _secret_texts(source) if len(text) >= _SHORTEST), key=len, reverse=True)
 
-    def hide(text: str) -> str:
+    def redact(text: str) -> str:
         for secret in secrets:
             text = text.replace(secret, "***")
         return text
 
-    return hide
+    return redact
 
 
 def _secret_texts(source: SourceSettings) -> Iterator[str]:
