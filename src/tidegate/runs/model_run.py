@@ -74,7 +74,7 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         result,
         status="cancelled" if tried.cancelled else result.status,
         duration_ms=duration,
-        phases=dict(attempt.phases.ms),
+        phases={**attempt.phases.ms},
         attempts=tuple(each.to_dict() for each in tried.attempts),
     )
     if attempt.lost and result.status == "failed":
