@@ -1,5 +1,10 @@
-"""What the rows of a table look like: for each column how many NULLs and different values, the least, the greatest, the
-mean. One expression asks for all of it, so that it can ride on whatever reads or writes the rows anyway."""
+"""The profile of rows: for each column the NULLs, different values, minimum, maximum and mean. One expression computes
+all of it, so that it can be part of a statement that reads or writes the rows anyway.
+
+Different values are estimated from 4 KB of bits that one pass sets. Each value has one bit, by its hash: half of all
+values share the first 2,048 bits, a quarter the next, and so on. Few values are counted in all parts; of many, only the
+later parts, with a known share of the values, are not yet full.
+"""
 
 from __future__ import annotations
 
@@ -35,27 +40,26 @@ __all__ = [
 LONGEST_TEXT = 64
 _MARK, _VALUE = "__tidegate_mark", "__tidegate_value"
 _KNOWN_COLUMNS = 100
-"""Of more Iceberg does not keep what it saw, unless a table says so."""
+"""Iceberg has no metrics of further columns, unless a table property asks for them."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Scope = Literal["table", "written"]
-"""All rows of the table, or those that the run brought."""
+"""All rows of the table, or those that the run wrote."""
 
 Plain = int | float | str | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """Values such as JSON can hold. `distinct` is an estimate. None: there is no value, or the type has none to tell.
-
-    REDACTED stands for values that nobody is to see.
-    """
+    """Values such as JSON can hold; None where there is none, or the type has none. REDACTED stands for hidden ones."""
 
     name: str
     type: str
     nulls: int
     distinct: int | None = None
+    """An estimate."""
+
     min: Plain = None
     max: Plain = None
     mean: float | str | None = None
@@ -63,18 +67,22 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`rows` were looked at; `table_rows` are in the table, which the last change of its rows made `snapshot_id`."""
-
     rows: int
+    """The profiled rows."""
+
     columns: tuple[ColumnProfile, ...]
     scope: Scope = "table"
+
     table_rows: int = 0
+    """All rows of the table."""
+
     snapshot_id: int | None = None
+    """The last snapshot that changed rows of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What was counted of one column. `hidden`: its values were not asked for."""
+    """The counts of one column."""
 
     name: str
     type: DataType
@@ -84,18 +92,19 @@ class _Column:
     mean: float | None = None
     bits: int | None = None
     hidden: bool = False
+    """Its values were not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was counted of some rows; two of them can be put together."""
+    """The counts of some rows, from which a profile is made; two of them can be merged."""
 
     rows: int
     columns: tuple[_Column, ...]
     scope: Scope = "table"
 
     def profile(self, table_rows: int, snapshot_id: int | None) -> Profile:
-        columns = tuple(_told(column, self.rows) for column in self.columns)
+        columns = tuple(_column_profile(column, self.rows) for column in self.columns)
         return Profile(self.rows, columns, self.scope, table_rows, snapshot_id)
 
 
@@ -121,7 +130,7 @@ class Survey:
 
     def over(self, relation: str) -> str:
         """A query of one row and one column."""
-        return f"SELECT {self.aggregate} AS told FROM ({self.marked(relation)})"
+        return f"SELECT {self.aggregate} AS profile FROM ({self.marked(relation)})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,18 +142,18 @@ class Survey:
         document = json.loads(text)
         more = json.loads(exact)["columns"] if exact else [{}] * len(self.columns)
         found = zip(self.columns, document["columns"], more, strict=True)
-        columns = tuple(self._column(column, {**told, **known}) for column, told, known in found)
+        columns = tuple(self._column(column, {**counts, **known}) for column, counts, known in found)
         return Counted(document["rows"], columns, scope)
 
-    def _column(self, column: Column, told: Mapping[str, Any]) -> _Column:
-        value, bits = _reader(column.type), told.get("bits")
-        mean = told.get("mean")
+    def _column(self, column: Column, counts: Mapping[str, Any]) -> _Column:
+        value, bits = _reader(column.type), counts.get("bits")
+        mean = counts.get("mean")
         return _Column(
             column.name,
             column.type,
-            told["values"],
-            value(told["least"]) if "least" in told else None,
-            value(told["greatest"]) if "greatest" in told else None,
+            counts["values"],
+            value(counts["least"]) if "least" in counts else None,
+            value(counts["greatest"]) if "greatest" in counts else None,
             None if mean is None else float(mean),
             None if bits is None else int.from_bytes(base64.b64decode(bits), "little"),
             hidden=column.name.lower() in self.hidden,
@@ -186,7 +195,7 @@ def survey(
 
 
 def merged(parts: Sequence[Counted | None]) -> Counted | None:
-    """Of rows that were brought one after the other; None where nothing is known of some. The first says the scope."""
+    """Of rows that were written one after the other, with the scope of the first; None where some are not counted."""
     known = [counted for counted in parts if counted is not None]
     if not known or len(known) < len(parts):
         return None
@@ -283,8 +292,8 @@ def _order(value: Any) -> tuple[bool, Any]:
     return strange, 0 if strange else value
 
 
-def _told(column: _Column, rows: int) -> ColumnProfile:
-    told = ColumnProfile(
+def _column_profile(column: _Column, rows: int) -> ColumnProfile:
+    profile = ColumnProfile(
         column.name,
         column.type.text,
         nulls=rows - column.values,
@@ -294,8 +303,8 @@ def _told(column: _Column, rows: int) -> ColumnProfile:
         mean=None if column.mean is None else _finite(column.mean),
     )
     if not column.hidden or not column.values or not _has_values(column.type):
-        return told
-    return replace(told, min=REDACTED, max=REDACTED, mean=REDACTED if column.type.is_numeric else None)
+        return profile
+    return replace(profile, min=REDACTED, max=REDACTED, mean=REDACTED if column.type.is_numeric else None)
 
 
 def _distinct(column: _Column) -> int | None:

@@ -34,55 +34,64 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class ZoneBatch:
-    """The files of a zone for one run of a model.
-
-    `fresh`: those whose rows the result is to have, in order of arrival.
-    `files`: all of them.
-    `known_columns`: DDL of the columns that earlier ones had.
-    `new`: those that no run of the model has read.
-    """
+    """The files of a zone for one run of a model."""
 
     folder: Path
+
     fresh: tuple[ZoneFile, ...]
+    """Those whose rows the result must have, in order of arrival."""
+
     files: tuple[ZoneFile, ...]
+    """All of them."""
+
     known_columns: str | None = None
+    """DDL of the columns that earlier files had."""
+
     new: tuple[ZoneFile, ...] = ()
+    """Those that no run of the model has read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What stands behind the names in a query.
-
-    `inserted_since`: tables of which an append takes only new rows; `keys`: what tells their rows apart. `forget`: the
-    table is to be made anew, so the model reads its own table as if it did not exist. `in_order`: the rows of a driving
-    zone come as they arrived.
-    """
+    """The tables and files that the names in a query refer to."""
 
     table: TableName
     lake: BranchView
+
     forget: bool = False
+    """The table is rebuilt, so the model reads its own table as if it did not exist."""
+
     zones: Mapping[str, ZoneBatch] = field(default_factory=dict)
+
     inserted_since: Mapping[str, TableInput] = field(default_factory=dict)
+    """Tables of which an append reads only the new rows."""
+
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns that identify the rows of these tables."""
+
     in_order: bool = False
+    """The rows of a driving zone are in their order of arrival."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A query over its sources.
-
-    `sql`: what Spark was given.
-    `zone_files`: the landing files that were read.
-    `zone_columns`: the columns (DDL) that were found in each zone.
-    `bad_records`: records of zones with quarantine that are left out; None where no such zone is read.
-    """
+    """The result of a query over its sources."""
 
     frame: DataFrame
+
     sql: str
+    """The query that Spark runs."""
+
     zone_files: Mapping[str, tuple[ZoneFile, ...]]
+    """The landing files that are read."""
+
     zone_columns: Mapping[str, str]
+    """The columns of each zone, as DDL."""
+
     notes: tuple[str, ...] = ()
+
     bad_records: BadRecords | None = None
+    """Records of zones with quarantine that are left out; None where no such zone is read."""
 
 
 def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> Built:
@@ -192,7 +201,7 @@ _ELSEWHERE = QueryInputs()
 
 
 def explain(error: Exception, sql: str, source: str, path: str, inputs: QueryInputs = _ELSEWHERE) -> ModelError:
-    """What went wrong in a model's query, with the line of the model's file where it can be told."""
+    """The error of a model's query, with the line of the model's file where that is known."""
     if isinstance(error, ModelError):
         return error
     unreadable = explain_read_error(error, inputs.files)

@@ -28,26 +28,26 @@ _CASTABLE = (
 
 @dataclass(frozen=True, slots=True)
 class InsertedRows:
-    """`sql`: the new rows, in parentheses.
-
-    Where nothing enforces the key, `repeated` is a relation of the keys in question that more than one row has, now or
-    when the table was read. If it has any, `sql` would lose rows, and `with_repeated` gives the new rows: those of such
-    keys are compared by all their values. It takes the name of a relation that holds `repeated`, as this reads each of
-    these states whole, and raises where values cannot be compared.
-    """
-
     sql: str
+    """A query of the new rows, in parentheses."""
+
     repeated: str = ""
+    """Where nothing enforces the key: a relation of the keys that more than one row has, now or when the table was
+    read. If it has rows, `sql` would lose some: use `with_repeated`."""
+
     with_repeated: Callable[[str], str] = str
+    """The query of the new rows, with those of repeated keys compared by all their values. It takes the name of a
+    relation that holds `repeated`, as that reads both states of the table whole; raises where values cannot be
+    compared."""
 
 
 def inserted_rows(
     table: TableName, metadata: TableMetadata, since: TableInput, key: Sequence[str] = ()
 ) -> InsertedRows | None:
-    """None where every row is new. `key`: the columns that tell the table's rows apart.
+    """None where every row is new. `key`: the columns that identify the table's rows.
 
     With a key, a row is new if no row had its key when the table was read, however the table was written since. Without
-    one, row lineage tells inserts from updates: an updated row keeps its id. But a row that was deleted and written
+    one, row lineage separates inserts from updates: an updated row keeps its id. But a row that was deleted and written
     again has a new id, as after a rewrite of the whole table or of a group. So where rows went, as many copies of a row
     are new as came under new ids beyond those that went. Where the table is no successor of what was read (it was
     rolled back), ids mean nothing, and all its rows are compared with all that were read.
@@ -254,7 +254,7 @@ def _may_be_cast(before: DataType, after: DataType) -> bool:
 
 def _unknown(table: TableName, because: str) -> StrategyError:
     return StrategyError(
-        f"Cannot tell which rows of {table} are new: {because}",
+        f"It is not known which rows of {table} are new: {because}",
         where=str(table),
         remedy="Build it from all rows with --full-refresh, or make it incremental with a unique_key.",
     )

@@ -42,7 +42,7 @@ def write(request: WriteRequest) -> WriteOutcome:
             narrower = narrower_columns(request, columns)
             request.stamp()
             outcome = WRITERS[request.settings.strategy](request, columns)
-            return with_narrower(replace(outcome, counted=request.learnt.counted), request, narrower)
+            return with_narrower(replace(outcome, counted=request.observed.counted), request, narrower)
     except BaseException:
         if request.lake.pointer(request.table) != before:
             request.lake.restore(request.table, before)

@@ -53,7 +53,7 @@ def added_rows(
     rows = _read(session, metadata.fields, added)
     if added.masked:
         rows = _unmasked(session, table, rows, added.masked)
-    # A file that was written anew as a whole also has rows as they were; those say since when.
+    # A file that was rewritten as a whole also has unchanged rows; those carry the number of their own commit.
     newest = rows.where(f"{_SEQUENCE} IS NULL OR {_SEQUENCE} > {sequence_number}")
     return newest.select(*columns)
 

@@ -1,4 +1,4 @@
-"""What a statement did to a table, from the snapshot it left."""
+"""Commits of a table: what a statement changed, what a commit records for its readers, and the limit on deletes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def existing_rows(request: WriteRequest) -> int:
 
 
 def commit_since(request: WriteRequest, before: TableBefore) -> Snapshot | None:
-    """The commit that changed rows. One that changed none is taken back, so that it wakes no reader."""
+    """The commit that changed rows. One that changed none is undone, so that no reader runs because of it."""
     metadata = request.lake.table(request.table)
     commit = metadata.current if metadata else None
     if commit is not None and commit.id != before.snapshot_id and commit.changed_rows:
@@ -62,7 +62,8 @@ def commit_since(request: WriteRequest, before: TableBefore) -> Snapshot | None:
 
 
 def refuse_mass_delete(request: WriteRequest, gone: int, existing: int) -> None:
-    """Whoever calls this after the fact relies on `write`, which puts the table back when anything is raised."""
+    """Protects a table whose inputs lost most of their rows. A caller that has written already relies on `write`, which
+    restores the table when anything is raised."""
     if request.allow_deletes or gone * 2 <= existing:
         return
     raise MassDeleteError(
@@ -77,7 +78,10 @@ _PROPERTY = "spark.sql.iceberg.snapshot-property"
 
 @contextlib.contextmanager
 def row_key_recorded(session: SparkSession, key: Sequence[str], changed: Sequence[str] | None = None) -> Iterator[None]:
-    """Commits made inside match rows by `key` and never update it. `changed`: no other column differs in any row."""
+    """Commits made inside record that they match rows by `key` and never update it, so that readers need not compare.
+
+    `changed`: no other column differs in any row.
+    """
     said = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
     if changed is not None:
         said[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
@@ -87,6 +91,6 @@ def row_key_recorded(session: SparkSession, key: Sequence[str], changed: Sequenc
 
 @contextlib.contextmanager
 def partly_written(session: SparkSession, *, if_any: bool = True) -> Iterator[None]:
-    """Commits made inside are not the last of their write. `if_any` False: they are, and nothing is marked."""
+    """Commits made inside are marked as not the last of their write, unless `if_any` is False."""
     with temporary_conf(session, {f"{_PROPERTY}.{PARTIAL}": "true"} if if_any else {}):
         yield

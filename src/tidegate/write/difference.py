@@ -32,8 +32,8 @@ class DifferenceCounts:
 def write_difference(request: WriteRequest, columns: TableColumns, before: TableMetadata) -> DifferenceCounts | None:
     """Call it when the table has become the result, and was `before`, of the same columns.
 
-    The rows that differ are put aside, the table is put back, and they are merged into it. None: the table is the
-    result still, because it has no key that tells its rows apart, or because too many of them differ.
+    The rows that differ are staged, the table is restored, and they are merged into it. None: the table still is the
+    result, because no key identifies its rows, or because too many of them differ.
     """
     keys = _keys(request, columns)
     if keys is None or before.current is None:

@@ -1,4 +1,8 @@
-"""What happens to a table when its query gives other columns than it has."""
+"""Schema drift: how a table follows a query that returns other columns, or other types, than it has.
+
+A column that the query returns in a narrower type keeps the type of the table. That is reported once: the reported
+types are a property of the table.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +35,20 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """`columns`: the table's, once `clauses` (of ALTER TABLE) and `rewrites` (column to new type) are applied.
-
-    `rebuild`: the types cannot be reconciled, and the table is to be made anew from the result.
-    """
-
     columns: TableColumns
+    """The table's, once `clauses` and `rewrites` are applied."""
+
     changes: tuple[DriftChange, ...] = ()
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
+
     clauses: tuple[str, ...] = ()
+    """Of ALTER TABLE."""
+
     rewrites: tuple[TableColumn, ...] = ()
+    """Columns with a new type that needs their rows to be rewritten."""
+
     rebuild: bool = False
+    """The types cannot be reconciled: the table is rebuilt from the result."""
 
     @property
     def alters(self) -> bool:
@@ -49,7 +56,7 @@ class Drift:
 
 
 def compare_columns(request: WriteRequest, batch: TableColumns, bookkeeping: Collection[str] = ()) -> Drift:
-    """The difference between the result and the table, and what is to be done about it. Nothing is changed yet.
+    """The difference between the columns of the result and of the table, and how to apply it. Nothing is changed yet.
 
     `bookkeeping` columns are the strategy's own; no query gives them.
     """
@@ -90,9 +97,9 @@ def replacement_drift(request: WriteRequest, batch: TableColumns) -> tuple[Drift
     for old in existing:
         new = batch.get(old.name)
         if new is None:
-            changes.append(DriftChange(old.name, "dropped", old.type_text, None, "the query no longer gives it"))
+            changes.append(DriftChange(old.name, "dropped", old.type_text, None, "the query no longer returns it"))
         elif new.type != old.type:
-            changes.append(DriftChange(old.name, "rebuilt", old.type_text, new.type_text, "the table was made anew"))
+            changes.append(DriftChange(old.name, "rebuilt", old.type_text, new.type_text, "the table was rebuilt"))
     added = [c for c in batch if c.name not in existing]
     return (*changes, *(DriftChange(c.name, "added", None, c.type_text, "new in the query") for c in added))
 
@@ -164,13 +171,13 @@ def _gone(request: WriteRequest, existing: TableColumns, batch: TableColumns) ->
         missed = known.get(column.name.lower())
         if missed is None:
             missed = _utc(request.run_started_at).isoformat()
-            reason = f"the query no longer gives it: NULL in new rows, dropped {_days(request)} from now"
+            reason = f"the query no longer returns it: NULL in new rows, dropped {_days(request)} from now"
             changes.append(DriftChange(column.name, "kept", column.type_text, column.type_text, reason))
         over = _utc(datetime.fromisoformat(missed)) + request.dropped_column_grace <= _utc(request.run_started_at)
         if over and column.name not in needed:
             drop.append(column.name)
             changes = [change for change in changes if change.column != column.name]
-            reason = f"the query has not given it since {missed}"
+            reason = f"the query has not returned it since {missed}"
             changes.append(DriftChange(column.name, "dropped", column.type_text, None, reason))
         else:
             since[column.name] = missed
@@ -205,7 +212,7 @@ def _incompatible(
         where=str(request.table),
         remedy=(
             f"Cast it in the query (CAST({old.quoted} AS {old.type_sql})), give the new column another name, "
-            "or run with --full-refresh to make the table anew from what its inputs hold now."
+            "or run with --full-refresh to rebuild the table from its current inputs."
         ),
     )
 
@@ -216,7 +223,7 @@ _AS_TEXT_WRITES_IT = (DOUBLE, BIGINT)
 
 
 def narrower_columns(request: WriteRequest, batch: TableColumns) -> Mapping[str, DriftChange]:
-    """Before the write. Empty where the table is made anew, and so takes the query's types."""
+    """Before the write. Empty where the table is rebuilt, and so takes the query's types."""
     if is_rebuilt(request) or request.settings.traits.replaces_table:
         return {}
     changes = {}
@@ -226,7 +233,7 @@ def narrower_columns(request: WriteRequest, batch: TableColumns) -> Mapping[str,
             continue
         if join_types(column.type, given.type) != column.type:
             continue
-        reason = "the query gives a narrower type; the table keeps its own, which holds every value"
+        reason = "the query returns a narrower type; the table keeps its own, which holds every value"
         changes[column.name] = DriftChange(column.name, "narrowed", column.type_text, given.type_text, reason)
     return changes
 

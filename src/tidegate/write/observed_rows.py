@@ -1,7 +1,7 @@
-"""What rows a relation holds, in whatever order, as a number that two relations share only if their rows are the same.
+"""Digest and profile of rows, taken by the statement that writes them, so that nothing is read for them.
 
-Each row gives two independent hashes of 64 bits, which are summed: duplicates count, order does not. The sums can be
-taken while rows are written, so that nothing is read for them; so can what the rows look like, column by column.
+Two relations have the same digest only if their rows are the same. Each row has two independent hashes of 64 bits,
+which are summed: duplicates count, order does not. The profile is column by column.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 __all__ = [
     "CONTENT_PROPERTY",
     "HASHES",
+    "ObservedQuery",
     "RowsDigest",
-    "WatchedQuery",
     "batch_scope",
     "content_of",
     "content_property",
     "hash_columns",
-    "learn",
-    "learn_added",
+    "observe",
+    "observe_added",
+    "record_added_profile",
+    "record_profile",
     "recorded_content",
     "survey_of",
-    "watch",
-    "watch_added",
 ]
 
 
@@ -63,11 +63,11 @@ class RowsDigest:
     second: int = 0
 
 
-class WatchedQuery:
-    """A query whose rows are summed up while somebody else runs it. `hashed` False: nobody will ask for its content.
+class ObservedQuery:
+    """A query whose rows are digested and profiled while a statement runs it.
 
-    `looked_at`: the columns to be profiled. `hidden`: those, in lower case, whose values are not looked at. `many`: so
-    many rows are expected that they are not looked at; Iceberg is asked what it knows of them.
+    `hashed` False: no digest is needed. `looked_at`: the columns to profile. `hidden`: those, in lower case, whose
+    values are not read. `many`: so many rows are expected that not each is read; Iceberg's metrics are used instead.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class WatchedQuery:
         self._idle = not hashed and not len(looked_at)
         self._view = f"{_VIEW}{next(_COUNTED)}"
         self._observation: Observation | None = None
-        self._found: Mapping[str, Any] | None = None
+        self._sums: Mapping[str, Any] | None = None
 
     def sql(self, query: str) -> str:
         """The query to run in place of `query`, once: what samples it first, as a sort above it does, counts twice."""
@@ -99,46 +99,46 @@ class WatchedQuery:
         beside = hash_columns(self._columns) if self._hashed else ()
         rows = self._session.sql(self._survey.marked(f"({query})", beside))
         sums = {"rows": "count(1)", "profile": self._survey.aggregate, **(_sums() if self._hashed else {})}
-        watched = rows.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in sums.items()))
-        watched.drop(*HASHES, *self._survey.names).createOrReplaceTempView(self._view)
+        observed = rows.observe(self._observation, *(f.expr(sql).alias(name) for name, sql in sums.items()))
+        observed.drop(*HASHES, *self._survey.names).createOrReplaceTempView(self._view)
         return f"SELECT * FROM {self._view}"
 
     def content(self, rows: int) -> RowsDigest | None:
-        """None where it was not learnt: a part of the query that ran again was counted again, so `rows` must agree."""
-        found = self._learnt(rows) if self._hashed else None
-        return _content(found) if found else None
+        """None where it is not known: a part of the query that ran again was counted again, so `rows` must agree."""
+        sums = self._sums_of(rows) if self._hashed else None
+        return _content(sums) if sums else None
 
     def counted(self, rows: int, scope: Scope, table: str) -> Counted | None:
-        """What the rows look like, with the same reserve; `table` has them now, and nothing else."""
-        found, exact = self._learnt(rows), None
-        if not found:
+        """The profile of the rows, None as for `content`; `table` has these rows now, and no others."""
+        sums, exact = self._sums_of(rows), None
+        if not sums:
             return None
         if self._survey.exact:
-            exact = self._session.sql(f"SELECT {self._survey.exact} AS told FROM {table}").collect()[0]["told"]
-        return self._survey.read(found["profile"], scope, exact)
+            exact = self._session.sql(f"SELECT {self._survey.exact} AS profile FROM {table}").collect()[0]["profile"]
+        return self._survey.read(sums["profile"], scope, exact)
 
-    def _learnt(self, rows: int) -> Mapping[str, Any] | None:
-        if self._found is None:
-            self._found = self._told() or {}
+    def _sums_of(self, rows: int) -> Mapping[str, Any] | None:
+        if self._sums is None:
+            self._sums = self._observed_sums() or {}
             self._session.catalog.dropTempView(self._view)
-        return self._found if self._found.get("rows") == rows else None
+        return self._sums if self._sums.get("rows") == rows else None
 
-    def _told(self) -> Mapping[str, Any] | None:
-        """Spark tells it some time after the query has ended, and does not say when it never will."""
-        told: list[Mapping[str, Any]] = []
+    def _observed_sums(self) -> Mapping[str, Any] | None:
+        """Spark delivers them some time after the query has ended, and does not report when it never will."""
+        sums: list[Mapping[str, Any]] = []
         observation = self._observation
 
-        def ask() -> None:
+        def wait() -> None:
             try:
                 if observation is not None:
-                    told.append(observation.get)
-            except Exception:  # a kind of session that cannot tell; there is another way to the same number
+                    sums.append(observation.get)
+            except Exception:  # a kind of session without observations; the caller scans the table instead
                 return
 
-        asking = threading.Thread(target=ask, name="content", daemon=True)
-        asking.start()
-        asking.join(_PATIENCE_SECONDS)
-        return told[0] if told else None
+        thread = threading.Thread(target=wait, name="content", daemon=True)
+        thread.start()
+        thread.join(_PATIENCE_SECONDS)
+        return sums[0] if sums else None
 
 
 def survey_of(
@@ -157,7 +157,7 @@ def content_of(session: SparkSession, relation: str, columns: TableColumns) -> R
 
 
 def content_property(content: RowsDigest, metadata: TableMetadata) -> dict[str, str]:
-    """The table property that says it; it names the snapshot it is about, so a later one makes it void."""
+    """The table property that records it, with the snapshot it belongs to: a later snapshot makes it void."""
     change = metadata.last_change
     value = {"snapshot": change.id if change else None, **asdict(content)}
     return {CONTENT_PROPERTY: json.dumps(value, separators=(",", ":"), sort_keys=True)}
@@ -175,7 +175,7 @@ def recorded_content(metadata: TableMetadata) -> RowsDigest | None:
 
 
 def hash_columns(columns: TableColumns) -> tuple[str, str]:
-    """Spark's hash passes over NULL, the sign of zero and the bounds of nested values: NULLs and signs go in as bits,
+    """Spark's hash ignores NULL, the sign of zero and the bounds of nested values: NULLs and signs are added as bits,
     nested values as text."""
     values = [_hashable(column.quoted, column.type) for column in columns]
     parts = [*_masks([f"{column.quoted} IS NULL" for column in columns]), *values]
@@ -221,22 +221,22 @@ def _content(sums: Mapping[str, Any]) -> RowsDigest:
 
 _ADDED = "__tidegate_added"
 _MANY = 200_000
-"""From so many expected rows on, asking Iceberg what it knows is cheaper than to look at each row."""
+"""From this number of expected rows on, Iceberg's metrics are cheaper than reading each row."""
 
 
-def watch(request: WriteRequest, columns: TableColumns, hashed: bool = False) -> WatchedQuery:
-    """For a statement that brings rows of these columns to a table that has no others."""
+def observe(request: WriteRequest, columns: TableColumns, hashed: bool = False) -> ObservedQuery:
+    """For a statement that writes rows of these columns to a table that has no others."""
     looked_at = columns if request.profiled else TableColumns(())
-    return WatchedQuery(request.session, columns, looked_at, hashed, request.hidden, many=_are_many(request))
+    return ObservedQuery(request.session, columns, looked_at, hashed, request.hidden, many=_are_many(request))
 
 
-def watch_added(request: WriteRequest, columns: TableColumns) -> WatchedQuery | None:
-    """For a statement that adds rows to the table. None: Spark would compute them twice, to learn how to sort them; or
-    there may be many, and of some files among others Iceberg tells nothing."""
+def observe_added(request: WriteRequest, columns: TableColumns) -> ObservedQuery | None:
+    """For a statement that adds rows to the table. None: Spark would compute them twice, to sort them; or there may be
+    many, and Iceberg has no metrics of just the added files."""
     table = request.lake.table(request.table)
     if not request.profiled or (table is not None and table.sort_fields) or request.expected_rows > _MANY:
         return None
-    return WatchedQuery(request.session, columns, columns, hashed=False, hidden=request.hidden)
+    return ObservedQuery(request.session, columns, columns, hashed=False, hidden=request.hidden)
 
 
 def _are_many(request: WriteRequest) -> bool:
@@ -245,44 +245,44 @@ def _are_many(request: WriteRequest) -> bool:
 
 
 def batch_scope(request: WriteRequest) -> Scope:
-    """What a staged result is of: where it is complete, the table becomes just that; scd2 keeps versions of it."""
+    """What the profile of a staged result covers: a complete one becomes the table, except that scd2 keeps versions."""
     whole = request.complete and request.touched is None and not request.settings.traits.keeps_versions
     return "table" if whole else "written"
 
 
-def learn(
-    request: WriteRequest, watched: WatchedQuery, rows: int, scope: Scope, columns: TableColumns, relation: str
+def record_profile(
+    request: WriteRequest, observed: ObservedQuery, rows: int, scope: Scope, columns: TableColumns, relation: str
 ) -> None:
-    """`rows` are what the statement wrote; `relation` has them now, and is asked only where some were counted twice."""
+    """`rows`: how many the statement wrote. `relation` has them, and is read only where some were counted twice."""
     if not request.profiled:
         return
-    found = watched.counted(rows, scope, relation)
-    if found is None:
-        found = Counted(rows, (), scope) if _are_many(request) else _asked(request, relation, columns, scope)
-    request.learnt.counted = found
+    counted = observed.counted(rows, scope, relation)
+    if counted is None:
+        counted = Counted(rows, (), scope) if _are_many(request) else _profile_of(request, relation, columns, scope)
+    request.observed.counted = counted
 
 
-def learn_added(
-    request: WriteRequest, watched: WatchedQuery | None, rows: int, columns: TableColumns, before: TableBefore
+def record_added_profile(
+    request: WriteRequest, observed: ObservedQuery | None, rows: int, columns: TableColumns, before: TableBefore
 ) -> None:
     """The same for rows that were added to what the table had `before`."""
     if not request.profiled:
         return
-    found = watched.counted(rows, "written", request.table.quoted) if watched else None
-    if found is None and request.expected_rows > _MANY:
-        found = Counted(rows, (), "written")
-    elif found is None:
+    counted = observed.counted(rows, "written", request.table.quoted) if observed else None
+    if counted is None and request.expected_rows > _MANY:
+        counted = Counted(rows, (), "written")
+    elif counted is None:
         metadata = request.lake.table(request.table)
         former = metadata.snapshots.get(before.snapshot_id) if metadata and before.snapshot_id is not None else None
         since = former.sequence_number if former else 0
         added = added_rows(request.session, request.table, metadata, since) if metadata else None
         if added is not None:
             added.createOrReplaceTempView(_ADDED)
-            found = _asked(request, _ADDED, columns, "written")
+            counted = _profile_of(request, _ADDED, columns, "written")
             request.session.catalog.dropTempView(_ADDED)
-    request.learnt.counted = found
+    request.observed.counted = counted
 
 
-def _asked(request: WriteRequest, relation: str, columns: TableColumns, scope: Scope) -> Counted:
+def _profile_of(request: WriteRequest, relation: str, columns: TableColumns, scope: Scope) -> Counted:
     survey = survey_of(columns, request.hidden)
-    return survey.read(request.session.sql(survey.over(relation)).collect()[0]["told"], scope)
+    return survey.read(request.session.sql(survey.over(relation)).collect()[0]["profile"], scope)

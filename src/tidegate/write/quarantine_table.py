@@ -1,5 +1,5 @@
-"""A result written without the rows that break constraints: those go to a table of their own beside the model's, and so
-do records of landing files that cannot be read.
+"""A result written without the rows that break constraints: those go to the quarantine table beside the model's, and
+so do records of landing files that cannot be read.
 
 The result is computed once, so that every row of it is in exactly one of the two.
 """
@@ -235,7 +235,7 @@ def _computed_once(request: WriteRequest, frame: DataFrame, staged: bool) -> Ite
 
 
 def _concerned(request: WriteRequest, columns: TableColumns, rows: str) -> str:
-    """What a result has of other intervals is theirs; a row without a time has none."""
+    """Rows of other intervals are left to them; a row without a time belongs to none."""
     if not request.settings.traits.by_intervals:
         return rows
     return f"(SELECT * FROM {rows} WHERE coalesce({interval_condition(request, columns)}, {REFUSED}))"
@@ -249,7 +249,7 @@ def _good_rows(request: WriteRequest, columns: TableColumns, relation: str, look
 def _former_rows(request: WriteRequest, columns: TableColumns, relation: str) -> str | None:
     """Good rows together with what the table has of keys of which every row was refused, so that they do not seem gone.
 
-    None where nothing is concluded from a key that is not there, or where the table is made anew from the result.
+    None where a missing key means nothing, or where the table is rebuilt from the result.
     """
     traits, setting = request.settings.traits, request.settings.traits.key_setting
     if setting is None or not traits.key_required or not request.complete or is_rebuilt(request):

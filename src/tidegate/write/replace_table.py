@@ -1,4 +1,4 @@
-"""Making a table anew: one atomic replacement that keeps the table's history."""
+"""Replace a table or a view: one atomic commit that keeps the table's history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.lake.branch_catalog import PointerKind
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.write.commits import existing_rows
-from tidegate.write.observed_rows import WatchedQuery, learn, watch
+from tidegate.write.observed_rows import ObservedQuery, observe, record_profile
 from tidegate.write.request import WriteRequest
 from tidegate.write.spark_sql import literal, unquote
 from tidegate.write.write_columns import TableColumn, TableColumns
@@ -58,13 +58,13 @@ def replace_table(
     query: str,
     columns: TableColumns,
     default_partitions: tuple[PartitionField, ...] = (),
-    watched: WatchedQuery | None = None,
+    observed: ObservedQuery | None = None,
 ) -> int:
     """CREATE OR REPLACE from a query, in one commit; gives the number of rows. `columns` are the query's.
 
-    `watched` learns the content of what is written; what the rows look like is learnt in any case.
+    `observed` also hashes what is written; the profile of the rows is taken in any case.
     """
-    watched = watched or watch(request, columns)
+    observed = observed or observe(request, columns)
     refuse_untyped(request.table, columns)
     partitions = _partitions(request, columns) or default_partitions
     order = [_sort_term(request, columns, term) for term in request.settings.sorted_by]
@@ -81,19 +81,19 @@ def replace_table(
             properties = {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"}
     if properties:
         clauses += f" TBLPROPERTIES ({', '.join(f'{literal(k)} = {literal(v)}' for k, v in properties.items())})"
-    request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {watched.sql(query)}")
+    request.session.sql(f"CREATE OR REPLACE TABLE {target} USING iceberg{clauses} AS {observed.sql(query)}")
     if order:
         request.session.sql(f"ALTER TABLE {target} WRITE ORDERED BY {', '.join(order)}")
         if partitions:
             request.session.sql(f"ALTER TABLE {target} UNSET TBLPROPERTIES ('write.spark.fanout.enabled')")
     rows = existing_rows(request)
-    learn(request, watched, rows, "table", columns, target)
+    record_profile(request, observed, rows, "table", columns, target)
     return rows
 
 
 def drop_other_kind(request: WriteRequest, kind: PointerKind) -> None:
-    """A view that becomes a table goes first: its pointer alone. DROP VIEW would delete the view's metadata file, which
-    main still refers to until the run is published."""
+    """A view that becomes a table is removed first, by its pointer alone: DROP VIEW would delete the view's metadata
+    file, which main still refers to until the run is published."""
     pointer = request.lake.pointer(request.table)
     if pointer is not None and pointer.kind is not kind:
         request.lake.restore(request.table, None)
@@ -105,7 +105,7 @@ def refuse_untyped(table: TableName, columns: TableColumns) -> None:
             raise StrategyError(
                 f"column '{column.name}' is never anything but NULL, so it has no type",
                 where=str(table),
-                remedy=f"Say which type it is to have: CAST(NULL AS string) AS {column.quoted}.",
+                remedy=f"Give it a type: CAST(NULL AS string) AS {column.quoted}.",
             )
 
 
@@ -147,7 +147,7 @@ def write_view(
 ) -> None:
     """CREATE OR REPLACE VIEW on the branch; a table of that name goes first. `sql` must not name a catalog.
 
-    When the view cannot be made, what stood there before is put back.
+    When the view cannot be created, what was there before is restored.
     """
     before = lake.pointer(table)
     pairs = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())

@@ -1,4 +1,4 @@
-"""What a strategy is asked to write, and what it did."""
+"""The request to write one result, and the outcome of the write."""
 
 from __future__ import annotations
 
@@ -22,85 +22,106 @@ __all__ = ["BadRecords", "DriftChange", "ObservedProfile", "Touched", "WriteOutc
 
 @dataclass(slots=True)
 class ObservedProfile:
-    """What the rows of one write look like, filled in by whoever writes them."""
+    """The profile of the rows of one write, filled in by the statement that writes them."""
 
     counted: Counted | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The result is of these keys only: what it lacks of them is gone, and of others it says nothing.
-
-    `view` names a relation of the session with the columns `region`, without duplicates.
-    """
+    """The result covers these keys only: a row of them that it lacks is gone; rows of other keys stay."""
 
     view: str
+    """A relation of the session with the keys, without duplicates."""
+
     region: tuple[str, ...]
+    """The columns of `view`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRecords:
-    """Records of landing files that the result lacks, because they cannot be read.
-
-    `frame`: `_reasons`, `_columns`, `_source_file`, `_line` and `_text` of each.
-    `new_files`: those of its files that no earlier run of the model read, named as in `_source_file`.
-    """
+    """Records of landing files that the result lacks, because they cannot be read."""
 
     frame: DataFrame
+    """`_reasons`, `_columns`, `_source_file`, `_line` and `_text` of each."""
+
     new_files: frozenset[str]
+    """The files that no earlier run of the model read, named as in `_source_file`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """One result for one table on one branch.
-
-    `session` is the model's own child session, after USE <branch>: names leave out the catalog. `complete`: the result
-    is the whole truth, so keys that are not in it are gone. `rebuild`: the table is made anew from the result.
-    `interval`: for time_interval, the half-open range that the result replaces. `dropped_columns` maps a column that
-    the query no longer gives to the ISO time since when. `has_readers`: some model reads the table, so it is worth
-    finding out that no row differs. `as_difference`: few rows are expected to differ, and only those are written;
-    `row_key` is what tells rows apart then, if the settings have no unique_key. `hidden`: columns, in lower case, whose
-    values no message shows. `profiled`: what the rows look like is put down in `learnt`;
-    `arrival`: of several rows with one key the result has the newest arrival; the text says why some of its commits
-    have no order inside, so that all their rows of a key are there, and is empty where all have one.
-    `obstacle`: why it has not, where it would by the settings.
-    `expected_rows`: how many there may be, by what is read. `learnt`: where it is put down
-    what the rows look like. `in_order`: the rows are to be appended in the order in which the result has them.
-    `stamp`: to be called before a statement that commits.
-    """
+    """One result for one table on one branch."""
 
     session: SparkSession
+    """The model's own child session, after USE <branch>: names leave out the catalog."""
+
     lake: BranchView
     table: TableName
     result: DataFrame
     settings: ModelSettings
     run_started_at: datetime
+
     complete: bool
+    """The result holds everything there is, so keys that are not in it are gone."""
+
     rebuild: bool = False
+    """The table is rebuilt from the result."""
+
     allow_deletes: bool = False
+
     interval: tuple[datetime, datetime] | None = None
+    """Of time_interval: the half-open range that the result replaces."""
+
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
+    """Columns that the query no longer returns, each with the ISO time since when."""
+
     dropped_column_grace: timedelta = timedelta(days=7)
+
     touched: Touched | None = None
+    """The keys that the result covers; None for all."""
+
     has_readers: bool = True
+    """Some model reads the table, so it is worth finding out that no row differs."""
+
     as_difference: bool = False
+    """Few rows are expected to differ, and only those are written."""
+
     row_key: tuple[str, ...] = ()
+    """With `as_difference`: the columns that identify a row, if the settings have no unique_key."""
+
     hidden: frozenset[str] = frozenset()
+    """Columns, in lower case, whose values no message may show."""
+
     expected_rows: int = 0
+    """An estimate, from what is read."""
+
     profiled: bool = False
+    """The profile of the rows is recorded in `observed`."""
+
     arrival: str | None = None
+    """Not None: of several rows with one key the result has the newest arrival. The text is the reason why some of its
+    commits have no order inside, so that all their rows of a key are there; empty where all have one."""
+
     obstacle: Obstacle | None = None
+    """Why the newest arrival is not known, although the settings ask for it."""
+
     in_order: bool = False
-    learnt: ObservedProfile = field(default_factory=ObservedProfile, compare=False)
+    """Rows are appended in the order in which the result has them."""
+
+    observed: ObservedProfile = field(default_factory=ObservedProfile, compare=False)
+
     stamp: Callable[[], None] = field(default=lambda: None, compare=False)
+    """Called before each statement that commits."""
 
 
 @dataclass(frozen=True, slots=True)
 class DriftChange:
-    """`action`: added, widened, narrowed, rewritten, kept, dropped or rebuilt."""
-
     column: str
+
     action: str
+    """added, widened, narrowed, rewritten, kept, dropped or rebuilt"""
+
     before: str | None
     after: str | None
     reason: str
@@ -108,25 +129,27 @@ class DriftChange:
 
 @dataclass(frozen=True, slots=True)
 class WriteOutcome:
-    """`changed` False: not one row differs, and the branch's pointer is where it was.
-
-    `properties` are for the table, to be set with its progress. `counted`: what the rows that were brought look like,
-    if that was learnt while they were written.
-    """
-
     rows_written: int
     rows_deleted: int
+
     changed: bool
+    """False: no row differs, and the branch's pointer is where it was."""
+
     drift: tuple[DriftChange, ...] = ()
     warnings: tuple[str, ...] = ()
     dropped_columns: Mapping[str, str] = field(default_factory=dict)
+
     properties: Mapping[str, str] = field(default_factory=dict)
+    """For the table, set together with its progress."""
+
     counted: Counted | None = field(default=None, compare=False)
+    """The profile of the written rows, if it was taken while they were written."""
+
     rows_quarantined: int = 0
 
 
 def summed(outcomes: Sequence[WriteOutcome]) -> WriteOutcome:
-    """Of several writes to one table, one after the other."""
+    """The outcome of several writes to one table, one after the other."""
     return WriteOutcome(
         rows_written=sum(o.rows_written for o in outcomes),
         rows_deleted=sum(o.rows_deleted for o in outcomes),

@@ -1,4 +1,5 @@
-"""Tables of the branch that live for one write: what is checked there is what is written."""
+"""Relations that live for one write: tables of the branch, so that what is checked is what is written, and views that
+Spark persists, where a table would cost a commit."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from tidegate.errors import StrategyError
 from tidegate.lake.unfinished_writes import STAGED
 from tidegate.names import TableName
 from tidegate.spark.session import temporary_conf
-from tidegate.write.observed_rows import batch_scope, learn, watch
+from tidegate.write.observed_rows import batch_scope, observe, record_profile
 from tidegate.write.request import WriteRequest
 from tidegate.write.write_columns import TableColumns
 
@@ -47,25 +48,25 @@ def result_view(request: WriteRequest) -> Iterator[None]:
 
 @contextmanager
 def staged_table(
-    request: WriteRequest, query: str, suffix: str = "staging", learns: TableColumns | None = None
+    request: WriteRequest, query: str, suffix: str = "staging", profiled: TableColumns | None = None
 ) -> Iterator[TableName]:
     """The rows of a query in a table beside the target, which is dropped at the end whatever happens.
 
-    `learns`: the query's columns, where it gives the rows that are brought to the target.
+    `profiled`: the query's columns, where its rows are those written to the target.
     """
     table = TableName(request.table.namespace, request.table.layer, f"{request.table.name}__{suffix}")
     _refuse_foreign(request, table, suffix)
     request.lake.create_namespace(table)
-    watched = watch(request, learns) if learns is not None else None
-    rows = watched.sql(query) if watched else query
+    observed = observe(request, profiled) if profiled is not None else None
+    rows = observed.sql(query) if observed else query
     try:
         request.session.sql(
             f"CREATE OR REPLACE TABLE {table.quoted} USING iceberg TBLPROPERTIES ('{STAGED}' = 'true') AS {rows}"
         )
-        if watched is not None and learns is not None:
+        if observed is not None and profiled is not None:
             staged = request.lake.table(table)
             count = staged.total_records if staged else 0
-            learn(request, watched, count, batch_scope(request), learns, table.quoted)
+            record_profile(request, observed, count, batch_scope(request), profiled, table.quoted)
         request.stamp()
         yield table
     finally:
@@ -120,10 +121,10 @@ def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, 
 
 @contextlib.contextmanager
 def for_few_rows(session: SparkSession) -> Iterator[None]:
-    """Settings under which few rows meet large tables in as few jobs as can be; what the project itself says stays.
+    """Settings under which few rows meet large tables in as few jobs as can be; settings of the project stay.
 
     Joins send up to so many bytes to every task, so that the large side is not shuffled. On one machine a query is
-    planned once: each of the stages that Spark would plan anew costs more than it can save.
+    planned once: each of the stages that Spark would plan again costs more than it can save.
     """
     wanted = {_SENT: str(64 * 2**20)}
     if _is_local(session):

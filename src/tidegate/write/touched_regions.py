@@ -1,4 +1,4 @@
-"""A result of touched keys only takes the place of the rows that the table has of them."""
+"""Replace the rows of touched keys by a result that covers just these keys."""
 
 from __future__ import annotations
 
@@ -50,32 +50,42 @@ _CHEAP_TO_COMPARE = 32 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """What one look at the staged result told: `rows` of it, whether a key holds NULL, and between which values the
-    keys lie, as a condition on the table that lets Iceberg leave out files."""
+    """Facts of the staged result, from one pass over it."""
 
     rows: int
+
     nulls: bool
+    """A key holds NULL."""
+
     within: str
+    """The range of the keys, as a condition on the table that lets Iceberg leave out files."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """`key` tells rows apart, in the table and in the staged result. `given`: columns of the result.
-
-    `operator` compares values of the key: `=` is much faster where no touched one is NULL. `whole`: the key is the
-    region's, and the touched keys that the result lacks are staged as rows that are gone. Without `touched` the
-    staged keys are all that is touched. `newer`: which rows of the table, `__t`, a staged one may replace.
-    """
-
     request: WriteRequest
+
     touched: Touched | None
+    """None: the staged keys are all that is touched."""
+
     drift: Drift
+
     given: TableColumns
+    """The columns of the result."""
+
     key: TableColumns
+    """Identifies rows, in the table and in the staged result."""
+
     operator: str
+    """Compares values of the key: `=` is much faster where no touched one is NULL."""
+
     whole: bool
+    """The key is the region's, and the touched keys that the result lacks are staged as deleted rows."""
+
     staged: _Staged
+
     newer: str = ""
+    """A condition: which rows of the table, `__t`, a staged one may replace."""
 
     @property
     def columns(self) -> TableColumns:
@@ -96,7 +106,7 @@ class _Region:
 def write_region(
     request: WriteRequest, *, unique: bool, nulls: bool | None = None, compare: bool | None = None
 ) -> WriteOutcome | None:
-    """Make the table what it was outside the touched keys, and the result inside. None: it must be made anew instead.
+    """Replace the rows of the touched keys by the result. None: the table must be rebuilt instead.
 
     The table has been built before, and `request.touched` is given. `unique`: at most one row for each touched key, in
     the table too. `nulls`: whether a touched key holds NULL, if that is known. `compare`: rows that do not differ are
@@ -122,10 +132,10 @@ def write_region(
                 request.stamp()
                 keys = _region_columns(request, touched, columns)
                 groups = replace_groups(request, drift, columns, keys, _STAGED, within=touched.view)
-                return replace(groups, counted=request.learnt.counted)
+                return replace(groups, counted=request.observed.counted)
             staged = _look(request, key, whole, unique)
             if request.profiled:
-                request.learnt.counted = Counted(staged.rows, (), "written")
+                request.observed.counted = Counted(staged.rows, (), "written")
             null_safe = staged.nulls if whole else nulls is not False or request.settings.null_keys == "match"
             operator = "<=>" if null_safe else "="
             region = _Region(request, touched, drift, columns, key, operator, whole, staged)
@@ -137,7 +147,7 @@ def write_region(
     if outcome is None:
         _put_back(request, before)
         return None
-    return replace(outcome, counted=request.learnt.counted)
+    return replace(outcome, counted=request.observed.counted)
 
 
 def upsert_few(request: WriteRequest, drift: Drift, columns: TableColumns, staging: TableName) -> WriteOutcome | None:
@@ -187,7 +197,7 @@ def _region_columns(request: WriteRequest, touched: Touched, columns: TableColum
 def _key(
     request: WriteRequest, touched: Touched, columns: TableColumns, unique: bool
 ) -> tuple[TableColumns | None, bool]:
-    """What tells the rows of touched keys apart, None where nothing does; and whether it is the region's own key."""
+    """The columns that identify rows of touched keys, None where none do; and whether they are the region's own key."""
     if request.settings.traits.merges_by_key:
         key = key_columns(request, columns)
         return key, _same_names(key.names, touched.region)

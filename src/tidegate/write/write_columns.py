@@ -35,7 +35,7 @@ class TableColumn:
 
     @property
     def type_text(self) -> str:
-        """As people are told it, in the words of `tidegate compile`; `type_sql` is for statements."""
+        """For messages, spelled as by `tidegate compile`; `type_sql` is for statements."""
         return self.type.text if self.type.known else self.type_sql
 
     def comparable(self, relation: str | None = None) -> str:
@@ -43,7 +43,7 @@ class TableColumn:
 
     @property
     def is_compared_exactly(self) -> bool:
-        """Whether values that do not differ are the same: a variant is compared as JSON, with what its schema tells."""
+        """Whether values that do not differ are the same: a variant is compared as JSON, together with its schema."""
         return not self.type.contains("variant")
 
     def differs(self, left: str, right: str) -> str:

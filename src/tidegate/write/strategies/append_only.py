@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.write.commits import commit_since, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.observed_rows import learn_added, watch_added
+from tidegate.write.observed_rows import observe_added, record_added_profile
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, in_written_order, staged_table
@@ -29,12 +29,12 @@ def write_append_only(request: WriteRequest, columns: TableColumns) -> WriteOutc
 
 def _append(request: WriteRequest, drift: Drift, columns: TableColumns, source: str) -> WriteOutcome:
     before = table_before(request)
-    watched = watch_added(request, drift.columns)
+    observed = observe_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
-    rows = watched.sql(rows) if watched else rows
+    rows = observed.sql(rows) if observed else rows
     request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
     commit = commit_since(request, before)
     written = commit.count("added-records") if commit else 0
-    learn_added(request, watched, written, drift.columns, before)
+    record_added_profile(request, observed, written, drift.columns, before)
     changed = commit is not None or drift.alters
     return WriteOutcome(written, 0, changed, drift.changes, dropped_columns=drift.dropped_columns)

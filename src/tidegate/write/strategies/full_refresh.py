@@ -6,7 +6,7 @@ from tidegate.errors import EmptyResultError
 from tidegate.lake.metadata import TableMetadata
 from tidegate.write.difference import write_difference
 from tidegate.write.drift import replacement_drift
-from tidegate.write.observed_rows import RowsDigest, content_of, content_property, recorded_content, watch
+from tidegate.write.observed_rows import RowsDigest, content_of, content_property, observe, recorded_content
 from tidegate.write.replace_table import replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT
@@ -18,8 +18,8 @@ __all__ = ["write_full_refresh"]
 def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     pointer, before = request.lake.pointer(request.table), request.lake.table(request.table)
     drift = replacement_drift(request, columns)
-    watched = watch(request, columns, hashed=request.has_readers)
-    rows = replace_table(request, f"SELECT * FROM {RESULT}", columns, watched=watched)
+    observed = observe(request, columns, hashed=request.has_readers)
+    rows = replace_table(request, f"SELECT * FROM {RESULT}", columns, observed=observed)
     if rows == 0 and request.settings.on_empty == "fail":
         raise EmptyResultError(
             "the result has no rows, and on_empty is fail",
@@ -28,12 +28,12 @@ def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOut
         )
     if rows == 0 and request.settings.on_empty == "keep" and pointer is not None:
         request.lake.restore(request.table, pointer)
-        request.learnt.counted = None
+        request.observed.counted = None
         kept = "the result has no rows; on_empty: keep left the table as it was"
         return WriteOutcome(0, 0, changed=False, warnings=(kept,))
     if not request.has_readers:
         return WriteOutcome(rows, 0, changed=True, drift=drift)
-    content, after = watched.content(rows), request.lake.table(request.table)
+    content, after = observed.content(rows), request.lake.table(request.table)
     if after is not None and before is not None and _same_shape(before, after):
         if rows == before.total_records:
             content = content or content_of(request.session, request.table.quoted, columns)

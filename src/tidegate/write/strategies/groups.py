@@ -9,7 +9,7 @@ from tidegate.faults import fault
 from tidegate.write.commits import partly_written, refuse_mass_delete, row_key_recorded, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
 from tidegate.write.key_columns import check_keys, key_columns
-from tidegate.write.observed_rows import HASHES, hash_columns, learn_added, watch_added
+from tidegate.write.observed_rows import HASHES, hash_columns, observe_added, record_added_profile
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import null_safe_join
@@ -34,7 +34,7 @@ def write_groups(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
         written = replace_table(request, f"SELECT * FROM {RESULT}", columns)
         check_keys(request, request.table.quoted, keys, unique=False, setting=setting)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with staged_table(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
+    with staged_table(request, f"SELECT * FROM {RESULT}", profiled=columns) as staging:
         check_keys(request, staging.quoted, keys, unique=False, setting=setting)
         apply_drift(request, drift)
         return replace_groups(request, drift, columns, keys, staging.quoted)
@@ -68,7 +68,7 @@ def replace_groups(
             if within is None and row["deleted"] and row["inserted"]:
                 request.session.sql(_merge_sql(request, drift.columns, keys, batch, changes))
             else:
-                _delete_and_insert(request, drift, keys, batch, changes, row.asDict(), learns=within is not None)
+                _delete_and_insert(request, drift, keys, batch, changes, row.asDict(), profiled=within is not None)
     return WriteOutcome(row["inserted"], row["deleted"], True, drift.changes, dropped_columns=drift.dropped_columns)
 
 
@@ -97,10 +97,10 @@ def _delete_and_insert(
     changes: str,
     counts: Mapping[str, int],
     *,
-    learns: bool,
+    profiled: bool,
 ) -> None:
     concerned = _is_among(changes, keys)
-    before, watched = table_before(request), watch_added(request, drift.columns) if learns else None
+    before, observed = table_before(request), observe_added(request, drift.columns) if profiled else None
     if counts["deleted"]:
         with partly_written(request.session, if_any=counts["inserted"] > 0):
             request.session.sql(f"DELETE FROM {request.table.quoted} __r WHERE {concerned}")
@@ -108,10 +108,10 @@ def _delete_and_insert(
         fault("between_commits", request.table)
     if counts["inserted"]:
         rows = f"SELECT {drift.columns.sql()} FROM {batch} __r WHERE {concerned}"
-        rows = watched.sql(rows) if watched else rows
+        rows = observed.sql(rows) if observed else rows
         request.session.sql(f"INSERT INTO {request.table.quoted} ({drift.columns.sql()}) {rows}")
-        if learns:
-            learn_added(request, watched, counts["inserted"], drift.columns, before)
+        if profiled:
+            record_added_profile(request, observed, counts["inserted"], drift.columns, before)
 
 
 def _is_among(changes: str, keys: TableColumns) -> str:

@@ -37,7 +37,7 @@ def write_incremental(request: WriteRequest, columns: TableColumns) -> WriteOutc
         written = replace_table(request, rows, columns)
         check_keys(request, request.table.quoted, keys, unique=not latest)
         return WriteOutcome(written, 0, changed=True, drift=changes)
-    with staged_table(request, rows, learns=columns) as staging:
+    with staged_table(request, rows, profiled=columns) as staging:
         if _beside_a_large_table(request, staging):
             apply_drift(request, drift)
             outcome = upsert_few(request, drift, columns, staging)

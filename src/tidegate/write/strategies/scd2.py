@@ -35,7 +35,7 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     identity = TableColumns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
     latest = keeps_latest(request)
     rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
-    with staged_table(request, rows, learns=columns) as staging:
+    with staged_table(request, rows, profiled=columns) as staging:
         check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
         _refuse_null_watermarks(request, watermark, staging.quoted)
         history = History(request, drift.columns if drift else columns, columns, keys, watermark, staging.quoted)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tidegate.errors import StrategyError
 from tidegate.write.commits import commit_since, existing_rows, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.observed_rows import learn_added, watch_added
+from tidegate.write.observed_rows import observe_added, record_added_profile
 from tidegate.write.replace_table import PartitionField, is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, staged_table
@@ -34,7 +34,7 @@ def write_snapshot(request: WriteRequest, columns: TableColumns) -> WriteOutcome
     by_partition = _is_partitioned_by(request, column)
     if by_partition and not drift.alters:
         return _overwrite(request, drift, columns, RESULT)
-    with staged_table(request, f"SELECT * FROM {RESULT}", learns=columns) as staging:
+    with staged_table(request, f"SELECT * FROM {RESULT}", profiled=columns) as staging:
         apply_drift(request, drift, layout)
         if by_partition:
             return _overwrite(request, drift, columns, staging.quoted)
@@ -52,12 +52,12 @@ def _is_partitioned_by(request: WriteRequest, column: TableColumn) -> bool:
 
 def _overwrite(request: WriteRequest, drift: Drift, columns: TableColumns, source: str) -> WriteOutcome:
     before = table_before(request)
-    watched = watch_added(request, drift.columns)
+    observed = observe_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source}"
-    request.session.sql(watched.sql(rows) if watched else rows).writeTo(request.table.quoted).overwritePartitions()
+    request.session.sql(observed.sql(rows) if observed else rows).writeTo(request.table.quoted).overwritePartitions()
     commit = commit_since(request, before)
     written = commit.count("added-records") if commit else 0
-    learn_added(request, watched, written, drift.columns, before)
+    record_added_profile(request, observed, written, drift.columns, before)
     deleted = before.rows + written - existing_rows(request)
     changed = commit is not None or drift.alters
     return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)

@@ -9,7 +9,7 @@ from tidegate.errors import StrategyError
 from tidegate.faults import fault
 from tidegate.write.commits import commit_since, existing_rows, partly_written, table_before
 from tidegate.write.drift import Drift, aligned, apply_drift, compare_columns, replacement_drift
-from tidegate.write.observed_rows import learn_added, watch_added
+from tidegate.write.observed_rows import observe_added, record_added_profile
 from tidegate.write.replace_table import PartitionField, is_rebuilt, replace_table
 from tidegate.write.request import WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import timestamp
@@ -46,9 +46,9 @@ def _replace(
     """In one commit where the range is made of whole partitions, else by deleting first."""
     before = table_before(request)
     target = request.table.quoted
-    watched = watch_added(request, drift.columns)
+    observed = observe_added(request, drift.columns)
     rows = f"SELECT {aligned(drift.columns, columns)} FROM {source} WHERE {inside}"
-    rows = watched.sql(rows) if watched else rows
+    rows = observed.sql(rows) if observed else rows
     if at_once:
         request.session.sql(f"INSERT INTO {target} REPLACE WHERE {inside} {rows}")
         commit = commit_since(request, before)
@@ -61,7 +61,7 @@ def _replace(
         request.session.sql(f"INSERT INTO {target} {rows}")
         commit = commit_since(request, emptied)
     written = commit.count("added-records") if commit else 0
-    learn_added(request, watched, written, drift.columns, before)
+    record_added_profile(request, observed, written, drift.columns, before)
     deleted = before.rows + written - existing_rows(request)
     changed = bool(written or deleted) or drift.alters
     return WriteOutcome(written, deleted, changed, drift.changes, dropped_columns=drift.dropped_columns)
