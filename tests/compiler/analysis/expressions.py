@@ -1,4 +1,4 @@
-"""Expressions over a table with columns of every type, and what is said of their types."""
+"""Expressions over a table with columns of every type, and their types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REFUSED = "refused"
 
 @dataclass
 class TableScope:
-    """One table; subqueries are understood as far as their SELECT goes."""
+    """The scope of one table; of a subquery only the SELECT list is analyzed."""
 
     columns: dict[str, Typed]
     own_functions: frozenset[str] = frozenset()

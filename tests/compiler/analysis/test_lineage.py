@@ -63,7 +63,7 @@ def steps(found: tuple[LineageStep, ...]) -> list[str]:
     return [f"{step.table}.{step.column or '*'} {step.kind} {step.depth}" for step in found]
 
 
-def test_upstream_goes_through_all_models_and_tells_the_least_plain_way() -> None:
+def test_upstream_goes_through_all_models_and_reports_the_least_direct_path() -> None:
     found = graph(DIAMOND).upstream("e", "key")
     assert steps(found) == ["d.Key window 1", "b.x window 2", "c.y window 2", "a.id window 3"]
     assert steps(graph(DIAMOND).upstream("d", "key")) == ["b.x identity 1", "c.y identity 1", "a.id cast 2"]
@@ -93,7 +93,7 @@ def test_without_a_column_all_columns_of_the_table_count() -> None:
     assert graph(DIAMOND).columns("d") == ("key", "flag", "total")
 
 
-def test_impact_tells_columns_and_tables_whose_rows_change() -> None:
+def test_impact_reports_columns_and_tables_whose_rows_change() -> None:
     assert steps(graph(DIAMOND).impact("b", "x")) == [
         "d.* condition 1",
         "d.key identity 1",

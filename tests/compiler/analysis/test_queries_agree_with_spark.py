@@ -1,4 +1,4 @@
-"""Analytical queries over the schemas of TPC-H and TPC-DS: what is called known is what Spark itself finds."""
+"""Analytical queries over the schemas of TPC-H and TPC-DS: what the analysis knows agrees with Spark."""
 
 from __future__ import annotations
 

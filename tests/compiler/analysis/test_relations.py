@@ -1,4 +1,4 @@
-"""The columns of whole queries, and the mistakes in them; each case of tests/cases/analysis is one query."""
+"""The columns of whole queries, and the errors in them; each case of tests/cases/analysis is one query."""
 
 from __future__ import annotations
 

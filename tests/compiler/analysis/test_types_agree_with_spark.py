@@ -1,4 +1,4 @@
-"""Spark itself is asked for the types of all the expressions of tests/cases/types: by analysis alone, no job runs."""
+"""The types of Spark for all expressions of tests/cases/types: by analysis alone, no job runs."""
 
 from __future__ import annotations
 

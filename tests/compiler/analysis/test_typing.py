@@ -51,7 +51,7 @@ def test_nearly_every_type_is_known() -> None:
     assert known / len(ACCEPTED) >= 0.99
 
 
-def test_whether_a_value_may_be_null_is_what_spark_says_or_not_said() -> None:
+def test_nullability_agrees_with_spark_or_is_unknown() -> None:
     wrong = []
     said = 0
     for _, expression, _, nullable in ACCEPTED:
@@ -98,7 +98,7 @@ def test_what_spark_refuses_is_reported_once(expression: str, code: str) -> None
         ("CAST(on_day AS int)", "date cannot be cast to int", None),
     ],
 )
-def test_a_mistake_is_told_in_one_sentence(expression: str, message: str, suggestion: str | None) -> None:
+def test_an_error_is_reported_in_one_sentence(expression: str, message: str, suggestion: str | None) -> None:
     assert [finding[1:] for finding in typed(expression)[1].findings] == [(message, suggestion)]
 
 
@@ -233,7 +233,7 @@ def test_generators_give_columns(expression: str, columns: str) -> None:
     assert ", ".join(f"{column.name} {column.type}" for column in found) == columns
 
 
-def test_no_columns_are_told_of_what_is_no_generator_or_not_known() -> None:
+def test_only_a_known_generator_has_columns() -> None:
     scope = TableScope({**COLUMNS, "mystery": type_of(exp.Star(), TableScope({}))})
     assert generator_columns(parsed("upper(s)"), scope) is None
     assert generator_columns(parsed("explode(mystery)"), scope) is None
@@ -242,7 +242,7 @@ def test_no_columns_are_told_of_what_is_no_generator_or_not_known() -> None:
 
 
 @pytest.mark.parametrize("expression", ["sum(n)", "count(*)", "any(flag)", "some(flag)", "listagg(s)", "grouping_id()"])
-def test_aggregates_are_told_apart(expression: str) -> None:
+def test_aggregates_are_recognized(expression: str) -> None:
     assert is_aggregate(parsed(expression))
 
 

@@ -204,9 +204,9 @@ def _check_window(node: Any, scope: QueryScope) -> list[Any]:
         hint = did_you_mean(nearest(name.name, named)) or "define it with WINDOW, after HAVING"
         scope.report("MisplacedWindow", f"there is no window '{name.name}'", name, hint)
     elif not _is_ordered(node, scope):
-        known = function_of(function)
-        if known is not None and known.kind is WINDOW:
-            message = f"{known.name} needs a window with ORDER BY"
+        called = function_of(function)
+        if called is not None and called.kind is WINDOW:
+            message = f"{called.name} needs a window with ORDER BY"
             scope.report("MisplacedWindow", message, node, "add ORDER BY inside OVER (…)")
     inside += function.iter_expressions()
     inside += node.args.get("partition_by") or ()

@@ -31,7 +31,10 @@ from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, DataType, Relation
 
-__all__ = ["RAISE_FAULTS", "analyze", "combine_results"]
+__all__ = [
+    "RAISE_FAULTS",
+    "analyze",
+]
 
 
 RAISE_FAULTS = "TIDEGATE_RAISE_FAULTS"
@@ -132,7 +135,7 @@ def _recursive_cte(
     anchor = context.query(body.this, ctes, outer)
     itself = Cte(_renamed(_nullable(anchor, context), node, context))
     following = context.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
-    whole = combine_results(body, anchor, following, context)
+    whole = _combine_results(body, anchor, following, context)
     if itself.read:
         for attribute, first in zip(whole.attributes, anchor.attributes, strict=False):
             attribute.type = first.type
@@ -167,7 +170,7 @@ def _set_operation(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None,
         chain.append(chain[-1].this)
     result = context.query(chain[-1].this, ctes, outer)
     for operation in reversed(chain):
-        result = combine_results(operation, result, context.query(operation.expression, ctes, outer), context)
+        result = _combine_results(operation, result, context.query(operation.expression, ctes, outer), context)
     add_order(node, result, QueryScope(context, (), ctes, outer))
     return result
 
@@ -247,7 +250,7 @@ def _name_of(node: Any) -> Any:
     return node.this if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) else node
 
 
-def combine_results(node: Any, left: Result, right: Result, context: AnalysisContext) -> Result:
+def _combine_results(node: Any, left: Result, right: Result, context: AnalysisContext) -> Result:
     word = _word(node)
     conditions = left.conditions | right.conditions
     known = left.unknown is None and right.unknown is None

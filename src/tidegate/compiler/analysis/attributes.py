@@ -35,8 +35,8 @@ Lineage = dict[_Origin, int]
 
 def add_origin(into: Lineage, origin: _Origin, kind: int) -> None:
     """A condition gives way to any other kind; of the others the least direct is kept."""
-    known = into.get(origin)
-    if known is None or known == CONDITION or known < kind < CONDITION:
+    before = into.get(origin)
+    if before is None or before == CONDITION or before < kind < CONDITION:
         into[origin] = kind
 
 

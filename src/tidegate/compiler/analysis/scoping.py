@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import IDENTITY, Attribute, Frame, FromItem
 from tidegate.compiler.analysis.column_errors import report_ambiguous, report_field, report_unknown
-from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed, field_type
 from tidegate.compiler.analysis.query_tokens import WrittenCall, written_calls
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
-from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, Relation, array
+from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, Relation
 
 __all__ = [
     "CALLED_WITHOUT_PARENTHESES",
@@ -147,10 +147,10 @@ class AnalysisContext:
 
     def query(self, node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None) -> Result:
         """The result of a query, analyzed once."""
-        known = self._results.get(id(node))
-        if known is None:
-            known = self._results[id(node)] = self._query(node, ctes, outer, self)
-        return known
+        result = self._results.get(id(node))
+        if result is None:
+            result = self._results[id(node)] = self._query(node, ctes, outer, self)
+        return result
 
     def report(
         self,
@@ -236,10 +236,10 @@ class QueryScope:
         self.context.report(code, message, node, suggestion, severity)
 
     def resolve(self, node: Any) -> ResolvedColumn:
-        known = self.context.columns.get(id(node))
-        if known is None:
-            known = self.context.columns[id(node)] = self._resolve(node)
-        return known
+        column = self.context.columns.get(id(node))
+        if column is None:
+            column = self.context.columns[id(node)] = self._resolve(node)
+        return column
 
     def _resolve(self, node: Any) -> ResolvedColumn:
         parts = column_parts(node)
@@ -320,7 +320,7 @@ class QueryScope:
         for part in parts[used:]:
             if kind.kind in ("?", "void", "variant"):
                 return ResolvedColumn(attribute, Typed(ANY, nullable), whole=False)
-            inner = _field_type(kind, str(part.this))
+            inner = field_type(kind, str(part.this))
             if inner is None:
                 report_field(self, kind, part, parts)
                 return ResolvedColumn(attribute, UNKNOWN, whole=False)
@@ -348,24 +348,6 @@ def column_parts(node: Any) -> list[Any]:
     if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
         return []
     return [*node.parts, *reversed(fields)]
-
-
-def _field_type(kind: DataType, name: str) -> DataType | None:
-    """The type of a field, of a map's value, or of a field in an array of structs; None where there is none."""
-    match kind.kind:
-        case "struct":
-            return kind.field(name)
-        case "map":
-            value: DataType = kind.args[1]
-            return value
-        case "array":
-            element: DataType = kind.args[0]
-            if element.kind == "?":
-                return ANY
-            inner = element.field(name) if element.kind == "struct" else None
-            return None if inner is None else array(inner)
-        case _:
-            return None
 
 
 def offset_of(node: Any) -> int:

@@ -21,7 +21,7 @@ from tidegate.datatypes import BOOLEAN, Column
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["CALLS", "LambdaScope", "call_of", "generator_columns", "with_argument_check", "with_known_name"]
+__all__ = ["CALLS", "generator_columns", "with_argument_check", "with_known_name"]
 
 
 def _is_known(name: str, node: Any, scope: ExpressionScope, meant: str | None = None) -> bool:
@@ -49,7 +49,7 @@ def with_known_name(rule: Rule, meant: str) -> Rule:
     return check
 
 
-class LambdaScope:
+class _LambdaScope:
     """What the body of a lambda sees: its variables, then what is around it."""
 
     __slots__ = ("around", "own_functions", "variables")
@@ -59,7 +59,7 @@ class LambdaScope:
     def __init__(self, around: ExpressionScope, variables: dict[str, Typed]) -> None:
         self.around = around
         self.own_functions: frozenset[str] = getattr(around, "own_functions", frozenset())
-        outer: dict[str, Typed] = around.variables if isinstance(around, LambdaScope) else {}
+        outer: dict[str, Typed] = around.variables if isinstance(around, _LambdaScope) else {}
         self.variables = {**outer, **variables}
 
     def column(self, node: Any) -> Typed:
@@ -93,7 +93,7 @@ class LambdaScope:
 
 def _identifier(node: Any, scope: ExpressionScope) -> Typed:
     """Inside a lambda its variables are bare names."""
-    return scope.variables.get(node.name.lower(), UNKNOWN) if isinstance(scope, LambdaScope) else UNKNOWN
+    return scope.variables.get(node.name.lower(), UNKNOWN) if isinstance(scope, _LambdaScope) else UNKNOWN
 
 
 def _body(node: Any, scope: ExpressionScope, arguments: Sequence[Typed]) -> Typed:
@@ -102,7 +102,7 @@ def _body(node: Any, scope: ExpressionScope, arguments: Sequence[Typed]) -> Type
         return type_of(node, scope)
     names = [variable.name.lower() for variable in node.expressions]
     variables = {name: arguments[i] if i < len(arguments) else UNKNOWN for i, name in enumerate(names)}
-    return type_of(node.this, LambdaScope(scope, variables))
+    return type_of(node.this, _LambdaScope(scope, variables))
 
 
 def _called(node: Any, scope: ExpressionScope) -> Typed:
@@ -229,7 +229,7 @@ def _plain(nodes: Sequence[Any], scope: ExpressionScope) -> Sequence[Any] | None
 _AROUND_ARGUMENTS = frozenset({exp.Kwarg, exp.Distinct, exp.Order, exp.IgnoreNulls, exp.RespectNulls})
 
 
-def call_of(node: Any, scope: ExpressionScope) -> FunctionCall | None:
+def _call_of(node: Any, scope: ExpressionScope) -> FunctionCall | None:
     """A call with the types of its arguments; None where the node calls no function of Spark."""
     if type(node) is exp.Anonymous:
         name, nodes = node.name.lower(), node.expressions
@@ -251,7 +251,7 @@ def generator_columns(node: Any, scope: ExpressionScope) -> tuple[Column, ...] |
     output = OUTPUTS.get(function.name) if function is not None else None
     if output is None:
         return None
-    call = call_of(node, scope)
+    call = _call_of(node, scope)
     return output(call) if call is not None and function is not None and function.accepts(call) else None
 
 

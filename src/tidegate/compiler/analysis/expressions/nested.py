@@ -7,7 +7,15 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.coercion import common_type_of
-from tidegate.compiler.analysis.expressions.typed import UNKNOWN, ExpressionScope, Rule, Typed, mismatch, type_of
+from tidegate.compiler.analysis.expressions.typed import (
+    UNKNOWN,
+    ExpressionScope,
+    Rule,
+    Typed,
+    field_type,
+    mismatch,
+    type_of,
+)
 from tidegate.datatypes import ANY, DataType, array, map_of, struct
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -118,16 +126,14 @@ def field_of(base: Typed, name: str) -> Typed | None:
     kind = base.type
     if kind.kind == "?":
         return UNKNOWN
+    inner = field_type(kind, name)
+    if inner is None:
+        return None
     if kind.kind == "map":
-        return Typed(kind.args[1], True)
+        return Typed(inner, True)
     if kind.kind == "array":
-        element: DataType = kind.args[0]
-        if element.kind == "?":
-            return UNKNOWN
-        inner = element.field(name) if element.kind == "struct" else None
-        return None if inner is None else Typed(array(inner), base.nullable)
-    inner = kind.field(name) if kind.kind == "struct" else None
-    return None if inner is None else Typed(inner, base.nullable or None)
+        return UNKNOWN if inner.kind == "?" else Typed(inner, base.nullable)
+    return Typed(inner, base.nullable or None)
 
 
 def _bracket(node: Any, scope: ExpressionScope) -> Typed:

@@ -47,6 +47,7 @@ __all__ = [
     "any_nullable",
     "cast_nullable",
     "declared_type",
+    "field_type",
     "interval_type",
     "is_typed_literal",
     "literal_type",
@@ -281,6 +282,24 @@ def _interval(unit: Any) -> DataType:
     if type(unit) is exp.IntervalSpan:
         return interval_of(unit.this.name, unit.expression.name) or ANY
     return (interval_of(unit.name) or ANY) if unit is not None else CALENDAR_INTERVAL
+
+
+def field_type(kind: DataType, name: str) -> DataType | None:
+    """The type of a field, of a map's value, or of a field in an array of structs; None where there is none."""
+    match kind.kind:
+        case "struct":
+            return kind.field(name)
+        case "map":
+            value: DataType = kind.args[1]
+            return value
+        case "array":
+            element: DataType = kind.args[0]
+            if element.kind == "?":
+                return ANY
+            inner = element.field(name) if element.kind == "struct" else None
+            return None if inner is None else array(inner)
+        case _:
+            return None
 
 
 def any_nullable(flags: Iterable[bool | None]) -> bool | None:

@@ -22,7 +22,6 @@ __all__ = [
     "AGGREGATE",
     "ALWAYS",
     "GENERATOR",
-    "IF_ANY",
     "IF_FIRST",
     "IF_FIRST_TWO",
     "NEVER",
@@ -34,8 +33,6 @@ __all__ = [
     "FunctionCall",
     "accepts",
     "define",
-    "may_become_null",
-    "mismatch_message",
 ]
 
 
@@ -113,7 +110,7 @@ def accepts(takes: str, place: int, kind: DataType) -> bool:
     return letter not in "hH" or not kind.contains("map", *(() if letter == "h" else ("variant",)))
 
 
-def may_become_null(takes: str, place: int, kind: DataType) -> bool:
+def _may_become_null(takes: str, place: int, kind: DataType) -> bool:
     """Whether the implicit cast to the type of the parameter may give NULL."""
     letter = _letter(takes, place)
     if letter in "ng":
@@ -122,7 +119,7 @@ def may_become_null(takes: str, place: int, kind: DataType) -> bool:
     return target is not None and cast_may_give_null(kind, target)
 
 
-def mismatch_message(name: str, takes: str, place: int, kind: DataType) -> str:
+def _mismatch_message(name: str, takes: str, place: int, kind: DataType) -> str:
     wanted = _WORDS[_letter(takes, place)]
     which = "" if len(takes) == 1 and place == 0 else f" as argument {place + 1}"
     return f"{name} takes {wanted}{which}, not {kind}"
@@ -257,7 +254,7 @@ class Function:
         if self.takes:
             for place, arg in enumerate(call.args):
                 if not accepts(self.takes, place, arg.type):
-                    call.report_mismatch(mismatch_message(call.written_name, self.takes, place, arg.type))
+                    call.report_mismatch(_mismatch_message(call.written_name, self.takes, place, arg.type))
                     return False
         return True
 
@@ -282,7 +279,7 @@ class Function:
             return nullable
         if nulls is Nulls.UNSURE or not self.takes:
             return None
-        return any(may_become_null(self.takes, place, arg.type) for place, arg in enumerate(args))
+        return any(_may_become_null(self.takes, place, arg.type) for place, arg in enumerate(args))
 
 
 def _arguments(count: int) -> str:

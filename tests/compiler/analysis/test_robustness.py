@@ -1,4 +1,4 @@
-"""Whatever is written, the answer is a diagnostic or nothing known, never a crash."""
+"""Any text gives a diagnostic or an unknown result, never a crash."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_no_call_of_any_function_is_too_much(arguments: str) -> None:
         ("select hour(a), date_trunc('month') as m from t", "date_trunc", "date_trunc takes 2 arguments, not 1"),
     ],
 )
-def test_a_call_that_the_parser_cannot_read_is_told_with_its_arguments(sql: str, word: str, message: str) -> None:
+def test_a_call_that_the_parser_cannot_read_is_reported_with_its_arguments(sql: str, word: str, message: str) -> None:
     fault = parse_query(sql)
     assert isinstance(fault, SqlFault)
     assert (fault.code, fault.message) == ("WrongArguments", message)
@@ -61,7 +61,7 @@ def test_a_name_with_a_list_of_columns_is_no_call() -> None:
 
 
 @pytest.mark.parametrize("sql", ["select and(*) from t", "select 1, or((select 1))"])
-def test_what_makes_the_parser_stumble_is_told_at_its_place(sql: str) -> None:
+def test_a_parser_error_is_reported_at_its_place(sql: str) -> None:
     fault = parse_query(sql)
     assert isinstance(fault, SqlFault)
     assert fault.code == "SqlSyntax"
@@ -69,7 +69,7 @@ def test_what_makes_the_parser_stumble_is_told_at_its_place(sql: str) -> None:
 
 
 def broken() -> Any:
-    """A tree as no query has it: the analysis must stumble over it."""
+    """An invalid tree, on which the analysis fails."""
     tree = parsed("select a from t").tree
     tree.args["expressions"] = [object()]
     return tree

@@ -1,4 +1,4 @@
-"""What Spark reads and the parser does not is put in other words; places stay those of the text."""
+"""Syntax that only Spark reads is rewritten for the parser; positions stay those of the text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_word_that_is_put_otherwise_counts_as_it_is_written() -> None:
     assert facts_of(one, ()).words == facts_of(other, ()).words
 
 
-def test_calls_are_told_with_their_arguments() -> None:
+def test_calls_are_listed_with_their_number_of_arguments() -> None:
     sql = "with c (a, b) as (select f(g(1, 2), 3), h() from t) select k(*) as x, s.m(1) from c"
     query = parse_query(sql)
     assert isinstance(query, ParsedQuery)
