@@ -40,7 +40,7 @@ class TypeChange(StrEnum):
 
 
 def type_change(before: DataType, after: DataType) -> TypeChange:
-    """What is not known on either side is taken for the same."""
+    """A type that is unknown on either side counts as unchanged."""
     wider, narrower = holds(after, before), holds(before, after)
     if wider:
         return TypeChange.SAME if narrower else TypeChange.WIDENED
@@ -77,7 +77,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceChange:
-    """`column` None: of the table as a whole. `reaches`: what is made from what changed, however far down."""
+    """`column` None: of the table as a whole. `reaches`: everything downstream of the change."""
 
     impact: Impact
     kind: ChangeKind
@@ -102,7 +102,7 @@ Reach = Callable[[str, str], Iterable[Downstream]]
 def compare(
     before: Interfaces, after: Interfaces, reach: Reach | None = None, unjudged: Collection[TableName] = ()
 ) -> tuple[InterfaceChange, ...]:
-    """In order of table. `unjudged` tables are left aside: their models could not be understood in one of the states.
+    """In order of table. `unjudged` tables are left out: their models have errors in one of the states.
 
     What is not known in one of the states has not changed. `reach` should know the state before: what was removed is
     in no other.
@@ -267,11 +267,11 @@ def change_diagnostics(changes: Iterable[InterfaceChange], compiled: Compiled) -
 
 
 def not_compared(tables: Iterable[TableName], compiled: Compiled, against: str) -> Iterator[Diagnostic]:
-    """Models of which nobody can say what changed."""
+    """Models that cannot be compared, because they have errors in one of the states."""
     for table in sorted(tables):
         short = table.short(compiled.namespace)
         state = "here" if table in compiled.broken else f"at '{against}'"
-        message = f"{short} has errors {state}, so what changed in it is not told"
+        message = f"{short} has errors {state}, so its changes are not reported"
         found = compiled.models.get(table)
         span = Span(found.model.file, 1) if found else None
         yield Diagnostic(DiagnosticSeverity.INFO, "NotCompared", message, short, span)
@@ -280,9 +280,9 @@ def not_compared(tables: Iterable[TableName], compiled: Compiled, against: str) 
 def _with_reach(change: InterfaceChange, namespace: str) -> str:
     if not change.reaches:
         return change.message
-    shown = ", ".join(_short(node, namespace) for node in change.reaches[:_SHOWN])
+    first = ", ".join(_short(node, namespace) for node in change.reaches[:_SHOWN])
     more = len(change.reaches) - _SHOWN
-    return f"{change.message}; it reaches {shown}{f' and {more} more' if more > 0 else ''}"
+    return f"{change.message}; it reaches {first}{f' and {more} more' if more > 0 else ''}"
 
 
 def _short(node: Reached, namespace: str) -> str:
@@ -302,7 +302,7 @@ def _span(change: InterfaceChange, compiled: Compiled) -> Span | None:
 
 
 def _directive(model: Model, kind: ChangeKind) -> int | None:
-    """Where the setting is written, if it is in the file's own header."""
+    """The place of the setting, if it is in the file's own header."""
     names = "|".join(_SETTINGS.get(kind, ()))
     match = re.search(rf"^\s*--\s*(@(?:{names}))\s*:", model.source.replace("\r\n", "\n"), re.MULTILINE)
     return match.start(1) if names and match else None

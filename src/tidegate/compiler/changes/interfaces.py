@@ -24,7 +24,7 @@ _SAME_TRANSFORM = {"date": "day", "date_hour": "hour"}
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """`unique_key`: the columns by which rows are found and replaced; None, as in `partitioning`: not known."""
+    """`unique_key`: the columns that identify rows; None, as in `partitioning`: not known."""
 
     table: TableName
     columns: Relation
@@ -35,7 +35,7 @@ class Interface:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the query's order of columns is the table's; a table that is merged into keeps its own."""
+        """Whether the table's columns follow the order of the query; a merge leaves the table's own order."""
         traits = STRATEGIES.get(self.strategy)
         return self.materialized is Materialized.VIEW or (traits is not None and traits.replaces_table)
 

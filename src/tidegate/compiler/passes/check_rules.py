@@ -1,4 +1,4 @@
-"""Checks that do not exist, or ask what cannot be asked of their table."""
+"""Checks that do not exist, or do not fit their table."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["check_checks", "check_other_tables"]
 _STRINGS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
 
 At = Callable[[int], Place]
-"""From where in an argument to where in a file."""
+"""From an offset in an argument to a place in a file."""
 
 
 def check_checks(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """What can be said of a model's checks when its own columns are known."""
+    """The errors of a model's checks that its own columns show."""
     if draft.test is not None or not draft.model.checks:
         return
     yield from _of_ephemeral(work, draft)
@@ -89,7 +89,7 @@ def _article(word: str) -> str:
 
 
 def _is_without_file(work: CompilationState, check: Check) -> bool:
-    """Its own message says so."""
+    """It is reported as a problem of its own."""
     return any(p.code == "MissingCheckFile" and p.place == check.place for p in work.project.problems)
 
 
@@ -153,7 +153,7 @@ def _sql_of_row(
 
 
 def _fault_of_text(text: str) -> str | None:
-    """What would make another query of the one that the text is put into."""
+    """Text that would change the query it is inserted into."""
     bare, depth = _STRINGS.sub("''", text), 0
     if "--" in bare or "/*" in bare:
         return "a condition cannot hold a comment"
@@ -174,7 +174,7 @@ def _analyzed(
     *,
     alone: bool = False,
 ) -> Iterator[Diagnostic]:
-    """`alone`: it is about rows of one table, so no query may be within."""
+    """`alone`: it is a condition on rows of one table, so it may hold no query."""
     own = draft.model.table
     known = {name.lower() for name in (str(own), *others)}
     query = parse_permitted(text, work.permissions())

@@ -1,4 +1,4 @@
-"""What a model's contract promises of its columns, against what its query gives."""
+"""Differences between a model's contract and the columns of its query."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["check_contracts"]
 
 
 def check_contracts(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """Where nothing is known of the columns, or not of all, nothing is said about those that seem to be missing."""
+    """Where not all columns are known, none is reported as missing."""
     contract = draft.model.contract
     if contract is None or draft.test is not None or draft.relation is None:
         return
     table = table_columns(draft.model.settings, draft.relation)
     yield from _missing(work, draft, contract, table)
     for rule in contract.columns:
-        # The query's own type goes first: the lake keeps some types as wider ones.
+        # The query's own type first: the lake stores some types as wider ones.
         column = draft.relation.find(rule.name) or table.find(rule.name)
         if column is not None:
             yield from _column(work, draft, rule, column)
@@ -33,23 +33,23 @@ def check_contracts(work: CompilationState, draft: Draft) -> Iterator[Diagnostic
 def _missing(work: CompilationState, draft: Draft, contract: ModelContract, table: Relation) -> Iterator[Diagnostic]:
     if not table.complete:
         return
-    told = set()
+    reported = set()
     for fact in contract.protected:
         if table.find(fact.value) is None:
-            told.add(fact.value.lower())
+            reported.add(fact.value.lower())
             published = work.external.relation(draft.model.table).find(fact.value)
             loss = "would take it off the published table" if published else "does not give it"
             message = f"column '{fact.value}' is protected and may not be removed, but the model {loss}"
             fix = _instead(fact.value, table) or "put it back, or agree with its readers and take it off the contract"
             yield work.error(draft, "ContractProtectedColumn", message, fact.place, fix)
     for fact in contract.required:
-        if table.find(fact.value) is None and fact.value.lower() not in told:
-            told.add(fact.value.lower())
+        if table.find(fact.value) is None and fact.value.lower() not in reported:
+            reported.add(fact.value.lower())
             message = f"the contract requires column '{fact.value}', but the model does not give it"
             fix = _instead(fact.value, table) or "add it to the query, or take it off the contract"
             yield work.error(draft, "ContractColumnMissing", message, fact.place, fix)
     for rule in contract.columns:
-        if table.find(rule.name) is None and rule.name.lower() not in told:
+        if table.find(rule.name) is None and rule.name.lower() not in reported:
             message = f"the contract describes column '{rule.name}', which the model does not have"
             fix = _instead(rule.name, table) or "remove it, or add it to required"
             yield work.warning(draft, "ContractColumnUnknown", message, rule.place, fix)

@@ -1,4 +1,4 @@
-"""Who must be built before whom: cycles, and the waves of what has none."""
+"""The order of building: dependency cycles, and the waves of all other models."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _upstream(table: TableName, edges: Graph) -> set[TableName]:
 
 
 def waves_of(edges: Graph) -> tuple[tuple[TableName, ...], ...]:
-    """Each wave holds, in order of name, all that waits for nothing but earlier waves. A circle is in none."""
+    """Each wave holds, in order of name, what depends on earlier waves only. Cycles are in no wave."""
     missing, readers = _counted(edges)
     ready = sorted(table for table, count in missing.items() if not count)
     waves = []
@@ -75,7 +75,7 @@ def waves_of(edges: Graph) -> tuple[tuple[TableName, ...], ...]:
 
 
 def _counted(edges: Graph) -> tuple[dict[TableName, int], dict[TableName, list[TableName]]]:
-    """For each table how many it waits for, and who waits for it."""
+    """For each table how many it waits for, and which tables wait for it."""
     missing: dict[TableName, int] = dict.fromkeys(edges, 0)
     readers: dict[TableName, list[TableName]] = {table: [] for table in edges}
     for table, upstream in edges.items():
@@ -97,22 +97,22 @@ def _released(
 
 
 def _cycles(edges: Graph) -> Iterator[tuple[TableName, ...]]:
-    """One shortest circle through each knot of models, beginning at its first name."""
+    """One shortest cycle for each group of models that depend on each other, from its first name."""
     missing, readers = _counted(edges)
     ready = [table for table, count in missing.items() if not count]
     while ready:
         ready = list(_released(ready, missing, readers))
     left = {table: {other for other in edges[table] if missing.get(other)} for table, count in missing.items() if count}
     left = _without_ends(left)
-    told: set[TableName] = set()
+    reported: set[TableName] = set()
     for table in sorted(left):
-        if table not in told and (path := _way_back(table, left)):
-            told.update(path)
+        if table not in reported and (path := _path_back(table, left)):
+            reported.update(path)
             yield path
 
 
 def _without_ends(edges: Graph) -> dict[TableName, set[TableName]]:
-    """Without what only reads from a circle, however long the chain below it is."""
+    """Without tables that are only downstream of a cycle."""
     readers = dict.fromkeys(edges, 0)
     for upstream in edges.values():
         for other in upstream:
@@ -126,7 +126,7 @@ def _without_ends(edges: Graph) -> dict[TableName, set[TableName]]:
     return {table: set(upstream) for table, upstream in edges.items() if readers[table]}
 
 
-def _way_back(start: TableName, edges: Graph) -> tuple[TableName, ...] | None:
+def _path_back(start: TableName, edges: Graph) -> tuple[TableName, ...] | None:
     paths: list[tuple[TableName, ...]] = [(start,)]
     seen: set[TableName] = set()
     while paths:

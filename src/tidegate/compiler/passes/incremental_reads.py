@@ -1,8 +1,8 @@
-"""Queries whose inputs cannot be read piece by piece as their strategy asks for.
+"""Queries whose inputs cannot be read incrementally, as their strategy needs.
 
 A table that only gains rows takes those that its inputs gained. The rows of the first item in FROM become rows of the
-result ("driving"); whatever else a query reads is looked up. Where that is not what a query says, rows would be lost or
-doubled, so it is told here.
+result ("driving"); whatever else a query reads is looked up. Where a query does not have that shape, rows would be lost
+or doubled, so it is reported here.
 """
 
 from __future__ import annotations
@@ -24,14 +24,12 @@ __all__ = ["check_archives", "check_reading", "looked_up_zones"]
 
 @dataclass(slots=True)
 class _Reads:
-    """What a query reads, through ephemeral models: what drives it and what is looked up.
-
-    `drivers`: the queries whose rows become rows of the result, the model's own first.
-    """
+    """The tables and zones that a query reads, through ephemeral models."""
 
     driving: set[TableName | str] = field(default_factory=set)
     looked_up: set[TableName | str] = field(default_factory=set)
     drivers: list[tuple[Draft, Rendering, QueryFacts]] = field(default_factory=list)
+    """The queries whose rows become rows of the result, the model's own first."""
 
     @property
     def joins(self) -> Iterator[tuple[Draft, Rendering, JoinFact]]:
@@ -56,7 +54,7 @@ def check_reading(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def looked_up_zones(work: CompilationState, draft: Draft) -> frozenset[str]:
-    """The zones of which every run reads all files."""
+    """The zones whose files are all read by every run."""
     reads = _collected(work, draft)
     return frozenset(name for name in reads.looked_up if isinstance(name, str))
 
@@ -81,7 +79,7 @@ def _outer_joins(work: CompilationState, draft: Draft, reads: _Reads) -> Iterato
 
 
 def _both_ways(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
-    """A CTE whose rows become the result's and that is looked up as well: its new rows are not all its rows."""
+    """A CTE that drives the query and is also looked up: its new rows are not all its rows."""
     for part, rendering, facts in reads.drivers:
         if facts.both_ways:
             name, offset = facts.both_ways
@@ -93,7 +91,7 @@ def _both_ways(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[
 
 
 def _groups(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[Diagnostic]:
-    """What is counted over new rows alone is not what it is over all of them.
+    """An aggregate over new rows alone differs from one over all rows.
 
     A key makes one row of many whichever came first, so only choosing among rows is harmless there.
     """
@@ -133,7 +131,7 @@ def _appending(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[
 
 
 def _cannot_tell_new_rows(work: CompilationState, table: TableName) -> bool:
-    """A source outside the lake cannot, whatever the lake has under the same name."""
+    """True for a source outside the lake, also where the lake has a table of the same name."""
     if table.namespace not in work.settings.sources:
         return False
     from tidegate.sources.source_catalogs import has_source_catalog

@@ -1,4 +1,4 @@
-"""What is no mistake and may become one: each lint is as loud as [lints] says."""
+"""Lints: patterns that may cause errors later, with the severity that [lints] sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Reads = Mapping[str, Mapping[str, set[TableName]]]
 
 
 def lint(compiled: Compiled, around_stars: Collection[TableName] | None = None) -> Iterator[Diagnostic]:
-    """`around_stars`: the models that take a `*`, and those that read them, where that is known."""
+    """`around_stars`: the models that use `*`, and those that read them, where that is known."""
     if (level := compiled.settings.lints.blast_radius) != "off":
         among = compiled.models if around_stars is None else around_stars
         yield from _blast_radius(compiled, {t: compiled.models[t] for t in among}, DiagnosticSeverity(level))
@@ -30,7 +30,7 @@ def lint(compiled: Compiled, around_stars: Collection[TableName] | None = None) 
 def _blast_radius(
     compiled: Compiled, among: Mapping[TableName, CompiledModel], severity: DiagnosticSeverity
 ) -> Iterator[Diagnostic]:
-    """Columns that others read by name and that a `*` takes from above without naming them."""
+    """Columns that other models read by name, and that come through a `*` without being named."""
     stars = {str(table): model for table, model in among.items() if model.star}
     reads = _reads_by_name(among, stars) if stars else {}
     for table, model in stars.items():
@@ -54,7 +54,7 @@ def _reads_by_name(models: Mapping[TableName, CompiledModel], wanted: Collection
     reads: dict[str, dict[str, set[TableName]]] = {table: defaultdict(set) for table in wanted}
     for table, model in models.items():
         for edge in model.edges:
-            if edge.origin.table in reads and not (model.star and _is_kept(edge)):
+            if edge.origin.table in reads and not (model.star and _is_passed_on(edge)):
                 reads[edge.origin.table][edge.origin.column.lower()].add(table)
         for origin in model.conditions:
             if origin.table in reads:
@@ -63,18 +63,18 @@ def _reads_by_name(models: Mapping[TableName, CompiledModel], wanted: Collection
 
 
 def _unnamed(model: CompiledModel) -> set[str]:
-    """The columns that come through a `*`; files of a landing zone are nobody's to change."""
-    kept = (edge for edge in model.edges if _is_kept(edge))
-    return {edge.column.lower() for edge in kept if not edge.origin.table.startswith("landing:")}
+    """The columns that come through a `*`, except those of landing files, which no model defines."""
+    passed_on = (edge for edge in model.edges if _is_passed_on(edge))
+    return {edge.column.lower() for edge in passed_on if not edge.origin.table.startswith("landing:")}
 
 
-def _is_kept(edge: Edge) -> bool:
+def _is_passed_on(edge: Edge) -> bool:
     """As a `*` would take it: unchanged, under its own name."""
     return edge.kind is EdgeKind.IDENTITY and edge.column.lower() == edge.origin.column.lower()
 
 
 def _freshness(compiled: Compiled, severity: DiagnosticSeverity) -> Iterator[Diagnostic]:
-    """Tables that others rely on, whose rows have a time, and of which nobody said how old they may be."""
+    """Tables that others read, with a time column and without a freshness limit."""
     readers: dict[TableName, list[TableName]] = defaultdict(list)
     for table, model in compiled.models.items():
         for other in model.depends_on:

@@ -1,4 +1,4 @@
-"""Tags of columns: masks that cannot be applied, and the types that the others leave in the table."""
+"""Masks of columns: those that cannot be applied, and the types that the others give the table."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _keys(work: CompilationState, draft: Draft, mask: ColumnMask) -> Iterator[Di
 
 
 def _found_by(draft: Draft) -> Iterator[tuple[str, set[str]]]:
-    """Settings that name columns by which rows are found, in lower case."""
+    """Settings that name key columns, with the columns in lower case."""
     settings = draft.model.settings
     for setting in _KEYS:
         named = getattr(settings, setting)
@@ -122,7 +122,7 @@ def _apply(work: CompilationState, draft: Draft, masks: dict[str, ColumnMask]) -
 def _own(
     work: CompilationState, draft: Draft, mask: ColumnMask, column: Column, relation: Relation
 ) -> Column | Diagnostic:
-    """What a mask of the project's own makes of the column, or why it cannot."""
+    """The column after a mask of the project's own, or why the mask cannot be applied."""
 
     def wrong(why: str, suggestion: str | None = None) -> Diagnostic:
         message = f"mask {mask.name} cannot be applied to column '{column.name}': {why}"

@@ -34,7 +34,7 @@ def _diagnostic(problem: Problem) -> Diagnostic:
 
 def report_sources(work: CompilationState) -> Iterator[Diagnostic]:
     yield from _taken_names(work)
-    yield from _not_asked(work)
+    yield from _unavailable(work)
 
 
 def _taken_names(work: CompilationState) -> Iterator[Diagnostic]:
@@ -48,8 +48,8 @@ def _taken_names(work: CompilationState) -> Iterator[Diagnostic]:
             yield work.error(draft, "SourceNameTaken", message, Place(draft.file), fix)
 
 
-def _not_asked(work: CompilationState) -> Iterator[Diagnostic]:
-    """Only those that something reads: a source that nobody uses may be down."""
+def _unavailable(work: CompilationState) -> Iterator[Diagnostic]:
+    """Only sources that a model reads: an unused source may be down."""
     if not (work.external.failures or work.external.warnings):
         return
     used = {table.namespace for draft in work.drafts for table in draft.content.sources}

@@ -1,4 +1,4 @@
-"""The columns of each query, their types and where they come from; names and types that do not fit."""
+"""The columns of each query, their types and origins; errors in names and types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["type_columns"]
 def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
     """A first and a later run give the same table, so the first one's columns are the model's."""
     analyses: list[Analysis] = []
-    told: set[tuple[str, Place]] = set()
+    reported: set[tuple[str, Place]] = set()
     for rendering in draft.content.renderings:
         if rendering.query is None or any(fault.code == "HiddenDependency" for fault in rendering.query.faults):
             continue
@@ -34,16 +34,16 @@ def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
             if _does_not_count(work, draft, finding):
                 continue
             place = work.place(draft, rendering.later, finding.offset)
-            if (finding.code, place) in told:
+            if (finding.code, place) in reported:
                 continue
-            told.add((finding.code, place))
+            reported.add((finding.code, place))
             if finding.severity is DiagnosticSeverity.ERROR:
                 draft.failed = True
             yield work.diagnostic(finding.severity, draft, finding.code, finding.message, place, finding.suggestion)
         for fault in rendering.unlisted:
             place = work.place(draft, rendering.later, fault.offset)
-            if (fault.code, place) not in told:
-                told.add((fault.code, place))
+            if (fault.code, place) not in reported:
+                reported.add((fault.code, place))
                 yield work.error(draft, fault.code, fault.message, place, fault.suggestion)
         analyses.append(analysis)
         if rendering.facts is not None and not analysis.taken_apart.isdisjoint(rendering.facts.aliases):
@@ -58,7 +58,7 @@ def type_columns(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _does_not_count(work: CompilationState, draft: Draft, finding: QueryFinding) -> bool:
-    """What a test gives is counted, not written."""
+    """The rows of a test are counted, not written, so its columns may share a name."""
     if finding.code == "DuplicateColumn":
         return draft.test is not None
     return work.is_lenient and finding.code == "TypeMismatch"
@@ -78,7 +78,7 @@ def _sources(work: CompilationState, draft: Draft, rendering: Rendering, query: 
 
 
 def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
-    """What a model last published fills in what its query leaves open; its own last state is open to it."""
+    """The published table fills in columns that its query leaves open; those of the model's own table are not known."""
     upstream = work.models.get(table)
     if upstream is None and table in work.quarantines:
         beside = work.models[work.quarantines[table]]
@@ -91,7 +91,7 @@ def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
 
 
 def _zone(work: CompilationState, call: LandingCall) -> Relation:
-    """Of a zone whose columns are declared those and no others are read; else its files will tell."""
+    """The declared columns of a zone, and no others; without any, they depend on its files."""
     declared = landing_read(call, work.settings).settings.columns
     if not declared:
         return NOTHING_KNOWN

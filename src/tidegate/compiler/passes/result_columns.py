@@ -62,7 +62,7 @@ def _own_columns(work: CompilationState, draft: Draft, relation: Relation) -> It
 
 
 def _chance(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """A strategy that looks for what changed finds everything changed where the query never gives the same twice."""
+    """A strategy that compares rows finds every row changed where the query is not deterministic."""
     does = draft.model.settings.traits.unstable_rows
     for rendering, facts in draft.facts if does else ():
         if facts.changing is not None:

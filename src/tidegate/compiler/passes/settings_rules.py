@@ -39,7 +39,7 @@ def check_query(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def check_settings(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """What can be said of a model's settings whatever its query is."""
+    """Errors of a model's settings that do not depend on its query."""
     if draft.test is not None or work.short(draft.model.table) in work.unread_settings:
         return
     settings, place = draft.model.settings, work.project.origin(draft.model, "strategy")
@@ -65,7 +65,7 @@ def check_settings(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]
 
 
 def _latest(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """Without a watermark the latest row is the one that arrived last, which must be known."""
+    """Without a watermark the latest row is the one that arrived last, so the order of arrival must be known."""
     settings = draft.model.settings
     if settings.on_duplicate != "latest" or settings.watermark_column is not None:
         return
@@ -114,7 +114,7 @@ def _landing(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 
 
 def _outside(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    """Whoever reads a view has the lake at hand and nothing else."""
+    """The readers of a view have access to the lake only."""
     if draft.model.settings.materialized is not Materialized.VIEW:
         return
     from tidegate.sources.source_catalogs import has_source_catalog
@@ -187,7 +187,7 @@ def check_quarantine(work: CompilationState, draft: Draft) -> Iterator[Diagnosti
 
 
 def check_quarantine_names(work: CompilationState) -> Iterator[Diagnostic]:
-    """A model's table and another's refused rows cannot stand in one place."""
+    """A model's table may not have the name of another's quarantine."""
     if not work.quarantines:
         return
     taken = {str(table).lower(): beside for table, beside in work.quarantines.items() if _is_written(work, table)}
@@ -204,6 +204,6 @@ def _is_written(work: CompilationState, quarantine: TableName) -> bool:
 
 
 def _is_own(model: Model, place: Place) -> bool:
-    """What is said for a whole folder is meant for those of its models that it can concern."""
+    """A setting of a whole folder applies only to the models that it fits."""
     written = PurePosixPath(place.file)
     return written.parent == model.path.parent and written.name != "_defaults.toml"

@@ -20,7 +20,7 @@ __all__ = ["check_unit_tests"]
 
 
 def check_unit_tests(work: CompilationState) -> Iterator[Diagnostic]:
-    """Of a model that has errors itself, only that the test belongs to it."""
+    """Tests of a model with errors are only matched to it, not checked further."""
     first: dict[tuple[TableName, str], Place] = {}
     for test in work.project.unit_tests:
         table = work.tables.find(test.table)
@@ -53,7 +53,7 @@ def _error(
 
 
 class _Check:
-    """One test of a model that was understood."""
+    """One test of a model without errors."""
 
     def __init__(self, work: CompilationState, draft: Draft, test: UnitTest) -> None:
         self.work = work
@@ -74,24 +74,24 @@ class _Check:
     def all(self) -> Iterator[Diagnostic]:
         yield from self._dates()
         seen: dict[TableName | str, str] = {}
-        for given in self.test.given:
-            found = self.inputs.find(given.name)
+        for test_input in self.test.given:
+            found = self.inputs.find(test_input.name)
             if found is None:
-                yield self._unknown_input(given.name, given.place)
+                yield self._unknown_input(test_input.name, test_input.place)
                 continue
             if found in seen:
-                message = f"'{given.name}' and '{seen[found]}' are the same input"
-                yield self.error("InvalidUnitTest", message, given.place, "give all its rows in one place")
-            seen[found] = given.name
-            yield from self._rows(given.rows, self._relation(found), given.name)
+                message = f"'{test_input.name}' and '{seen[found]}' are the same input"
+                yield self.error("InvalidUnitTest", message, test_input.place, "give all its rows in one place")
+            seen[found] = test_input.name
+            yield from self._rows(test_input.rows, self._relation(found), test_input.name)
         yield from self._rows(self.test.expect, self.draft.relation or NOTHING_KNOWN, self.name)
 
     def _dates(self) -> Iterator[Diagnostic]:
         used = {word for found in self.read for _, facts in found.facts for _, word in facts.dates}
-        said = {"start_date": self.test.start_date, "end_date": self.test.end_date}
+        dates = {"start_date": self.test.start_date, "end_date": self.test.end_date}
         for word in sorted(used):
-            if said[word] is None:
-                message = f"the query uses @{word}, and the test does not say what it is"
+            if dates[word] is None:
+                message = f"the query uses @{word}, and the test does not set it"
                 yield self.error("InvalidUnitTest", message, self.test.place, f"add '{word}' to the test")
 
     def _unknown_input(self, name: str, place: Place) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""A query's words without the names that nobody outside it can see: aliases of tables, and names that WITH gives."""
+"""A query's words without the names that are not visible outside it: aliases of tables, and names of CTEs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tidegate.compiler.sql.scopes import cte_of, sources_of, visible_name
 __all__ = ["Anonymous", "without_aliases"]
 
 _DOUBTFUL = frozenset({TokenType.HINT, TokenType.PIPE_GT, TokenType.PIVOT, TokenType.UNPIVOT})
-"""Where one of these words is, names are used in ways that the tree does not show."""
+"""Words after which names are used in ways that the tree does not show."""
 
 
 class Anonymous(NamedTuple):
-    """`names`: those that are gone, in lower case."""
+    """`names`: those that were removed, in lower case."""
 
     words: Sequence[str]
     names: frozenset[str]
@@ -29,7 +29,7 @@ class _Doubt(Exception):
 
 
 def without_aliases(query: ParsedQuery, words: Sequence[str], kinds: Sequence[TokenType]) -> Anonymous | None:
-    """Relations get numbers in the order in which they come, and what was called by a name is by its number.
+    """Relations get numbers in order of appearance, and each use of a name is replaced by the number.
 
     Two queries have the same words then only if each name means the same in both. None where that is in doubt; then all
     names count. `words` and `kinds`: those of the query's tokens.
@@ -39,12 +39,12 @@ def without_aliases(query: ParsedQuery, words: Sequence[str], kinds: Sequence[To
     try:
         return _Names(query).applied(words, kinds)
     except (_Doubt, KeyError):
-        # A name that has no place among the tokens, or a relation of a kind not thought of.
+        # A name that is not among the tokens, or an unforeseen kind of relation.
         return None
 
 
 class _Names:
-    """The relations of a query: `numbers` by the `id()` of their nodes, and what they are called."""
+    """The relations of a query: `numbers` by the `id()` of their nodes, and their names."""
 
     def __init__(self, query: ParsedQuery) -> None:
         self.query = query
@@ -69,7 +69,7 @@ class _Names:
         return Anonymous(result, self.names)
 
     def _aliases(self) -> tuple[dict[int, str], set[int]]:
-        """Where names are given: those that stay, as a number, and those that may as well not be there."""
+        """Where aliases are defined: those replaced by a number, and those that can be dropped."""
         named, dropped = {}, set()
         for alias in self.query.nodes[exp.TableAlias]:
             if alias.this is None:
@@ -81,7 +81,7 @@ class _Names:
         return named, dropped
 
     def _ctes(self) -> dict[int, str]:
-        """Where a name that WITH gives is read."""
+        """Where a CTE is read."""
         return {
             _start(table.this): self.numbers[id(cte)]
             for table in self.query.nodes[exp.Table]
@@ -89,7 +89,7 @@ class _Names:
         }
 
     def _qualifiers(self) -> dict[int, str]:
-        """Where columns, and `*`, are called by their relation."""
+        """Where columns, and `*`, are qualified by their relation."""
         found = {}
         for column in self.query.nodes[exp.Column]:
             args = column.args
@@ -108,7 +108,7 @@ class _Names:
         return self._known[key]
 
     def _seen_from(self, node: Any, name: str) -> str | None:
-        """The relation that the name means in a query; it must be the only one so called in sight."""
+        """The relation that the name means in a query; it must be the only visible one of that name."""
         found, is_apart = None, False
         while node is not None and not (found and is_apart):
             if isinstance(node, exp.Select) and name in (visible := self._visible_in(node)):
@@ -120,7 +120,7 @@ class _Names:
         return found
 
     def _visible_in(self, select: Any) -> Mapping[str, str | None]:
-        """None for a name that two have."""
+        """None for a name that two relations share."""
         known = self._visible.get(id(select))
         if known is None:
             names: dict[str, str | None] = {}
@@ -131,7 +131,7 @@ class _Names:
         return known
 
     def _check_others(self, called: Mapping[int, str], kinds: Sequence[TokenType]) -> None:
-        """Whatever else begins like a qualified name may be one that was not understood."""
+        """Any other text that looks like a qualified name may be one that was not resolved."""
         known = called.keys() | {_start(table.parts[0]) for table in self.query.nodes[exp.Table] if _is_named(table)}
         for place, kind in enumerate(kinds):
             if kind is TokenType.DOT and place and (place == 1 or kinds[place - 2] is not TokenType.DOT):
@@ -141,7 +141,7 @@ class _Names:
 
 
 def _defined(query: ParsedQuery) -> Iterator[tuple[int, Any]]:
-    """Every relation that has a name, and where it gets it."""
+    """Every named relation, with the offset of its name."""
     for alias in query.nodes[exp.TableAlias]:
         if alias.this is not None:
             yield _start(alias.this), alias.parent
@@ -151,7 +151,7 @@ def _defined(query: ParsedQuery) -> Iterator[tuple[int, Any]]:
 
 
 def _is_apart(node: Any) -> bool:
-    """What stands in WITH or FROM does not see what is beside it."""
+    """A query in WITH or FROM does not see the relations beside it."""
     in_from = isinstance(node, exp.Subquery) and isinstance(node.parent, exp.From | exp.Join)
     return in_from or isinstance(node, exp.CTE)
 

@@ -34,12 +34,12 @@ _TIME_WORDS = "current_date current_time current_timestamp current_user localtim
 NEVER_THE_SAME = frozenset(_NEVER_THE_SAME.split())
 
 TIME_WORDS = frozenset(_TIME_WORDS.split())
-"""Functions that Spark also knows without parentheses."""
+"""Functions that Spark also accepts without parentheses."""
 
 
 _MOVING_LITERALS = {"now", "today", "tomorrow", "yesterday"}
 SUSPECTS = frozenset(word.upper() for word in (*NEVER_THE_SAME, *TIME_WORDS, "unix_timestamp"))
-"""Words without which no function of a query changes its mind."""
+"""Words of functions that may give another value each time."""
 
 
 def first_change(query: ParsedQuery, words: Collection[str]) -> tuple[str, int] | None:
@@ -62,7 +62,7 @@ def first_change(query: ParsedQuery, words: Collection[str]) -> tuple[str, int] 
 
 
 def calls_unknown_function(query: ParsedQuery) -> bool:
-    """Functions that are not Spark's own: nobody can say what they give. Nor what a word means that may be a time."""
+    """Whether it calls a function that is not Spark's own, or has a text that may stand for a moving date."""
     if query.nodes[exp.QueryTransform]:
         return True
     if any(t.token_type is TokenType.STRING and t.text.strip().lower() in _MOVING_LITERALS for t in query.tokens):
@@ -85,7 +85,7 @@ def _changing_function(query: ParsedQuery) -> tuple[str, int] | None:
 
 
 def own_nodes(tree: Any, kind: Any) -> Iterator[Any]:
-    """Nodes of a kind, without those of queries inside."""
+    """Nodes of a kind, without those of inner queries."""
     if tree is None:
         return
     for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)):

@@ -23,7 +23,7 @@ _DIGITS = {ord(digit): 0xE010 + int(digit) for digit in "0123456789"}
 
 
 def locate(templates: Templates, source: str, file: str, context: TemplateContext, rendered: str, offset: int) -> Place:
-    """Exact wherever the text was written plainly; what an expression produced is placed at that expression."""
+    """Exact for plain text; what an expression produced is placed at that expression."""
     source = without_templates(source.replace("\r\n", "\n").replace("\r", "\n"))
     if source[: offset + 1] == rendered[: offset + 1]:
         return _place(source, file, offset)
@@ -36,7 +36,7 @@ def locate(templates: Templates, source: str, file: str, context: TemplateContex
 
 
 def _alike(source: str, rendered: str, offset: int) -> int:
-    """Without a trace: the place from which all is the same to the end, else the only line that is the same."""
+    """Without a trace: where the rest of both texts is equal, else the only equal line."""
     rest = rendered[offset:]
     if rest and source.endswith(rest):
         return len(source) - len(rest)
@@ -101,7 +101,7 @@ def offset_of_output(sql: str, column: str) -> int | None:
 
 
 def offset_in_source(source: str, column: str) -> int | None:
-    """The same in a file whose templates have not been rendered: what they would give is taken for a name."""
+    """The same in a file with unrendered templates, which are taken for names."""
     return offset_of_output(_without_templates(source), column)
 
 

@@ -38,7 +38,7 @@ class NotPermitted(NamedTuple):
 
 
 class UnlistedCall(NamedTuple):
-    """A call of what is no function of Spark's and none that the project declares."""
+    """A call of a function that is neither Spark's nor declared by the project."""
 
     message: str
     offset: int
@@ -71,7 +71,7 @@ _ELSEWHERE = "compute it in SQL; only a SQL model may run code, where [spark] al
 
 
 class PermissionCheck:
-    """One query held against the lists. `text`: all of it; `model`: it is a model's, for what may be suggested."""
+    """One query compared with the lists. `text`: all of it; `model`: it is a model's, which decides the suggestions."""
 
     def __init__(
         self, text: str, tokens: Sequence[Token], tree: Any, permissions: Permissions, *, model: bool = False
@@ -106,13 +106,13 @@ class PermissionCheck:
                 continue
             named = _with_columns(self.tree) if named is None else named
             if piece.start not in named:
-                shown = ".".join([*qualifiers, piece.text.strip("`")])
+                called = ".".join([*qualifiers, piece.text.strip("`")])
                 near = did_you_mean(nearest(name, [*FUNCTIONS, *declared]))
-                yield UnlistedCall(f"unknown function '{shown}'", piece.start, near)
+                yield UnlistedCall(f"unknown function '{called}'", piece.start, near)
 
 
 class _LexemeRules:
-    """The words of one query, each with those around it."""
+    """The rules on the words of one query, each with those around it."""
 
     def __init__(self, pieces: Sequence[Lexeme], permissions: Permissions, remedy: str) -> None:
         self.pieces = pieces

@@ -21,7 +21,7 @@ __all__ = ["Shortening", "shorten_columns"]
 
 @dataclass(frozen=True, slots=True)
 class Shortening:
-    """`aliases` by the start of the reference that needs one; `edits`: spans of qualifiers with what to put there."""
+    """`aliases` by the start of the reference that needs one; `edits`: spans of qualifiers with their replacement."""
 
     aliases: Mapping[int, str]
     edits: tuple[tuple[int, int, str], ...]
@@ -29,7 +29,7 @@ class Shortening:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A column whose qualifier is a table's own name: its parts before `keep` say which layer that is in."""
+    """A column qualified by a table's own name; the parts before `keep` name the layer."""
 
     parts: tuple[Any, ...]
     keep: int
@@ -66,8 +66,8 @@ def _match(column: Any, by_node: Mapping[int, TableReference], tables: Mapping[i
         named = [found for source in sources if (found := by_node.get(id(source))) and not found.alias]
         fitting = [(r, keep) for r in named if (keep := _qualifier_end(words, tables[r.start])) is not None]
         nodes = [reference.node for reference, _ in fitting]
-        # An alias `silver` with a struct column `orders` goes before a table of layer silver; and which of two
-        # unnamed readings of one table is meant is for Spark to ask.
+        # An alias `silver` with a struct column `orders` goes before a table of layer silver; two reads of one table
+        # without aliases are ambiguous, which Spark reports.
         if len(fitting) > 1 or any(visible_name(s) == words[0] for s in sources if not any(s is n for n in nodes)):
             return None
         if fitting:

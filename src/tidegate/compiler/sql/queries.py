@@ -36,7 +36,7 @@ __all__ = [
     "parse_query",
 ]
 
-# Statements that it only knows as a whole are answered with a diagnostic here; its own warning would say it twice.
+# Statements that sqlglot does not parse get a diagnostic here; its own warning would report them twice.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 _SPARK = Dialect.get_or_raise("spark")
@@ -46,7 +46,7 @@ _SPARK.parser_class.COLON_IS_VARIANT_EXTRACT = True
 
 @dataclass(frozen=True, slots=True)
 class SqlFault:
-    """Why a text is not one query; `offset` is where in the text."""
+    """Why a text is not one valid query; `offset` is the place in the text."""
 
     code: str
     message: str
@@ -82,7 +82,7 @@ class ParsedQuery:
     path: DrivingPath
     faults: tuple[SqlFault, ...]
     nodes: Mapping[type, list[Any]]
-    """The nodes of the tree that anyone looks for, by class and in the order of the tree."""
+    """The nodes of the tree that callers look for, by class and in the order of the tree."""
 
 
 def parse_query(text: str) -> ParsedQuery | SqlFault:
@@ -143,12 +143,12 @@ def _parsed(statement: list[Token], text: str) -> Any:
     except RecursionError:
         return SqlFault("SqlSyntax", "the query is nested too deeply", statement[0].start)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
-        # What the parser makes of a call depends on arguments that it does not miss.
+        # The parser may fail on a call without reporting that an argument is missing.
         return _wrong_call(statement) or _not_understood(parser, statement)
 
 
 def _not_understood(parser: Any, statement: list[Token]) -> SqlFault:
-    """At the word at which the parser gave up."""
+    """At the word where the parser stopped."""
     last = parser._prev if parser._prev and parser._prev.text else statement[0]
     return SqlFault("SqlSyntax", f"the SQL is not understood at '{last.text}'", last.start)
 
@@ -162,7 +162,7 @@ _ABOUT_ARGUMENTS = ("Required argument", "Required keyword", "number of provided
 
 
 def _misspelt_clause(statement: list[Token], offset: int) -> SqlFault | None:
-    """The word before the place that is not understood, where it is read as an alias and is nearly a word of SQL."""
+    """The word before the error, where it was parsed as an alias and is close to a keyword."""
     at = next((i for i, token in enumerate(statement) if token.start >= offset), 0) - 1
     if at < 1 or statement[at].token_type is not TokenType.VAR or statement[at - 1].token_type not in _BEFORE_A_CLAUSE:
         return None
@@ -173,8 +173,8 @@ def _misspelt_clause(statement: list[Token], offset: int) -> SqlFault | None:
 
 
 def _wrong_call(statement: list[Token]) -> SqlFault | None:
-    """The first call with too few or too many arguments, as far as the words tell."""
-    # Nearly all queries are understood, and need none of it here.
+    """The first call with too few or too many arguments, judged from the words alone."""
+    # Imported here: nearly all queries parse without it.
     from tidegate.compiler.analysis.query_tokens import wrong_calls
 
     found = next(iter(wrong_calls(statement)), None)
@@ -182,7 +182,7 @@ def _wrong_call(statement: list[Token]) -> SqlFault | None:
 
 
 _NO_QUERIES = (exp.Command, exp.Create, exp.Delete, exp.Describe, exp.Drop, exp.Insert, exp.Merge, exp.Set, exp.Update)
-"""Statements, and what the parser passes on without having read it."""
+"""Statements, and what the parser passes on unparsed."""
 
 _WANTED = (
     *_NO_QUERIES,
@@ -204,7 +204,7 @@ _WANTED = (
 
 
 def _collect(tree: Any) -> dict[type, list[Any]]:
-    """One walk for all who look for something."""
+    """Collects in one walk what all callers look for."""
     nodes: dict[type, list[Any]] = {kind: [] for kind in _WANTED}
     for node in tree.walk():
         found = nodes.get(type(node))
@@ -315,13 +315,13 @@ def _unclosed(text: str) -> SqlFault:
 
 
 NOT_PERMITTED = frozenset({"CodeInQuery", "OutsideTheLake", "UnknownFunction"})
-"""What is SQL, and may not be run."""
+"""Faults of valid SQL that may not be run."""
 
 
 def check_permissions(
     query: ParsedQuery, permissions: Permissions, *, model: bool = False
 ) -> tuple[tuple[SqlFault, ...], tuple[SqlFault, ...]]:
-    """What a query may not do, and the functions that it calls though no list has them."""
+    """What the query does without permission, and its calls of unknown functions."""
     examination = PermissionCheck(query.text, query.tokens, query.tree, permissions, model=model)
     known = {(fault.code, fault.offset) for fault in query.faults}
     refused = tuple(SqlFault(*found) for found in examination.refusals() if (found.code, found.offset) not in known)
@@ -332,7 +332,7 @@ def check_permissions(
 
 
 def parse_permitted(text: str, permissions: Permissions) -> ParsedQuery | SqlFault:
-    """A query that may be run, or the first thing that is wrong with it."""
+    """A query that may be run, or its first fault."""
     query = parse_query(text)
     if isinstance(query, SqlFault):
         return query

@@ -41,7 +41,7 @@ _SUBQUERY = "a subquery in an expression"
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What stands in the way, as the end of a sentence, and what to do about it; None: nothing can be done."""
+    """The reason, as the end of a sentence, and what to do about it; None: nothing can be done."""
 
     reason: str
     remedy: str | None = None
@@ -80,7 +80,7 @@ def is_row_by_row(sql: str) -> bool:
 
 
 def read_row_query(sql: str | ParsedQuery) -> RowQuery | Obstacle:
-    """A query that may be given further columns of its table and stand inside another."""
+    """A query that can take further columns of its table and be a subquery."""
     try:
         script = read_script(sql)
         selects = _selects(script.tree)
@@ -141,7 +141,7 @@ def _selects(tree: Any) -> tuple[Any, ...] | Obstacle:
 
 
 def _other_clause(node: Any, known: frozenset[str]) -> str | None:
-    """A clause of `node` that is not among the `known`, as it is spelt."""
+    """The first clause of `node` that is not `known`, as SQL."""
     other = next((name for name, value in node.args.items() if value and name not in known), None)
     return other and _SPELT.get(other, other.strip("_").upper())
 

@@ -1,4 +1,4 @@
-"""Which names mean what at a place of a syntax tree: CTEs, the tables of a SELECT, the path of its rows."""
+"""What names mean in a syntax tree: CTEs, the tables of a SELECT, the path of its rows."""
 
 from __future__ import annotations
 
@@ -110,5 +110,5 @@ def visible_name(source: Any) -> str:
 
 
 def offset_of(node: Any) -> int:
-    """Where in the text a node's first name stands."""
+    """The offset of a node's first name in the text."""
     return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)

@@ -1,4 +1,4 @@
-"""The text of a query with its WITH written out where it is read, and where its tables and subqueries stand in it."""
+"""The text of a query with its CTEs written out where they are read, and the places of its tables and subqueries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Script:
         self._spans = _query_spans(query)
 
     def span(self, subquery: Any) -> tuple[int, int]:
-        """Where a subquery stands. Refused where that is not certain."""
+        """The span of a subquery. Raises CannotRewriteError where it is not certain."""
         found = self._spans.get(id(subquery))
         if found is not None:
             again = parse_query(self.text[found[0] : found[1]])
@@ -69,7 +69,7 @@ def span_of_table(table: Any) -> tuple[int, int]:
 
 
 def read_script(sql: str | ParsedQuery) -> Script:
-    """`sql`: also a query that was parsed before, which stays as it is."""
+    """`sql`: also a parsed query, which is not changed."""
     query = parse_query(sql) if isinstance(sql, str) else sql
     if not isinstance(query, ParsedQuery):
         raise CannotRewriteError(f"{CANNOT_REWRITE}: {query.message}")

@@ -41,7 +41,7 @@ READ_TOO_OFTEN = "a WITH that is read too often to be written out"
 
 
 class CannotRewriteError(Exception):
-    """`construct`: in the user's words."""
+    """`construct`: the part of the SQL that prevents a rewrite, as messages name it."""
 
     def __init__(self, construct: str) -> None:
         super().__init__(construct)
@@ -59,15 +59,15 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit], start: int, end: int) -> tuple[str, tuple[TableRead, ...]]:
-    """`text[start:end]` with the edits made, and where the reads ended up."""
+    """`text[start:end]` with the edits made, and the reads at their new offsets."""
     pieces: list[str] = []
     reads: list[TableRead] = []
     length, last = 0, start
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        kept = text[last : edit.start]
-        length += len(kept)
+        unchanged = text[last : edit.start]
+        length += len(unchanged)
         reads += [replace(read, start=read.start + length, end=read.end + length) for read in edit.reads]
-        pieces += [kept, edit.text]
+        pieces += [unchanged, edit.text]
         length += len(edit.text)
         last = edit.end
     return "".join([*pieces, text[last:end]]), tuple(reads)
@@ -78,7 +78,7 @@ _SPARK = Dialect.get_or_raise("spark")
 
 @lru_cache(maxsize=4096)
 def name_text(name: str) -> str:
-    """Without quotes where a person would write none."""
+    """With quotes only where they are needed."""
     try:
         words = _SPARK.tokenize(name)
     except SqlglotError:
@@ -88,7 +88,7 @@ def name_text(name: str) -> str:
 
 
 def expression_sql(tree: Any) -> str:
-    """An expression as text. Refused where the text would be read as something else."""
+    """An expression as text. Raises CannotRewriteError where the text would be parsed as something else."""
     if isinstance(tree, exp.Column | exp.Dot) and (names := column_parts(tree)):
         return ".".join(name_text(part.name) for part in names)
     text = str(tree.sql("spark"))
@@ -99,7 +99,7 @@ def expression_sql(tree: Any) -> str:
 
 
 def values_sql(node: Any) -> str:
-    """Rows that stand in a FROM, with their name. Refused where the text would be read as something else."""
+    """VALUES of a FROM, with their name. Raises CannotRewriteError where the text would be parsed as something else."""
     text = str(node.sql("spark"))
     again = parse_query(f"SELECT * FROM {text}")
     if not isinstance(again, ParsedQuery) or not same_meaning(again.tree.args["from_"].this, node):
@@ -125,7 +125,7 @@ def same_meaning(one: Any, other: Any) -> bool:
 
 
 def _plain(tree: Any) -> Any:
-    """The differences that the parser makes between two spellings of the same are taken out."""
+    """Without the differences that the parser makes between two spellings of the same expression."""
     return tree.copy().transform(_plain_node)
 
 
@@ -174,7 +174,7 @@ def parenthesized(text: str) -> str:
 
 
 def indented(text: str, by: str = "  ") -> str:
-    """Where no literal goes over several lines, and would be another one."""
+    """Unless a literal spans several lines, which indenting would change."""
     if any(mark in text for mark in "'\"`") and _has_long_word(text):
         return text
     return "\n".join(by + line if line else line for line in text.split("\n"))
