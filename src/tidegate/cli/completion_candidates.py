@@ -30,12 +30,13 @@ WORDS_FILE = Path(__file__).with_name("completion_words.json")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`value`: what it takes, as the help calls it; None for a flag. `choices`: all that it takes, if they are few."""
-
     names: tuple[str, ...]
     help: str
     value: str | None = None
+    """What it takes, as the help calls it; None for a flag."""
+
     choices: tuple[str, ...] = ()
+    """All values that it takes, if they are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +49,24 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`options`: without those that all commands take. One with subcommands has their names in `subcommands`."""
-
     help: str
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
+    """Without those that all commands take."""
+
     subcommands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """`commands` by name, subcommands as `hooks test`. `common`: options of every command; `top`: of the program."""
-
     commands: dict[str, Command]
+    """By name, subcommands as `hooks test`."""
+
     common: tuple[Option, ...]
+    """Options of every command."""
+
     top: tuple[Option, ...]
+    """Options of the program."""
 
 
 def read_words() -> Words:
@@ -94,9 +98,9 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """`kind`: `words`; `open`, where the word goes on; `files` or `folders`, which the shell itself knows best."""
-
     kind: str = "words"
+    """`words`; `open`, where the word continues; `files` or `folders`, which the shell itself completes."""
+
     candidates: tuple[Candidate, ...] = ()
 
 

@@ -27,10 +27,12 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """`root`: what the places of its diagnostics are relative to. `models`: how many there are, sound or not."""
-
     root: Path
+    """What the places of its diagnostics are relative to."""
+
     models: int
+    """How many there are, with or without errors."""
+
     diagnostics: tuple[Diagnostic, ...]
     seconds: float
 

@@ -29,10 +29,10 @@ NO_SPACE = 100 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """`status`: ok, warn or fail."""
-
     name: str
     status: str
+    """ok, warn or fail."""
+
     detail: str
     fix: str = ""
 

@@ -1,4 +1,4 @@
-"""Trying hooks out with one plausible event of each name."""
+"""Try out hooks with a sample event of each name."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ _ERROR = "this is a test; nothing is wrong"
 
 @dataclass(frozen=True, slots=True)
 class HookTest:
-    """`answers`: of each hook that listens to the event, by its name."""
-
     event: str
     answers: tuple[tuple[str, HookResult], ...]
+    """(hook, its answer), of each hook that listens to the event."""
 
     @property
     def failed(self) -> int:
@@ -71,7 +70,7 @@ def _listens(hook: HookSettings, event: str) -> bool:
 
 
 def sample_event(name: str, at: datetime, status: str | None = None) -> Event:
-    """`name` may be `check_failed` too. `status`: another one than the usual."""
+    """`name` may be `check_failed` too. `status`: instead of the usual one."""
     data = _data(name, status)
     real = "check_result" if name == "check_failed" else name
     model = _MODEL if name in ABOUT_MODELS else None

@@ -29,7 +29,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class LineageNode:
-    """A column, under the name that a person of the project writes; `column` empty: the rows of the table."""
+    """A column, under its name within the project; `column` empty: the rows of the table."""
 
     table: str
     column: str
@@ -37,7 +37,7 @@ class LineageNode:
 
 @dataclass(frozen=True, slots=True)
 class LineageLink:
-    """The way of the data: `target` comes from `source`."""
+    """`target` comes from `source`."""
 
     source: LineageNode
     target: LineageNode
@@ -46,26 +46,28 @@ class LineageLink:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`key` is the table as lineage knows it, `column` None: all of its columns."""
-
     key: str
+    """The table as the lineage graph names it."""
+
     column: str | None = None
+    """None: all of its columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineageView:
-    """`trees`: one for each requested column, with its type if known. `tables`: what it reads, or what reads it.
-
-    `conditions`: upstream, the columns that decide which rows the table has; downstream, the tables (`column` empty)
-    whose rows it decides.
-    """
-
     table: str
     column: str | None
     direction: Direction
     trees: tuple[tuple[Branch, str | None], ...]
+    """One for each requested column, with its type if known."""
+
     tables: tuple[str, ...]
+    """What the table reads, or what reads it."""
+
     conditions: tuple[LineageNode, ...]
+    """Upstream, the columns that decide which rows the table has; downstream, the tables (`column` empty) whose rows it
+    decides."""
+
     namespace: str
 
     def node(self, branch: Branch) -> LineageNode:
@@ -175,7 +177,7 @@ def find_lineage(compiled: Compiled, name: str, direction: Direction, depth: int
 def view(
     compiled: Compiled, graph: LineageGraph, target: Target, direction: Direction, depth: int | None
 ) -> LineageView:
-    """Without a column and a depth, one step: the whole way of every column would be too much to look at."""
+    """Without a column and a depth, one step: the whole lineage of every column would be too much to read."""
     key, names = target.key, (target.column,) if target.column else _columns(target.key, compiled, graph)
     depth = 1 if depth is None and target.column is None else depth
     grow = graph.upstream_tree if direction is Direction.UP else graph.downstream_tree

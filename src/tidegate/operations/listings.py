@@ -82,10 +82,9 @@ def list_models(workspace: Workspace, select: Sequence[str] = (), exclude: Seque
 
 @dataclass(frozen=True, slots=True)
 class SourceList:
-    """`declared`: how many sources the project has."""
-
     found: Discovery
     declared: int
+    """How many sources the project has."""
 
     @property
     def exit_code(self) -> int:
@@ -135,12 +134,12 @@ def _failure_document(failure: SourceError) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ListedBranch:
-    """`kept`: for `publish`."""
-
     name: str
     created_at: datetime
     heartbeat_at: datetime
     kept: bool
+    """It waits for `publish`."""
+
     changed_tables: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
@@ -165,12 +164,13 @@ def list_branches(settings: Settings) -> tuple[ListedBranch, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """`layers`: how many models each has. `last_run`: None also where the history does not answer."""
-
     project: str
     root: str
     layers: dict[str, int]
+    """How many models each layer has."""
+
     last_run: RunRecord | None
+    """None also where the history does not answer."""
 
     @property
     def models(self) -> int:

@@ -101,12 +101,16 @@ def _named_fault(text: str, lines: Sequence[str]) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One kill and what followed. `way`: rerun or resume. `problems`: what is not as it should be, one line each."""
+    """One kill and what followed."""
 
     point: str
     way: str
+    """rerun or resume."""
+
     seconds: float
     problems: tuple[str, ...] = ()
+    """What is wrong afterwards, one line each."""
+
     left: str = ""
     """Where the copy is that it happened on, if it was kept."""
 
@@ -117,23 +121,26 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Uninterrupted:
-    """The run that all others are measured by. `reached`: fault points in order, with how often each was."""
+    """The run that all others are compared with."""
 
     status: str
     models: int
     seconds: float
     reached: Mapping[str, int]
+    """Fault points in order, with how often each was reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChaosReport:
-    """`left_out`: models whose tables are not compared, and why. `not_reached`: points that the run did not come to."""
-
     catalog: str
     uninterrupted: Uninterrupted
     trials: tuple[Trial, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    """Models whose tables are not compared, and why."""
+
     not_reached: tuple[str, ...] = ()
+    """Fault points that the run did not reach."""
+
     seconds: float = 0.0
     folder: str | None = None
     """The scratch folder, if it was kept."""

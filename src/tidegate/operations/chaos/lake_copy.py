@@ -201,11 +201,12 @@ def settings_in(settings: Settings, folder: Path, name: str) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """`original` are the settings of the lake that was copied. `name` is what the copy's schema or main is called."""
-
     original: Settings
+    """Of the lake that was copied."""
+
     folder: Path
     name: str
+    """Of the copy's schema or main."""
 
     @property
     def settings(self) -> Settings:

@@ -27,10 +27,11 @@ __all__ = ["Contents", "MainObserver", "State", "TableContent", "differences", "
 
 @dataclass(frozen=True, slots=True)
 class TableContent:
-    """`rows` is None for a view; `digest` covers the columns and every row, in whatever order, or the view's text."""
-
     rows: int | None
+    """None for a view."""
+
     digest: str
+    """Of the columns and all rows in any order, or of the view's text."""
 
 
 State = Mapping[TableName, TableContent]

@@ -48,7 +48,7 @@ def diff(
     root: SparkSession | None = None,
     notify: Callable[[str], None] = lambda line: None,
 ) -> Diff:
-    """`name` is a run (or `latest`) or a branch that stands. At most `limit` samples of each kind and table."""
+    """`name` is a run (or `latest`) or an existing branch. At most `limit` samples of each kind and table."""
     if not is_initialized(settings):
         raise SelectionError("There is no run yet", remedy="`tidegate run` makes the first.")
     catalog = open_catalog(settings)

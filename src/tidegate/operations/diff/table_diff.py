@@ -23,9 +23,9 @@ _KINDS = ("updated", "inserted", "deleted")
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """`kind`: inserted, updated or deleted."""
-
     kind: str
+    """inserted, updated or deleted."""
+
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
     columns: tuple[str, ...] = ()

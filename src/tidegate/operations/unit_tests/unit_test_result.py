@@ -40,12 +40,11 @@ class DifferingRow:
 
 @dataclass(frozen=True, slots=True)
 class RowComparison:
-    """`disordered`: all rows are there, but not in this order; `differing` are then the rows at the same place."""
-
     missing: tuple[Row, ...] = ()
     unexpected: tuple[Row, ...] = ()
     differing: tuple[DifferingRow, ...] = ()
     disordered: bool = False
+    """All rows are there, but not in this order; `differing` are then the rows at the same place."""
 
     @property
     def none(self) -> bool:
@@ -167,34 +166,34 @@ ShownRow = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RowDifference:
-    """`columns`: those in which the two rows differ."""
-
     expected: ShownRow
     actual: ShownRow
     columns: tuple[str, ...]
+    """Those in which the two rows differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitTestResult:
-    """`status`: passed, failed, or error where the query could not run. `columns` are those that were compared.
-
-    `disordered`: the rows are right and their order is not; `differing` are then the rows at the same place.
-    """
-
     model: str
     name: str
     status: str
+    """passed, failed, or error where the query could not run."""
+
     duration_ms: int
     file: str
     line: int
     description: str = ""
     columns: tuple[str, ...] = ()
+    """Those that were compared."""
+
     expected_rows: int | None = None
     actual_rows: int | None = None
     missing: tuple[ShownRow, ...] = ()
     unexpected: tuple[ShownRow, ...] = ()
     differing: tuple[RowDifference, ...] = ()
     disordered: bool = False
+    """The rows are right and their order is not; `differing` are then the rows at the same place."""
+
     error: str | None = None
     where: str | None = None
     remedy: str | None = None
