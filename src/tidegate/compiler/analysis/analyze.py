@@ -265,7 +265,6 @@ def _combine_results(node: Any, left: Result, right: Result, context: AnalysisCo
     for position, one in enumerate(left.attributes):
         other = right.attributes[position] if position < len(right.attributes) else None
         attributes.append(_column(node, word, one, other, right, position, context, known))
-    # Rows are compared by all columns.
     if _compares(node):
         for one in (*left.attributes, *right.attributes):
             conditions.update(one.lineage)

@@ -242,7 +242,7 @@ _WRITERS: dict[type, Callable[[Any, QueryScope], str]] = {
     exp.Is: _is,
     exp.In: _in,
     exp.Neg: _neg,
-    # What was written as CAST; a literal such as DATE'…' is the other class.
+    # The class of CAST in the text; exp.Cast is that of a literal such as DATE'…'.
     exp.TryCast: _cast,
     exp.Case: _case,
     exp.If: _if,

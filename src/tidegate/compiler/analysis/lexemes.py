@@ -106,7 +106,7 @@ def difference(pieces: Sequence[Lexeme], tokens: Sequence[Token], text: str) -> 
             return int(token.start)
     own = _merged((piece.start, piece.end) for piece in pieces if piece.kind in (LexemeKind.STRING, LexemeKind.NAME))
     other = _merged((token.start, token.end + 1) for token in tokens if _is_quoted(token, text))
-    # A letter before the quote belongs to the string for the one, and not for the other.
+    # A prefix such as r before the quote is part of the string for one lexer only.
     if [(_opening(text, a), b) for a, b in own] == [(_opening(text, a), b) for a, b in other]:
         return None
     return min((span[0] for span in {*own} ^ {*other}), default=0)

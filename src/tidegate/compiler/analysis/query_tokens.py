@@ -59,7 +59,7 @@ def rewrite_tokens(tokens: Sequence[Token]) -> list[Token]:
         kind = following.token_type if following is not None else None
         match token.token_type:
             case TokenType.WINDOW if kind is TokenType.L_PAREN:
-                # The function, of which the parser knows nothing after GROUP BY; the clause has a name here.
+                # The function window(…), which the parser does not expect after GROUP BY; the clause has a name here.
                 result.append(_like(token, TokenType.VAR))
             case TokenType.ANY if kind is TokenType.L_PAREN and _is(tokens, place + 2, TokenType.DISTINCT):
                 result.append(_like(token, TokenType.VAR, "bool_or"))
@@ -67,7 +67,7 @@ def rewrite_tokens(tokens: Sequence[Token]) -> list[Token]:
                 types += place > 0 and tokens[place - 1].token_type in _NESTED_TYPES
                 result.append(token)
             case TokenType.GT if types:
-                # The end of array<…>, of which there may be three as well.
+                # The end of a nested type such as array<array<array<int>>>.
                 types -= 1
                 result.append(token)
             case TokenType.GT if _is_unsigned_shift(tokens, place):
@@ -87,7 +87,7 @@ def rewrite_tokens(tokens: Sequence[Token]) -> list[Token]:
                 result.append(_like(token, TokenType.HEX_STRING, following.text, following.end))
                 skipped = place + 1
             case what if what in _WITHOUT_PARENTHESES and kind is not TokenType.L_PAREN:
-                # A column of that name goes before the function.
+                # A column of that name takes precedence over the function.
                 result.append(_like(token, TokenType.VAR))
             case _:
                 result.append(token)
@@ -245,6 +245,6 @@ def misread_calls(calls: Iterable[WrittenCall], own_functions: frozenset[str]) -
         if name in _FOREIGN:
             hint = did_you_mean((_FOREIGN[name],))
             yield WrongCall(f"unknown function '{call.name}'", call.start, "UnknownFunction", hint)
-        # A single argument may be a star, which stands for any number.
+        # A single argument may be a star, which stands for any number of arguments.
         elif name in _COUNTED and call.arguments != 1 and (message := wrong_count(call)) is not None:
             yield WrongCall(message, call.start)

@@ -182,7 +182,7 @@ _NOT_FOUND = ResolvedColumn(None, UNKNOWN)
 class QueryScope:
     """The columns visible at one place: in its frames, in order; then earlier SELECT items; then the outer scope."""
 
-    __slots__ = ("aliases", "context", "ctes", "frames", "outer", "own_functions", "windows")
+    __slots__ = ("aliases", "context", "ctes", "frames", "outer", "own_functions", "report", "windows")
 
     def __init__(
         self,
@@ -196,6 +196,7 @@ class QueryScope:
         self.ctes = ctes
         self.outer = outer
         self.own_functions = context.own_functions
+        self.report = context.report
         self.aliases: dict[str, list[Attribute]] = {}
         self.windows: Mapping[str, Any] = {}
 
@@ -225,16 +226,6 @@ class QueryScope:
             node = node.this
         return self.context.query(node, self.ctes, self)
 
-    def report(
-        self,
-        code: str,
-        message: str,
-        node: Any,
-        suggestion: str | None = None,
-        severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
-    ) -> None:
-        self.context.report(code, message, node, suggestion, severity)
-
     def resolve(self, node: Any) -> ResolvedColumn:
         column = self.context.columns.get(id(node))
         if column is None:
@@ -257,7 +248,7 @@ class QueryScope:
                 if len(matches) == 1:
                     if used == 1 and len(names) > 1:
                         self.context.taken_apart.add(names[0].lower())
-                    # A table nearer by, of which not all is known, may have that column too.
+                    # A table in a nearer scope with unknown columns may have that column too.
                     certain = used > 1 or not unknown
                     return self._field(matches[0], parts, used) if certain else _NOT_FOUND
                 if matches and not ambiguous:
@@ -315,7 +306,7 @@ class QueryScope:
         if used == len(parts):
             return ResolvedColumn(attribute, Typed(attribute.type, attribute.nullable))
         kind = attribute.type
-        # Whether a field itself may be null is not part of a type here.
+        # Types here do not record whether a field may be NULL.
         nullable = True if attribute.nullable else None
         for part in parts[used:]:
             if kind.kind in ("?", "void", "variant"):

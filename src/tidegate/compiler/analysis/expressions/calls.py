@@ -15,8 +15,7 @@ from tidegate.compiler.analysis.functions.lookup import FUNCTIONS, NAMES, functi
 from tidegate.compiler.analysis.functions.parser_classes import CLASSES
 from tidegate.compiler.analysis.functions.row_functions import OUTPUTS
 from tidegate.compiler.analysis.functions.times import extracted, has_parts
-from tidegate.compiler.analysis.query_tokens import WrittenCall, wrong_count
-from tidegate.compiler.compiled import DiagnosticSeverity
+from tidegate.compiler.analysis.query_tokens import wrong_count
 from tidegate.datatypes import BOOLEAN, Column
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -52,12 +51,14 @@ def with_known_name(rule: Rule, meant: str) -> Rule:
 class _LambdaScope:
     """What the body of a lambda sees: its variables, then what is around it."""
 
-    __slots__ = ("around", "own_functions", "variables")
+    __slots__ = ("around", "own_functions", "report", "subquery", "variables", "width", "written")
 
     variables: dict[str, Typed]
 
     def __init__(self, around: ExpressionScope, variables: dict[str, Typed]) -> None:
         self.around = around
+        self.subquery, self.width = around.subquery, around.width
+        self.written, self.report = around.written, around.report
         self.own_functions: frozenset[str] = getattr(around, "own_functions", frozenset())
         outer: dict[str, Typed] = around.variables if isinstance(around, _LambdaScope) else {}
         self.variables = {**outer, **variables}
@@ -70,25 +71,6 @@ class _LambdaScope:
                 typed = field_of(typed, part.name) or UNKNOWN
             return typed
         return self.around.column(node)
-
-    def subquery(self, node: Any) -> Typed:
-        return self.around.subquery(node)
-
-    def width(self, node: Any) -> int | None:
-        return self.around.width(node)
-
-    def written(self, node: Any) -> WrittenCall | None:
-        return self.around.written(node)
-
-    def report(
-        self,
-        code: str,
-        message: str,
-        node: Any,
-        suggestion: str | None = None,
-        severity: DiagnosticSeverity = DiagnosticSeverity.ERROR,
-    ) -> None:
-        self.around.report(code, message, node, suggestion, severity)
 
 
 def _identifier(node: Any, scope: ExpressionScope) -> Typed:

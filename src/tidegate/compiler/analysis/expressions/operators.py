@@ -71,7 +71,7 @@ def _arithmetic(node: Any, scope: ExpressionScope) -> Typed:
 def _arithmetic_nullable(node: Any, left: Typed, right: Typed, written: tuple[int, int]) -> bool | None:
     if type(node) in _MAY_FAIL_TO_NULL or "string" in (left.type.kind, right.type.kind):
         return True
-    # Beside a decimal, a number is cast to as few digits as it is written with; Spark takes that cast for a risk.
+    # Beside a decimal, Spark casts a literal to a decimal of as few digits as it has, and treats that cast as nullable.
     for one, other, digits in ((left, right, written[1]), (right, left, written[0])):
         if one.type.kind == "decimal" and 0 < digits < decimal_for(other.type).args[0]:
             return True

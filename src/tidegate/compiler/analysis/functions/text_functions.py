@@ -40,7 +40,7 @@ def _decoded(call: FunctionCall) -> DataType | Typed:
     if len(call.args) < 3:
         return STRING
     results = call.types()[2::2]
-    # Where nothing is said for all other values, Spark takes a NULL of type string.
+    # Without a default, Spark adds a NULL of type string.
     results.append(call.type(len(call.args) - 1) if len(call.args) % 2 == 0 else STRING)
     return Typed(common_type_of(results) or ANY)
 
