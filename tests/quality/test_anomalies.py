@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.config import AnomaliesSection
-from tidegate.quality.anomaly_rules import KINDS, MOST_RUNS, Anomaly, Seen, find_anomalies
+from tidegate.quality.anomaly_rules import KINDS, MOST_RUNS, Anomaly, ProfiledRun, find_anomalies
 from tidegate.quality.check_answers import REDACTED
 from tidegate.quality.column_profiles import ColumnProfile, Profile
 
@@ -26,7 +26,7 @@ def cases() -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.split("|")) for line in lines if line.strip()]
 
 
-def seen(what: str, text: str, number: int = 0) -> Seen:
+def seen(what: str, text: str, number: int = 0) -> ProfiledRun:
     at = NOON + timedelta(days=number)
     value = math.nan if text == "?" else float(text)
     rows, column = 1000, ColumnProfile("c", "bigint", 0)
@@ -43,10 +43,10 @@ def seen(what: str, text: str, number: int = 0) -> Seen:
             column = replace(column, mean=value if math.isfinite(value) else str(value))
         case "distinct":
             column = replace(column, distinct=int(value))
-    return Seen(f"run-{number}", at, Profile(rows, (column,)))
+    return ProfiledRun(f"run-{number}", at, Profile(rows, (column,)))
 
 
-def history(what: str, texts: str) -> list[Seen]:
+def history(what: str, texts: str) -> list[ProfiledRun]:
     return [seen(what, text, number) for number, text in enumerate(texts.split())]
 
 
@@ -64,18 +64,18 @@ def test_an_anomaly_says_what_it_is_about_and_by_how_much() -> None:
 
 
 def test_keys_that_grow_with_their_table_are_told_as_rows_only() -> None:
-    def grown(rows: int, number: int) -> Seen:
-        return Seen(f"run-{number}", NOON, Profile(rows, (ColumnProfile("id", "bigint", 0, distinct=rows),)))
+    def grown(rows: int, number: int) -> ProfiledRun:
+        return ProfiledRun(f"run-{number}", NOON, Profile(rows, (ColumnProfile("id", "bigint", 0, distinct=rows),)))
 
     found = find_anomalies("silver.orders", grown(500, 9), [grown(100, number) for number in range(3)], USUAL)
     assert [anomaly.kind for anomaly in found] == ["row_count"]
 
 
 def test_hidden_values_are_not_compared() -> None:
-    def hidden(number: int, nulls: int = 0) -> Seen:
+    def hidden(number: int, nulls: int = 0) -> ProfiledRun:
         column = ColumnProfile("born", "date", nulls, 40, REDACTED, REDACTED)
         salary = ColumnProfile("salary", "double", nulls, 40, REDACTED, REDACTED, REDACTED)
-        return Seen(f"run-{number}", NOON, Profile(100, (column, salary)))
+        return ProfiledRun(f"run-{number}", NOON, Profile(100, (column, salary)))
 
     past = [hidden(number) for number in range(3)]
     assert find_anomalies("silver.people", hidden(9), past, USUAL) == ()
@@ -111,8 +111,8 @@ ROWS = st.integers(0, 10**9)
 @given(st.lists(ROWS, max_size=15), ROWS, st.lists(ROWS, max_size=5))
 def test_the_current_run_is_never_among_those_it_is_compared_with(past: list[int], now: int, others: list[int]) -> None:
     """Whatever else the history says of the current run, the answer is the same."""
-    before = [Seen(f"run-{n}", NOON + timedelta(days=n), Profile(rows, ())) for n, rows in enumerate(past)]
-    current = Seen("run-now", NOON + timedelta(days=99), Profile(now, ()))
+    before = [ProfiledRun(f"run-{n}", NOON + timedelta(days=n), Profile(rows, ())) for n, rows in enumerate(past)]
+    current = ProfiledRun("run-now", NOON + timedelta(days=99), Profile(now, ()))
     own = [replace(current, profile=Profile(rows, ())) for rows in (now, *others)]
     plainly = find_anomalies("m", current, before, USUAL)
     assert find_anomalies("m", current, [*own, *before], USUAL) == plainly
@@ -125,6 +125,6 @@ def test_the_current_run_is_never_among_those_it_is_compared_with(past: list[int
 
 @given(st.lists(ROWS, min_size=3, max_size=10))
 def test_what_is_as_it_was_is_never_unusual(past: list[int]) -> None:
-    before = [Seen(f"run-{n}", NOON, Profile(rows, ())) for n, rows in enumerate(past)]
-    within = Seen("run-now", NOON, Profile(round(sum(past) / len(past)), ()))
+    before = [ProfiledRun(f"run-{n}", NOON, Profile(rows, ())) for n, rows in enumerate(past)]
+    within = ProfiledRun("run-now", NOON, Profile(round(sum(past) / len(past)), ()))
     assert not find_anomalies("m", within, before, USUAL)

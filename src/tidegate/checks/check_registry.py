@@ -120,12 +120,12 @@ class RowConstraint:
 
     @property
     def reason(self) -> str:
-        """What a person is told of a row that breaks it."""
+        """Why a row that breaks it is refused, for messages."""
         return f"{self.check.name}: {self.rule.expected}"
 
 
 def row_constraints(checks: Iterable[Check], columns: Relation, namespace: str = "") -> tuple[RowConstraint, ...]:
-    """Those of severity error. One that does not go with the columns is left out: it is answered, and told, later."""
+    """Those of severity error. One that does not fit the columns is left out: it is evaluated, and reported, later."""
     found = []
     for check in checks:
         if check.stage is not Stage.BEFORE_WRITE or check.severity is not Severity.ERROR or check.call is None:

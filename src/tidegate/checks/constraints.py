@@ -169,7 +169,7 @@ def _no_overlap(args: Arguments) -> CheckRule:
     start, end = args.quoted("start"), args.quoted("end")
     apart = f"PARTITION BY {', '.join(quoted_columns(args, 'within'))} " if args.has("within") else ""
     before = "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-    # NULL and what ends before it begins overlap nothing. Rows are told from copies of themselves by their order alone.
+    # NULL and what ends before it begins overlap nothing. Equal rows differ by their order alone.
     ended = f"max({end}) OVER ({apart}ORDER BY {start}, {end} {before}) AS `_ended`"
     sql = (
         f"SELECT * EXCEPT (`_ended`) FROM (SELECT *, {ended} "

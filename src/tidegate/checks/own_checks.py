@@ -247,7 +247,9 @@ def _kind_of_parameter(argument: ast.arg, default: ast.expr | None) -> _Paramete
     except (TypeError, ValueError):
         found = None
     if found is None:
-        message = f"the default of parameter {argument.arg} does not tell its type: write {argument.arg}: int, or such"
+        message = (
+            f"the default of parameter {argument.arg} does not show its type: write for example {argument.arg}: int"
+        )
         raise OwnCheckError(message, argument.lineno)
     return found
 

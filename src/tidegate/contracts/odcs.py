@@ -1,4 +1,4 @@
-"""An ODCS v3 file beside a model: what its schema promises of the model's columns."""
+"""An ODCS v3 file beside a model: the contract for the model's columns, from its schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The files of a landing zone: which are there, and of what kind. No data is read."""
+"""The files of a landing zone: which there are, their formats, and which of them are new.
+
+A file is identified by its content; its size and time only spare the reading of it.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +145,7 @@ def _walk(folder: Path, prefix: str, zone: str, found: list[ZoneFile], above: tu
                 status = entry.stat()
             except FileNotFoundError:
                 if entry.is_symlink():
-                    raise _unreadable(zone, entry.path, "is a symbolic link to nothing", "remove or mend it") from None
+                    raise _unreadable(zone, entry.path, "is a symbolic link to nothing", "remove or fix it") from None
                 continue  # it was removed while the folder was being listed
             if stat.S_ISDIR(status.st_mode):
                 identity = (status.st_dev, status.st_ino)
@@ -192,17 +195,18 @@ class FileMark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UnconsumedFiles:
-    """Files whose content was not consumed under their name.
-
-    `replaced`: a file of that name was consumed, with other content.
-    `copies`: those of both, by path, whose content was, or is to be, read under another name, and under which.
-    `touched`: files that are not new, although their time is another than recorded.
-    """
+    """Files whose content was not consumed under their name."""
 
     new: tuple[ZoneFile, ...] = ()
+
     replaced: tuple[ZoneFile, ...] = ()
+    """A file of that name was consumed, with other content."""
+
     copies: Mapping[str, str] = field(default_factory=dict)
+    """Of new and replaced files, by path: the other name under which their content was, or will be, read."""
+
     touched: frozenset[ZoneFile] = frozenset()
+    """Files that are not new, although their time differs from the recorded one."""
 
     @property
     def all(self) -> tuple[ZoneFile, ...]:
@@ -210,9 +214,9 @@ class UnconsumedFiles:
 
 
 def content_digest(folder: Path, file: ZoneFile) -> str | None:
-    """The BLAKE3 of a local file, in hex; a store that knows its objects by an ETag would answer with that.
+    """The BLAKE3 of a local file, in hex.
 
-    None: the file cannot be read, or is not the one that was listed any more.
+    None: the file cannot be read, or was changed after it was listed.
     """
     try:
         return _read_digest(folder / file.path, file.size, file.mtime_ns)

@@ -175,13 +175,13 @@ class _ProjectReader:
         return checks
 
     def _with_freshness(self, checks: tuple[Check, ...], settings: ModelSettings, place: Place) -> tuple[Check, ...]:
-        """Where the same is asked as a check of its own, that one counts."""
-        asked = freshness_check(settings, place)
-        if isinstance(asked, Problem):
-            self.problems.append(asked)
-        if not isinstance(asked, Check) or any((c.stage, c.name) == (asked.stage, asked.name) for c in checks):
+        """Unless the same check is declared on its own."""
+        check = freshness_check(settings, place)
+        if isinstance(check, Problem):
+            self.problems.append(check)
+        if not isinstance(check, Check) or any((c.stage, c.name) == (check.stage, check.name) for c in checks):
             return checks
-        return (*checks, asked)
+        return (*checks, check)
 
     def _masks(
         self, settings: ModelSettings, own: list[SettingsLevel]
@@ -192,7 +192,7 @@ class _ProjectReader:
         return masks, {f"column_tags.{column}": place for column, place in places.items()}
 
     def _shared(self, *levels: SettingsLevel) -> tuple[ModelSettings, Mapping[str, Place]]:
-        """Many models say nothing of their own, and share what the folders above them say."""
+        """Many models have no settings of their own, and share those of the folders above them."""
         key = tuple(map(id, levels))
         if key not in self._merged:
             self._merged[key] = merge_levels(levels)
@@ -254,11 +254,11 @@ class _ProjectReader:
 
 _NOTHING = SettingsLevel({})
 _PLACED = CHECK_KEYS | {"column", "columns"}
-"""Settings whose parts are told of by where they stand."""
+"""Settings whose parts are reported with their own places."""
 
 
 def _written(directive: Directive, source: str) -> SettingEntry:
-    """A check's text is looked into, so where it begins counts."""
+    """With the place where a check's text begins, because problems inside it are reported by their place."""
     if directive.key not in CHECK_KEYS:
         return SettingEntry(directive.key, directive.value, directive.place)
     line = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")[directive.place.line - 1]

@@ -1,4 +1,4 @@
-"""A model and its settings, as read from disk."""
+"""A project, its models and their settings, as read from disk."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ class Materialized(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How old the newest row may be: `age` as written, such as `24h`. `column` None: the model's own time.
-
-    `audit`: a table that is older is not published; else it is a warning.
-    """
+    """How old the newest row may be."""
 
     age: str
+    """As written, such as `24h`."""
+
     column: str | None = None
+    """None: the model's watermark or time column."""
+
     audit: bool = False
+    """A table that is older is not published; else it is a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class ModelSettings:
 
     @property
     def traits(self) -> StrategyTraits:
-        """What the strategy is to those who compile, plan, write and check."""
+        """The facts about the strategy that compiling, planning, writing and checking need."""
         return STRATEGIES[self.strategy]
 
     @property
@@ -90,25 +92,32 @@ class ModelSettings:
 
     @property
     def written_as(self) -> str:
-        """The strategy, or `view` or `ephemeral`: what a person is told."""
+        """The strategy, or `view` or `ephemeral`, for messages."""
         return str(self.strategy if self.materialized is Materialized.TABLE else self.materialized)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What produces one table or view. `file` is relative to the project; `source` is its text as it is.
-
-    `origins`: where its settings were written, by their names in ModelSettings, and the tags of each column that the
-    model itself names, as `column_tags.<name in lower case>`. `checks`: every rule about its table.
-    """
+    """What produces one table or view."""
 
     table: TableName
+
     file: str
+    """Relative to the project."""
+
     source: str
+    """The text of the file."""
+
     settings: ModelSettings
     contract: ModelContract | None = None
+
     origins: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+    """Where its settings are written, by their names in ModelSettings, and the tags of each column that the model
+    itself names, as `column_tags.<name in lower case>`."""
+
     checks: tuple[Check, ...] = ()
+    """Every rule about its table."""
+
     masks: tuple[ColumnMask, ...] = ()
 
     @property
@@ -123,16 +132,22 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`unread`: tables whose model is there and could not be read. `own_checks`, `own_masks`: names
-    that its own checks and masks have."""
+    """A project as read from disk."""
 
     models: tuple[Model, ...] = ()
     macros: tuple[MacroFile, ...] = ()
     problems: tuple[Problem, ...] = ()
+
     unread: frozenset[TableName] = frozenset()
+    """Tables whose model could not be read."""
+
     unit_tests: tuple[UnitTest, ...] = ()
+
     own_checks: tuple[str, ...] = ()
+    """The names of the project's own checks."""
+
     own_masks: tuple[str, ...] = ()
+    """The names of the project's own masks."""
 
     def origin(self, model: Model, *settings: str) -> Place:
         """Where the first of `settings` that was written stands; else the model's first line."""

@@ -158,7 +158,7 @@ def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files]
         return
     for path in files.python:
         used, other = os.path.basename(files.sql[0]), os.path.basename(path)
-        message = f"{used} is used and {other} is left aside: a model has one source"
+        message = f"{used} is used and {other} is ignored: a model has one source"
         found.problems.append(Problem("IgnoredFile", message, Place(path), Severity.WARN, model=short))
     if len(files.sidecars) > 1:
         message = f"the model has two settings files: {' and '.join(files.sidecars)}"

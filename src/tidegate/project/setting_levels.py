@@ -21,15 +21,15 @@ __all__ = ["SettingsLevel", "conflicts", "merge_levels", "read_level"]
 
 @dataclass(frozen=True, slots=True)
 class SettingsLevel:
-    """The settings of one place, understood: field of ModelSettings → value and where it was written.
-
-    `tagged`: columns with tags, in lower case, and where they are.
-    """
+    """The parsed settings of one place."""
 
     values: Mapping[str, tuple[Any, Place]]
+    """Field of ModelSettings → value and where it is written."""
+
     problems: tuple[Problem, ...] = ()
     checks: tuple[Check, ...] = ()
     tagged: Mapping[str, Place] = field(default_factory=dict)
+    """Columns with tags, in lower case, and where they are."""
 
 
 def read_level(entries: Iterable[SettingEntry], own_checks: Mapping[str, CheckKind] | None = None) -> SettingsLevel:
@@ -79,7 +79,7 @@ def _node(value: Any, place: Place) -> SourceNode:
 
 
 def merge_levels(levels: Sequence[SettingsLevel]) -> tuple[ModelSettings, Mapping[str, Place]]:
-    """The last level that says something wins; also where each setting was written."""
+    """The last level that has a setting wins; also where each setting is written."""
     merged: dict[str, tuple[Any, Place]] = {}
     for level in levels:
         columns, tags = merged.get("columns"), merged.get("column_tags")
@@ -96,17 +96,17 @@ def merge_levels(levels: Sequence[SettingsLevel]) -> tuple[ModelSettings, Mappin
 
 
 def conflicts(sidecar: Sequence[SettingsLevel], header: SettingsLevel) -> Iterator[Problem]:
-    """Directives that say something else than the settings file beside them: they win, but hardly by intention."""
+    """Directives that differ from the settings file beside them: they win, but hardly by intention."""
     for level in sidecar:
-        told: set[Place] = set()
+        reported: set[Place] = set()
         for name, (value, place) in header.values.items():
             other, elsewhere = level.values.get(name, (value, place))
             # `kind` says both what strategy and whether there is a table: one contradiction, not two.
-            if other == value or name in ("columns", "column_tags") or place in told:
+            if other == value or name in ("columns", "column_tags") or place in reported:
                 continue
-            told.add(place)
+            reported.add(place)
             message = f"{_NAMES.get(name, name)} is {_shown(value)} here and {_shown(other)} in {elsewhere.file}"
-            fix = "say it in one place; as it is, the directive wins"
+            fix = "set it in one place; the directive wins"
             yield Problem("ConflictingSettings", message, place, severity=Severity.WARN, suggestion=fix)
 
 

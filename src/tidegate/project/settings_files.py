@@ -1,4 +1,5 @@
-"""A TOML or YAML text as a tree of values that know where they stand."""
+"""Settings files beside models (`orders.toml`, `orders.yaml`, `config.yaml`, `_defaults.toml`) as entries, or as a tree
+of values with their places."""
 
 from __future__ import annotations
 
@@ -17,29 +18,32 @@ __all__ = ["SettingEntry", "SourceNode", "entries_of", "read_settings_file", "re
 
 @dataclass(frozen=True, slots=True)
 class SourceNode:
-    """`value`: a dict of nodes, a list of nodes, or what a plain value means; `text` is that value as it was written.
-
-    `place` is the key's where there is one. `twice`: keys that a mapping has more than once, with where.
-    """
-
     value: Any
+    """A dict of nodes, a list of nodes, or a plain value."""
+
     place: Place
+    """Of the key, where there is one."""
+
     text: str = ""
+    """A plain value as it is written."""
+
     twice: tuple[tuple[str, Place], ...] = ()
+    """Keys that a mapping has more than once."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingEntry:
-    """A setting as written: in a directive, a settings file or [defaults].
-
-    `node`: where each part of the value stands, where that is known. `in_header`: it is a directive.
-    """
+    """A setting as written: in a directive, a settings file or [defaults]."""
 
     key: str
     value: Any
     place: Place
+
     node: SourceNode | None = None
+    """The value with the place of each part, where that is known."""
+
     in_header: bool = False
+    """It is a directive."""
 
 
 def read_tree(text: str, file: str) -> SourceNode | Problem:
@@ -57,7 +61,7 @@ def _read_toml(text: str, file: str) -> SourceNode | Problem:
 
 
 class _Toml:
-    """Places are looked for: the parser does not tell them. The same key of several rows is at the first of them."""
+    """Places are searched in the text: the parser does not return them. A key of several rows is at the first."""
 
     def __init__(self, text: str, file: str, values: dict[str, Any]) -> None:
         self._file = file

@@ -56,7 +56,7 @@ class LandingCall:
 
 
 class TemplateNames:
-    """One rendering's names; `landings` are the calls of landing_zone() so far, `asked` what of the environment."""
+    """One rendering's names; `landings` are the calls of landing_zone() so far, `asked` the environment variables."""
 
     def __init__(self, context: TemplateContext) -> None:
         self.context = context
@@ -149,11 +149,12 @@ class MacroFile:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """`asked`: what the template asked of the environment, and what it was told."""
+    """The text of a template, and what it depends on."""
 
     text: str
     landings: tuple[LandingCall, ...] = ()
     asked: tuple[tuple[str, str | None], ...] = ()
+    """Environment variables that it read, with their values."""
 
 
 @dataclass(frozen=True, slots=True)

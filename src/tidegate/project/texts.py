@@ -1,4 +1,4 @@
-"""The texts of a project's files; one that was read before is not opened again while its file lies untouched."""
+"""The texts of a project's files; one that was read before is not opened again while its file is unchanged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SETTLED_NS = 2_000_000_000
 """A file system may count time in steps of two seconds; a second change within one step leaves no mark."""
 
 Marks = tuple[int, int, int, int]
-"""Size, inode and the times of the last change of content and of anything: whoever writes a file leaves others."""
+"""Size, inode, and the times of the last change of content and of anything: every write changes one of them."""
 
 
 class Text(NamedTuple):
-    """`marks`: the file's when it was read; None where it was too fresh to tell a later change by them."""
+    """`marks`: the file's when it was read; None where it was too fresh for a later change to show in them."""
 
     text: str
     marks: Marks | None

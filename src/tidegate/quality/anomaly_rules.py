@@ -1,5 +1,5 @@
-"""Whether what a run wrote looks like what the runs before it wrote: rows, NULLs, the age of the newest values, means
-and different values. Pure; it never blocks anything."""
+"""Compare the profile of a run with those of earlier runs: rows, NULLs, the age of the newest values, means and
+different values. Pure; an anomaly is reported and never blocks anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 
 from tidegate.quality.column_profiles import ColumnProfile, Profile
 
-__all__ = ["KINDS", "LEAST_RUNS", "MOST_RUNS", "Anomaly", "Seen", "baseline", "find_anomalies"]
+__all__ = ["KINDS", "LEAST_RUNS", "MOST_RUNS", "Anomaly", "ProfiledRun", "baseline", "find_anomalies"]
 
 LEAST_RUNS = 3
 MOST_RUNS = 10
@@ -19,26 +19,33 @@ _TIMES = ("date", "timestamp", "timestamp_ntz")
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
 _MOST = 1000.0
-"""A deviation is not told as more than this; where nothing was usual, it would be infinite."""
+"""The largest deviation that is reported; where the usual value is 0, it would be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """`expected` is the mean of the runs before; `deviation` how far `value` is from it, as a part of it. Ages are in
-    seconds. `column` None: it is about the table."""
+    """Ages are in seconds."""
 
     model: str
     kind: str
+
     column: str | None
+    """None: it is about the table."""
+
     value: float
+
     expected: float
+    """The mean of the earlier runs."""
+
     deviation: float
+    """The distance of `value` from `expected`, as a share of it."""
+
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What one run wrote, and when it began."""
+class ProfiledRun:
+    """The profile of one run, and when it began."""
 
     run_id: str
     at: datetime
@@ -47,14 +54,18 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """`floor`: what counts as usual at least, so that little is not much where there was next to nothing; `spread`: how
-    many standard deviations of the runs before it must be away as well; `grows`: only more than usual is strange."""
-
     kind: str
+
     floor: float
+    """Deviations are measured against at least this value, so that small changes of small values are ignored."""
+
     spread: float
+    """The value must also be this many standard deviations of the earlier runs away."""
+
     message: Callable[[str, float, float], str]
+
     grows: bool = False
+    """Only an increase is an anomaly."""
 
 
 def _rows(column: str, value: float, expected: float) -> str:
@@ -87,17 +98,17 @@ _DISTINCT = _Rule("distinct", 5, 3, _distinct)
 KINDS = tuple(dict.fromkeys(rule.kind for rule in (_ROW_COUNT, _NULL_SHARE, _AGE, _MEAN, _DISTINCT)))
 
 
-def baseline(now: Seen, history: Iterable[Seen]) -> tuple[Seen, ...]:
+def baseline(now: ProfiledRun, history: Iterable[ProfiledRun]) -> tuple[ProfiledRun, ...]:
     """The newest runs before this one that can be compared with it."""
-    others = (seen for seen in history if seen.run_id != now.run_id and seen.profile.scope == now.profile.scope)
-    return tuple(sorted(others, key=lambda seen: seen.at, reverse=True)[:MOST_RUNS])
+    others = (run for run in history if run.run_id != now.run_id and run.profile.scope == now.profile.scope)
+    return tuple(sorted(others, key=lambda run: run.at, reverse=True)[:MOST_RUNS])
 
 
 def find_anomalies(
-    model: str, now: Seen, history: Iterable[Seen], thresholds: Mapping[str, float]
+    model: str, now: ProfiledRun, history: Iterable[ProfiledRun], thresholds: Mapping[str, float]
 ) -> tuple[Anomaly, ...]:
-    """`thresholds`: by kind, the deviation above which something is told; 0, or none, is off. Fewer than LEAST_RUNS
-    values to compare with say nothing."""
+    """`thresholds`: by kind, the deviation above which an anomaly is reported; 0, or none, is off. At least LEAST_RUNS
+    values are needed to compare with."""
     before = baseline(now, history)
     if len(before) < LEAST_RUNS:
         return ()
@@ -116,7 +127,7 @@ def find_anomalies(
     return tuple(found)
 
 
-def _measures(seen: Seen) -> Iterator[tuple[tuple[_Rule, str | None], float]]:
+def _measures(seen: ProfiledRun) -> Iterator[tuple[tuple[_Rule, str | None], float]]:
     profile = seen.profile
     yield (_ROW_COUNT, None), profile.rows
     if not profile.rows:
@@ -133,7 +144,7 @@ def _measures(seen: Seen) -> Iterator[tuple[tuple[_Rule, str | None], float]]:
 
 
 def _deviation(rule: _Rule, value: float, usual: Sequence[float]) -> float:
-    """0 where it is not worth a word."""
+    """0 where it is no anomaly."""
     if len(usual) < LEAST_RUNS:
         return 0.0
     expected = fmean(usual)
@@ -143,10 +154,10 @@ def _deviation(rule: _Rule, value: float, usual: Sequence[float]) -> float:
     return distance / max(abs(expected), rule.floor, distance / _MOST)
 
 
-def _also_by_share(now: Seen, before: Sequence[Seen], column: str | None, threshold: float) -> bool:
-    """Twice the rows have twice the keys: then the table has grown, and its columns look as they did."""
+def _also_by_share(now: ProfiledRun, before: Sequence[ProfiledRun], column: str | None, threshold: float) -> bool:
+    """Twice the rows have twice the keys: then the table has grown, and its columns are as usual."""
 
-    def share(seen: Seen) -> float | None:
+    def share(seen: ProfiledRun) -> float | None:
         for one in seen.profile.columns:
             if one.name == column and one.distinct is not None and one.nulls < seen.profile.rows:
                 return one.distinct / (seen.profile.rows - one.nulls)

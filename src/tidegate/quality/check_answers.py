@@ -1,4 +1,4 @@
-"""What is asked of a table, and what was found."""
+"""A check to evaluate on a table and its answer, with values as JSON can hold them and hidden ones redacted."""
 
 from __future__ import annotations
 
@@ -19,27 +19,34 @@ SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class CheckQuery:
-    """A check and its form. `relation`: what to look at instead of the whole table, such as the rows just written;
-    `concerning`: a relation whose keys are the only ones that a grouped form needs to look at."""
-
     check: Check
     form: CheckRule
+
     relation: str | None = None
+    """Read instead of the whole table, such as the rows just written."""
+
     concerning: str | None = None
+    """A relation with the only keys that a rule about groups needs to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckAnswer:
-    """`status`: passed, failed, or error where the check could not be answered, for the reason `error` and of `kind`.
-    Values are such as JSON can hold."""
+    """Values are such as JSON can hold."""
 
     status: str
+    """passed, failed, or error where the check could not be evaluated"""
+
     value: int | float | str | bool | None
     expected: str
     samples: tuple[Mapping[str, Any], ...] = ()
+
     error: str | None = None
+    """Why it could not be evaluated."""
+
     duration_ms: int = 0
+
     kind: FailureKind | None = None
+    """Of the error."""
 
 
 def plain(value: Any) -> Any:
@@ -69,7 +76,7 @@ _PYTHONS = re.compile(r"\b([A-Z]\w*Error: ).+")
 
 
 def redact_row(row: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
-    """A row of plain values. That there is no value may be seen."""
+    """A row of plain values, with hidden ones redacted; NULL stays NULL."""
     return {name: REDACTED if value is not None and name.lower() in hidden else value for name, value in row.items()}
 
 

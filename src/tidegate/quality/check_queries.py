@@ -1,4 +1,5 @@
-"""All rules about rows and all measures of one relation as one query of aggregates, so that it is read once."""
+"""The SQL of checks: all rules about rows and all aggregates of one relation as one query, so that it is read once; and
+samples of the rows and groups that break rules."""
 
 from __future__ import annotations
 
@@ -164,11 +165,16 @@ _CLASSES = SAMPLES - 2
 
 @dataclass(frozen=True, slots=True)
 class SampleColumns:
-    """The relation's, with their Spark types. `keys` tell its rows apart; `hidden`, in lower case, are not shown."""
+    """The columns that a sample can show."""
 
     types: Mapping[str, str]
+    """All columns of the relation, with their Spark types."""
+
     keys: tuple[str, ...] = ()
+    """The columns that identify a row."""
+
     hidden: frozenset[str] = frozenset()
+    """In lower case; their values are redacted."""
 
     def shown(self, rule: RowRule) -> tuple[str, ...]:
         """Only what is read anyway, and the keys: a sample must not make the pass read every column."""

@@ -1,4 +1,5 @@
-"""Answers to checks: those that one pass over a table can answer share it, the others run side by side."""
+"""Evaluate checks on Spark, within a time limit: those that one pass over a table can answer share it, the others run
+in parallel."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["CheckWorker", "TimedOut", "evaluate_checks"]
 
 
-_SIDE_BY_SIDE = 4
+_PARALLEL_QUERIES = 4
 _COUNTED_AT_ONCE = 1000
 _DISTINCT = re.compile(r"\bDISTINCT ([^)]*)", re.IGNORECASE)
 
@@ -55,11 +56,11 @@ def evaluate_checks(
     functions: OwnFunctions | None = None,
     proven: Callable[[ValueRange], bool] = lambda within: False,
 ) -> tuple[CheckAnswer, ...]:
-    """An answer per question, in their order. `relation` is a table's name or a query in parentheses.
+    """One answer for each query, in their order. `relation` is a table's name or a query in parentheses.
 
     `past`: the relation as it was published before. `hidden`: columns whose values are not shown; `keys`: columns that
     samples show besides those that a rule is about. `timeout` holds for checks without one of their own. `functions`:
-    those of the project's own checks. `proven`: whether it is known of the whole relation, without a look at its rows.
+    those of the project's own checks. `proven`: whether the range is known to hold, without reading rows.
     """
     functions = functions or OwnFunctions(Path())
     stopped = threading.Event()
@@ -67,7 +68,9 @@ def evaluate_checks(
     def unwanted() -> bool:
         return stopped.is_set() or cancelled()
 
-    look = _Look(session, relation, past, frozenset(map(str.lower, hidden)), tuple(keys), timeout, unwanted, functions)
+    evaluation = _Evaluation(
+        session, relation, past, frozenset(map(str.lower, hidden)), tuple(keys), timeout, unwanted, functions
+    )
     answers: dict[int, CheckAnswer] = {}
     together: dict[Hashable, list[int]] = {}
     for number, one in enumerate(asked):
@@ -77,22 +80,22 @@ def evaluate_checks(
         elif isinstance(one.form, RowRule) and one.form.within and not one.relation and proven(one.form.within):
             answers[number] = CheckAnswer("passed", 0, one.form.expected)
         else:
-            together.setdefault(_company(one, number), []).append(number)
+            together.setdefault(_group_key(one, number), []).append(number)
     groups = [[asked[number] for number in numbers] for numbers in together.values()]
     workers = [CheckWorker(session, unwanted) for _ in groups]
-    at_once = min(_SIDE_BY_SIDE, session.sparkContext.defaultParallelism)
+    at_once = min(_PARALLEL_QUERIES, session.sparkContext.defaultParallelism)
     with ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="checks") as pool:
         try:
-            for numbers, found in zip(together.values(), pool.map(look.answer, groups, workers), strict=True):
+            for numbers, found in zip(together.values(), pool.map(evaluation.answer, groups, workers), strict=True):
                 answers.update(zip(numbers, found, strict=True))
         except BaseException:
-            stopped.set()  # or the end of the pool would wait for what nobody asks for any more
+            stopped.set()  # or the end of the pool would wait for checks that are no longer needed
             raise
     return tuple(answers[number] for number in range(len(asked)))
 
 
-def _company(one: CheckQuery, number: int) -> Hashable:
-    """Equal for questions that one query answers."""
+def _group_key(one: CheckQuery, number: int) -> Hashable:
+    """Equal for checks that one query answers."""
     match one.form:
         case RowRule() | FunctionRule():
             return one.relation, "pass"
@@ -110,7 +113,7 @@ def _different(form: AggregateRule) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Evaluation:
     session: SparkSession
     relation: str
     past: str | None
@@ -121,7 +124,7 @@ class _Look:
     functions: OwnFunctions
 
     def answer(self, asked: Sequence[CheckQuery], worker: CheckWorker) -> list[CheckAnswer]:
-        """What breaks one question must not break the others: then each is asked alone."""
+        """An error in one check must not fail the others: then each is evaluated alone."""
         if self.cancelled():
             return _cancelled(asked)
         limit = min(map(self._limit, asked))
@@ -139,14 +142,14 @@ class _Look:
             return [replace(unanswered, duration_ms=_since(started), kind=read_failure(error).kind)]
         took = _since(started)
         if any(one.status == "failed" for one in found):
-            with suppress(TimedOut, Exception):  # what was found stands without a sample
+            with suppress(TimedOut, Exception):  # the answer stands without a sample
                 found = worker.do(partial(self._with_samples, asked, found), limit)
         shown = (self._without_hidden(of.form, one) for of, one in zip(asked, found, strict=True))
         return [replace(one, duration_ms=took) for one in shown]
 
     def _without_hidden(self, form: CheckRule, found: CheckAnswer) -> CheckAnswer:
-        tells = isinstance(form, AggregateRule) and form.of.lower() in self.hidden and found.value is not None
-        return replace(found, value=REDACTED) if tells else found
+        discloses = isinstance(form, AggregateRule) and form.of.lower() in self.hidden and found.value is not None
+        return replace(found, value=REDACTED) if discloses else found
 
     def _limit(self, one: CheckQuery) -> timedelta:
         return one.check.timeout or self.timeout
@@ -154,7 +157,7 @@ class _Look:
     def _without_late(self, asked: Sequence[CheckQuery], worker: CheckWorker, limit: timedelta) -> list[CheckAnswer]:
         own = [isinstance(one.form, FunctionRule) for one in asked]
         if any(own) and not all(own):
-            # Code of the project's own may take any time; the others are not to blame for it.
+            # Code of the project may take any time; the other checks must not fail for it.
             parts = {of: [one for one, its in zip(asked, own, strict=True) if its is of] for of in (False, True)}
             answers = {of: iter(self.answer(part, worker)) for of, part in parts.items()}
             return [next(answers[of]) for of in own]
@@ -162,7 +165,7 @@ class _Look:
         rest = iter(self.answer(patient, worker)) if patient else iter(())
         took, seconds = limit // timedelta(milliseconds=1), limit.total_seconds()
         late = [replace(_unanswered(one, f"not done after {seconds:g}s"), duration_ms=took) for one in asked]
-        return [next(rest) if self._limit(one) > limit else told for one, told in zip(asked, late, strict=True)]
+        return [next(rest) if self._limit(one) > limit else answer for one, answer in zip(asked, late, strict=True)]
 
     def _ask(self, asked: Sequence[CheckQuery]) -> Sequence[CheckAnswer]:
         relation = asked[0].relation or self.relation
@@ -224,8 +227,8 @@ class _Look:
 
 
 def _why(form: CheckRule, error: Exception) -> str:
-    said = read_failure(error).message
-    return f"{form.file}:{form.line}: {said}" if isinstance(form, FunctionRule) else said
+    message = read_failure(error).message
+    return f"{form.file}:{form.line}: {message}" if isinstance(form, FunctionRule) else message
 
 
 def _cancelled(asked: Sequence[CheckQuery]) -> list[CheckAnswer]:
@@ -246,16 +249,17 @@ _INTERRUPTS, _WHEN_CANCELLED = 50, 5
 
 
 class TimedOut(Exception):
-    """The work was not done in time, or nobody wants it any more."""
+    """The work was not done in time, or was cancelled."""
 
 
 class CheckWorker:
-    """Made in the thread whose pool and properties the work is to have; used by one thread at a time."""
+    """Runs work under a time limit. Created in the thread whose pool and properties the work gets; used by one thread
+    at a time."""
 
     def __init__(self, session: SparkSession, cancelled: Callable[[], bool] = lambda: False) -> None:
         from pyspark.util import inheritable_thread_target
 
-        # A session's own tags are those of the thread that asks, and cannot be interrupted from another.
+        # A session's own tags belong to the calling thread, and cannot be interrupted from another.
         self._jobs = session.sparkContext
         self._cancelled = cancelled
         self._inheriting: Callable[[Callable[[], None]], Callable[[], None]] = inheritable_thread_target(session)

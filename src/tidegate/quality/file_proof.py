@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["FileProof"]
 
 WORTH_IT = 1_000_000
-"""Rows from which reading a column takes longer than reading what the manifests say."""
+"""Rows from which reading a column takes longer than reading the manifests."""
 
 _MOST_FILES = 1_000
 
@@ -28,7 +28,7 @@ class FileProof:
         self._least_rows = least_rows
 
     def proves(self, within: ValueRange) -> bool:
-        """False: it may hold or not. Rows that were deleted are among those that the files tell of."""
+        """False: it may hold or not. The metrics of the files also cover deleted rows."""
         spread = self._spreads.get(within.column.lower())
         if spread is None or (spread.nulls and not within.nulls) or (spread.nans and not within.nans):
             return False
@@ -52,5 +52,5 @@ class FileProof:
         try:
             by_id = column_bounds(table.current, table.fields)
         except LakeError:
-            return {}  # whoever reads the rows will say what is wrong
+            return {}  # the check reads the rows instead, and reports what is wrong
         return {field.name.lower(): by_id[field.id] for field in table.fields if field.id in by_id}

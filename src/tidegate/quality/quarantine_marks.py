@@ -1,4 +1,4 @@
-"""The rows of a result that break constraints, told apart from the others while it is computed."""
+"""Mark the rows of a result that break constraints, while it is computed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,14 @@ class MarkedResult:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRows:
-    """How many rows break a constraint, and some of them. `error`: why it cannot be told of every row, and refuses none
-    then."""
+    """The rows that break one constraint."""
 
     constraint: RowConstraint
     rows: int
     samples: tuple[Mapping[str, Any], ...] = ()
+
     error: str | None = None
+    """Why the constraint cannot be evaluated on every row; it refuses none then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def mark_rows(frame: DataFrame, constraints: Sequence[RowConstraint], functions:
         try:
             condition = breaks(frame, constraint.rule, functions)
             assert frame.select(condition).schema
-        except Exception:  # the checks of the table ask it again, and tell why it cannot be answered
+        except Exception:  # the checks of the table evaluate it again, and report the error
             continue
         conditions.append(f.when(condition, f.lit(len(asked))))
         asked.append(constraint)
@@ -90,8 +91,8 @@ def failing_constraints(
         frame.write.format("noop").mode("overwrite").save()
     except Exception:
         return ()
-    told = [(constraint, _why_not(frame, constraint, functions)) for constraint in constraints]
-    return tuple(RefusedRows(constraint, 0, error=why) for constraint, why in told if why is not None)
+    reasons = [(constraint, _why_not(frame, constraint, functions)) for constraint in constraints]
+    return tuple(RefusedRows(constraint, 0, error=why) for constraint, why in reasons if why is not None)
 
 
 def _why_not(frame: DataFrame, constraint: RowConstraint, functions: OwnFunctions) -> str | None:
@@ -100,8 +101,8 @@ def _why_not(frame: DataFrame, constraint: RowConstraint, functions: OwnFunction
     try:
         frame.agg(f.count_if(breaks(frame, constraint.rule, functions))).collect()
     except Exception as error:
-        said, rule = read_failure(error).message, constraint.rule
-        return f"{rule.file}:{rule.line}: {said}" if isinstance(rule, FunctionRule) else said
+        message, rule = read_failure(error).message, constraint.rule
+        return f"{rule.file}:{rule.line}: {message}" if isinstance(rule, FunctionRule) else message
     return None
 
 
@@ -115,26 +116,26 @@ def count_refused(
         f"SELECT count_if({GOOD}) AS good, count_if({REFUSED}) AS refused{counts} FROM {relation}"
     ).collect()[0]
     found = [RefusedRows(constraint, row[f"c{at}"]) for at, constraint in enumerate(constraints)]
-    told = {at: one for at, one in enumerate(found) if one.rows}
-    if told:
-        rules = [RowRule(broken[at], "", _about(one.constraint, columns.types)) for at, one in told.items()]
+    broken_ones = {at: one for at, one in enumerate(found) if one.rows}
+    if broken_ones:
+        rules = [RowRule(broken[at], "", _about(one.constraint, columns.types)) for at, one in broken_ones.items()]
         query = row_samples(relation, rules, columns)
         with suppress(Exception):  # values that Python cannot hold; the rows are refused without a sample
             some = query.read(session.sql(query.sql).collect()[0])
-            for at, sampled in zip(told, some, strict=True):
+            for at, sampled in zip(broken_ones, some, strict=True):
                 found[at] = RefusedRows(found[at].constraint, found[at].rows, sampled)
     return QuarantineCounts(row["good"], row["refused"], tuple(found))
 
 
 def about_refused(constraints: Sequence[RowConstraint], columns: Sequence[str], run_id: str, at: datetime) -> str:
-    """The SELECT list of what a quarantine says of each row of a marked result."""
+    """The SELECT list of the quarantine's own columns, for the rows of a marked result."""
     about = _of_broken([_texts(_about(constraint, columns)) for constraint in constraints])
     reasons = _of_broken([literal(constraint.reason) for constraint in constraints])
     return about_quarantined(reasons, f"array_distinct(flatten({about}))", run_id, at)
 
 
 def about_quarantined(reasons: str, columns: str, run_id: str, at: datetime) -> str:
-    """The SELECT list of what a quarantine says of every row."""
+    """The SELECT list of the columns that a quarantine adds to every row."""
     moment = at.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
     values = (reasons, columns, literal(run_id), f"TIMESTAMP '{moment}+00:00'")
     return ", ".join(f"{value} AS {quote(column.name)}" for value, column in zip(values, ABOUT_REFUSED, strict=True))
@@ -152,6 +153,6 @@ def _texts(texts: Sequence[str]) -> str:
 def _about(constraint: RowConstraint, columns: Sequence[str] | Mapping[str, str]) -> tuple[str, ...]:
     """The columns that a constraint is about, as they are written in the result."""
     rule, own = constraint.rule, {name.lower(): name for name in columns}
-    said = mentioned(rule.violates, tuple(columns)) if isinstance(rule, RowRule) else ()
+    in_text = mentioned(rule.violates, tuple(columns)) if isinstance(rule, RowRule) else ()
     named = [own[name.lower()] for name in rule.shown if name.lower() in own]
-    return tuple(dict.fromkeys([*named, *said]))
+    return tuple(dict.fromkeys([*named, *in_text]))

@@ -16,7 +16,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
-from tidegate.quality.anomaly_rules import MOST_RUNS, Anomaly, Seen, find_anomalies
+from tidegate.quality.anomaly_rules import MOST_RUNS, Anomaly, ProfiledRun, find_anomalies
 from tidegate.runs.archive import archive_consumed
 from tidegate.runs.context import RunContext
 from tidegate.runs.recorder import profile_of_record
@@ -53,7 +53,7 @@ def report_anomalies(run: RunContext, tally: Tally, history: StateReader) -> Non
             if outcome.profile is None or not outcome.publishable or tally.cancelled:
                 continue
             name, settings = run.short(table), run.compiled.models[table].model.settings
-            now = Seen(run.run_id, run.started_at, outcome.profile)
+            now = ProfiledRun(run.run_id, run.started_at, outcome.profile)
             for anomaly in _find_unusual(history, name, settings, now, run.settings.anomalies):
                 tally.anomalies.append(anomaly)
                 run.emit("anomaly_detected", name, asdict(anomaly))
@@ -88,11 +88,11 @@ def run_maintenance(run: RunContext, maintain: Maintain, published: tuple[TableN
 
 
 def _find_unusual(
-    reader: StateReader, model: str, settings: ModelSettings, now: Seen, section: AnomaliesSection
+    reader: StateReader, model: str, settings: ModelSettings, now: ProfiledRun, section: AnomaliesSection
 ) -> Iterator[Anomaly]:
     """Compared with the last runs of the model that were published."""
     thresholds = section.thresholds(settings.anomaly_threshold)
     if any(thresholds.values()):
         records = reader.profiles(model, MOST_RUNS, now.profile.scope, but_run=now.run_id)
-        history = [Seen(record.run_id, record.at, profile_of_record(record)) for record in records]
+        history = [ProfiledRun(record.run_id, record.at, profile_of_record(record)) for record in records]
         yield from find_anomalies(model, now, history, thresholds)

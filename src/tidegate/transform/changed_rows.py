@@ -142,7 +142,7 @@ _NULL_SAFE = re.compile(rf"<=>\s+(`?{TOUCHED}`?\.)")
 class TouchedKeys:
     """`rows`: how many keys. `nulls`: some column of some key is NULL, so keys must be compared with `<=>`.
 
-    None: nobody has looked yet.
+    None: not known yet.
     """
 
     keys: Touched

@@ -169,8 +169,8 @@ def _duplicate_keys(request: WriteRequest, keys: TableColumns, rows: Sequence[Ro
 def _examples(request: WriteRequest, keys: TableColumns, rows: Sequence[Row]) -> str:
     def shown(row: Row) -> str:
         values = ((key.name, row[f"__k{number}"]) for number, key in enumerate(keys))
-        told = ((name, "***" if value and name.lower() in request.hidden else value) for name, value in values)
-        pairs = (f"{name}={_value(value)}" for name, value in told)
+        shown_values = ((name, "***" if value and name.lower() in request.hidden else value) for name, value in values)
+        pairs = (f"{name}={_value(value)}" for name, value in shown_values)
         return f"{', '.join(pairs)} ({row['__n']} row{'s' if row['__n'] != 1 else ''})"
 
     return "; ".join(shown(row) for row in rows)

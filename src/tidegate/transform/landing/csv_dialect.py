@@ -120,7 +120,7 @@ def _widths(text: str, cut: bool, dialect: Dialect) -> list[int]:
         for record in reader:
             if record:
                 widths.append(len(record))
-    except csv.Error:  # told of the whole file later, with its line
+    except csv.Error:  # reported for the whole file later, with its line
         pass
     return widths[:-1] if cut and len(widths) > 1 else widths
 

@@ -1,4 +1,9 @@
-"""The shape of a CSV file, seen without Spark: its header, and whether a record may span lines.
+"""A CSV file, read without Spark: its header, whether a record may span lines, and its records, split where Spark's
+parser splits them, each with its line and what is wrong with it.
+
+White space may stand between a closing quote and the delimiter; any other text there breaks the record. A quote opens a
+field only as its first character. A broken record ends with the line on which that is seen, and the next line begins a
+record; a quote that is never closed takes the rest of the file.
 
 Spark reads a file whose records are lines in parallel pieces, any other as a whole, and takes an unclosed quote as a
 value that goes on to the end of the file. So each file is looked through once, at the speed of a byte search; only one
@@ -53,7 +58,7 @@ class CsvShape:
 
 @dataclass(slots=True)
 class _Scan:
-    """What a look at the bytes tells. Spark drops lines of white space only, which may be a record of NULLs."""
+    """Facts from the bytes of the file. Spark drops lines of white space only, which may be a record of NULLs."""
 
     open_quotes: bool = False
     backslash_quotes: bool = False
@@ -78,7 +83,7 @@ def inspect(path: Path, dialect: Dialect, multiline: bool | None, escape_declare
     whole = bool(multiline) or scan.open_quotes or scan.spaces_only or single or not dialect.lines_are_bytes
     if whole and scan.windows_breaks and scan.first_break == b"\n":
         raise LandingError(
-            f"'{path.name}' mixes line endings (LF and CRLF), so that its records cannot be told apart for certain",
+            f"'{path.name}' mixes line endings (LF and CRLF), so it is not certain where its records end",
             where=str(path),
             remedy="save it with one kind of line ending",
         )

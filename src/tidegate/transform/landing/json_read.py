@@ -40,7 +40,7 @@ _READERS = 8
 _VALUE, _CORRUPT = "\ufdd0value", "\ufdd0corrupt"
 _OPTIONS = {"timeZone": "UTC", "allowSingleQuotes": "false"}
 _BROKEN = ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE", "COLUMN_ALREADY_EXISTS")
-"""Signs in what Spark says of files that hold broken records."""
+"""Marks in Spark's messages about files that hold broken records."""
 
 
 class _JsonKind(IntEnum):
@@ -139,7 +139,7 @@ class JsonSource(ZoneSource):
         return frame.withColumn(WHY, F.coalesce(column(WHY), misfit))
 
     def _spelled(self, kind: _JsonKind, target: StructType) -> StructType:
-        """Keys are told apart by case, columns are not."""
+        """Keys differ by case, columns do not."""
         spelled = respell(target, self._found.get(kind, target))
         assert isinstance(spelled, StructType)
         return spelled

@@ -1,4 +1,4 @@
-"""What Spark says when a file cannot be read, which may be long after it was asked to: which file, where and why."""
+"""Spark's errors about files that cannot be read, which may come long after the read began: which file, where, why."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NOISE = re.compile(r"^\w+: (?:\[\w+\] )?|\s*SQLSTATE: \w+")
 
 
 def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> LandingError | None:
-    """The error of one of `files`, told to a person; None when it is about something else."""
+    """The error of one of `files`, for a person; None when it is about something else."""
     text = str(error)
     if misfit := _MISFIT.search(text):
         path, column, kind, *dialect, value = misfit.groups()
@@ -114,7 +114,7 @@ def _broken(path: Path, text: str) -> LandingError:
     why = _NOISE.sub("", causes[-1])[:300] if causes else "Spark gave no reason"
     remedy = "replace the file by a whole one, or move it out of the zone"
     if "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in text or "MALFORMED_RECORD" in text:
-        remedy = "declare the column with a type that its values have, mend the file, or move it out of the zone"
+        remedy = "declare the column with a type that its values have, fix the file, or move it out of the zone"
     first, total = first_bad_records(broken_records(path) if kind == "json" and "MALFORMED" in text else ())
     if first:
         return bad_records_error(first, total, remedy)

@@ -23,7 +23,7 @@ _GZIP = b"\x1f\x8b"
 
 @contextmanager
 def open_raw(path: Path) -> Iterator[BinaryIO]:
-    """Reads as the name says: `.gz` is unzipped, as Spark does. Whatever fails is told as this file's error."""
+    """Reads as the name says: `.gz` is unzipped, as Spark does. Every failure is raised as an error of this file."""
     try:
         with _unzip(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
             if file.peek(2)[:2] == _GZIP:  # type: ignore[attr-defined]

@@ -1,4 +1,10 @@
-"""Files of any formats → one frame: what each format has, joined by name."""
+"""Files of any formats → one frame: the columns of all formats, joined by name, with rows in order of arrival if asked.
+
+Spark packs files and pieces of files into tasks by size. So every row is marked with where its piece begins, counted
+over all files in their order, and with its place in the piece; rows are sorted by both. One file needs nothing: its
+pieces are tasks in their own order. Few bytes are sorted by one task, without a shuffle; more go to tasks by ranges of
+bytes, which needs no sample of the rows, as the sizes of the files are known.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way into a zone: one call, whatever its files are. Free of pyspark, which costs start-up time, until called."""
+"""Read a zone, whatever the formats of its files. pyspark, which costs start-up time, is imported when it is called."""
 
 from __future__ import annotations
 

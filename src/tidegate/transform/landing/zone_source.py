@@ -1,4 +1,9 @@
-"""What the readers of the formats have in common."""
+"""What the readers of the formats have in common; and files with bad records, as one row for each record.
+
+Spark's own readers cannot say on which line a record stands, and those of CSV give up at broken quotes. Only the
+splitting happens here, on Spark's executors, one task a file; what a good record means is still decided by Spark's
+parsers.
+"""
 
 from __future__ import annotations
 

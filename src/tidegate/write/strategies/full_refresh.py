@@ -65,7 +65,7 @@ def _same_shape(before: TableMetadata, after: TableMetadata) -> bool:
 
 
 def _layout(metadata: TableMetadata) -> list[tuple[object, ...]]:
-    told = ("source-id", "transform", "direction", "null-order")
+    compared = ("source-id", "transform", "direction", "null-order")
     return [
-        tuple(entry.get(name) for name in told) for entry in (*metadata.partition_fields, {}, *metadata.sort_fields)
+        tuple(entry.get(name) for name in compared) for entry in (*metadata.partition_fields, {}, *metadata.sort_fields)
     ]
