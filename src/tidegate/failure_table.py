@@ -20,7 +20,7 @@ __all__ = ["By", "Rule", "deciding_rule", "markdown", "rule_for", "rule_for_clas
 
 
 class By(StrEnum):
-    """What a failure is told by."""
+    """The fact that a rule looks at."""
 
     JAVA = "java"
     PYTHON = "python"
@@ -62,7 +62,7 @@ def _rule(entry: Mapping[str, Any]) -> Rule:
 
 def rule_for(by: By, name: str | int) -> Rule | None:
     """The rule of a code, or of what it is part of: `SQLITE_IOERR` for `SQLITE_IOERR_READ`, `5xx` for 503. Not so a
-    SQLSTATE, whose class says little: ask for its first two characters."""
+    SQLSTATE, whose class is too general: look up its first two characters."""
     known = _by_name()
     return next((rule for part in _parts(by, str(name)) if (rule := known.get((by, part)))), None)
 
@@ -157,7 +157,7 @@ def _page() -> Iterator[str]:
         yield ""
         yield f"## {origin[0].upper()}{origin[1:]}"
         yield ""
-        yield "| told by | | kind | |"
+        yield "| recognised by | | kind | |"
         yield "|---|---|---|---|"
         yield from (_row(rule) for rule in rules() if rule.origin == origin)
 

@@ -40,7 +40,7 @@ _HTTP_TEXTS = {
     "org.apache.iceberg.exceptions.RESTException": re.compile(r"\(code: (\d{3}),"),
 }
 _RAISED = re.compile(
-    r"^(?:Caused by: |.*?\(TID \d+\) \([^)]*\): )?"  # a Java stack trace, and what the driver tells of a task
+    r"^(?:Caused by: |.*?\(TID \d+\) \([^)]*\): )?"  # a Java stack trace, or the driver's line about a task
     r"((?:[\w$]+\.)*(?:[A-Z][\w$]*(?:Exception|Error|Timeout|IncompleteRead|Interrupt)|gaierror|herror))(?:: (.*))?$",
     re.MULTILINE,
 )

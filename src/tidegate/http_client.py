@@ -100,7 +100,7 @@ class Reply:
 
     @property
     def was_put_off(self) -> bool:
-        """The server has not carried out the request, and says when to send it again."""
+        """The server has not carried out the request, and names the time to send it again."""
         return self.status in (429, 503) and self.retry_after is not None
 
 

@@ -95,7 +95,7 @@ def _of_pairs(text: str) -> Iterator[str]:
 
 
 def _unquoted(value: str) -> Iterator[str]:
-    """The value as written between its quotes, and as it is meant: a quote in it is doubled, or has a backslash."""
+    """The value as written between its quotes, and unescaped: a quote in it is doubled, or has a backslash."""
     inner, end = value[1:-1], value[-1]
     yield from (inner, inner.replace(end * 2, end))
     if end != "}":

@@ -22,7 +22,7 @@ from typing import IO
 __all__ = ["GRACE_SECONDS", "end", "end_all", "kill", "release", "start"]
 
 GRACE_SECONDS = 2.0
-"""How long a process may take to end once it is asked to."""
+"""How long a process may take to end after SIGTERM."""
 
 _GROUP_VARIABLE = "TIDEGATE_PROCESS_GROUP"
 """In the environment of a process whose whole group is guarded: what it starts stays in that group."""

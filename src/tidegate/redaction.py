@@ -99,7 +99,7 @@ def _is_redactable(text: str) -> bool:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """As it is, and as it is written in SQL, in JSON, in Python and in an address; and each line of it.
+    """The value itself, as written in SQL, JSON, Python and an address; and each line of it.
 
     Where it stands in SQL without quotes it is read as several words, of which an error may name one.
     """

@@ -27,7 +27,7 @@ def is_row(part: str) -> bool:
 def line_of(text: str, path: Sequence[str]) -> int:
     """The line (from 1) of the key or table at `path`, else of its nearest parent, else 1.
 
-    A path that tells no rows apart means the first one that has the key.
+    A path without a row number means the first row that has the key.
     """
     wanted, best, best_length = tuple(path), 1, 0
     by_row = any(map(is_row, wanted))
@@ -70,7 +70,7 @@ def _entries(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def _with_rows(table: tuple[str, ...], rows: Mapping[tuple[str, ...], int]) -> tuple[str, ...]:
-    """A table below `[[name]]` belongs to the row that was begun last."""
+    """A table below `[[name]]` belongs to the last row above it."""
     path: list[str] = []
     for length, part in enumerate(table, 1):
         path.append(part)

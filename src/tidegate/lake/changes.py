@@ -123,7 +123,7 @@ def _difference(name: str, was: str, now: Field | None, names: Mapping[int, str]
 
 
 def _off_the_line(metadata: TableMetadata, line: list[Snapshot], seen: TableInput) -> Untraceable:
-    """Sequence numbers say how far back the present line reaches; a discarded branch may have used the same ones."""
+    """Sequence numbers show how far back the present line reaches; a discarded line may have used the same ones."""
     if not line:
         return Untraceable("was rolled back", rolled_back=True)
     oldest = line[-1]

@@ -39,7 +39,7 @@ __all__ = [
     "share_of_rows_within",
 ]
 
-# PyIceberg reads manifests as those of format 2, which do not say which file a deletion vector is about.
+# PyIceberg reads manifests as those of format 2, which do not name the file of a deletion vector.
 _ENTRIES = MANIFEST_ENTRY_SCHEMAS[3]
 _REFERENCED = [field.name for field in DATA_FILE_TYPE[3].fields].index("referenced_data_file")
 

@@ -251,7 +251,7 @@ def load_json(location: str) -> Any:
 
 
 def local_path(location: str) -> Path:
-    """A location's file on this machine. Hadoop writes `file:` and the path as it is, without escapes."""
+    """A location's file on this machine. Hadoop writes `file:` and the path without escapes."""
     if location.startswith("file:"):
         return Path("/" + location.removeprefix("file:").lstrip("/"))
     if "://" in location:

@@ -85,11 +85,11 @@ def pointer_before_unfinished_write(table: TableName, metadata: TableMetadata) -
     for location in reversed([file for file in metadata.files if file.endswith(".metadata.json")]):
         pointer = Pointer(PointerKind.TABLE, location)
         try:
-            found = read_metadata(pointer)
+            former = read_metadata(pointer)
         except LakeError:
             continue
-        now = found.last_change if isinstance(found, TableMetadata) else None
-        if now is not None and now.id == progress.snapshot_id and found.progress == progress:
+        last = former.last_change if isinstance(former, TableMetadata) else None
+        if last is not None and last.id == progress.snapshot_id and former.progress == progress:
             return pointer
     return None
 
@@ -111,8 +111,8 @@ class StagedTable:
 def staged_tables(lake: BranchView) -> Iterator[StagedTable]:
     """Their names end in `__staging` or the like, so few metadata files are read."""
     for table in sorted(table for table in lake.heads() if "__" in table.name and not table.beside_quarantine):
-        found = lake.table(table)
-        if found is None or found.current is None or found.properties.get(STAGED) != "true":
+        metadata = lake.table(table)
+        if metadata is None or metadata.current is None or metadata.properties.get(STAGED) != "true":
             continue
-        made_at = datetime.fromtimestamp(found.current.timestamp_ms / 1000, UTC)
-        yield StagedTable(table, made_at, found.current.summary.get("tidegate.run-id"))
+        made_at = datetime.fromtimestamp(metadata.current.timestamp_ms / 1000, UTC)
+        yield StagedTable(table, made_at, metadata.current.summary.get("tidegate.run-id"))

@@ -156,7 +156,7 @@ def _first_metadata(warehouse: Path) -> Path | None:
                         return Path(file.path)
             waiting += (os.path.join(folder, name) for name in folders)
         except OSError:
-            continue  # what cannot be read is reported by whoever needs it
+            continue  # a folder that cannot be read is reported where it is needed
     return None
 
 

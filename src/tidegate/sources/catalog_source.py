@@ -34,7 +34,7 @@ class CatalogTable:
 
 
 class TableCatalog(Protocol):
-    """What discovery asks of a catalog, whatever it is kept in."""
+    """The port to a catalog, whatever stores it."""
 
     def pointers(self) -> Mapping[CatalogTable, Pointer]:
         """Every table and view with its metadata file, in one read."""
@@ -100,7 +100,7 @@ def _by_table(item: tuple[TableName, Pointer]) -> TableName:
 
 _BUSY_SECONDS = 10
 _KINDS = frozenset(PointerKind)
-"""What else a catalog may hold is nothing that a query of ours could read."""
+"""A query can read nothing else that a catalog may hold."""
 
 
 class SqliteCatalog:

@@ -50,7 +50,7 @@ def missing_table(settings: Settings, table: TableName) -> SourceError:
         where=f"[sources.{name}]",
         remedy=(
             f"sources of kind {settings.sources[name].kind} only list tables: write the table to the "
-            f'lake under that name, or tell Spark where it is with "spark.sql.catalog.{name}" in [spark.conf]'
+            f'lake under that name, or define its catalog with "spark.sql.catalog.{name}" in [spark.conf]'
         ),
     )
 
@@ -103,7 +103,7 @@ def _database(source: DatabaseSource) -> dict[str, str]:
     }
     user, password = source.user, source.password
     if user is None or password is None:
-        # The driver would look elsewhere than libpq, and read as someone else than was asked to compile.
+        # The JDBC driver has other defaults than libpq, and Spark would read as another user than discovery.
         user, password = DatabaseDiscoverer(source).credentials()
     conf[f"{prefix}.user"] = user
     if password is not None:

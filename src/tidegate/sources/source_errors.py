@@ -58,7 +58,7 @@ def _redactor(source: SourceSettings) -> Callable[[str], str]:
 
 
 def _secret_texts(source: SourceSettings) -> Iterator[str]:
-    """Each secret as it is, as it stands in an address, and as it is sent."""
+    """Each secret as written, percent-encoded, and as it is sent."""
     for field in fields(source):
         if isinstance(value := getattr(source, field.name), Secret):
             yield from {value.reveal(), quote(value.reveal(), safe="")}

@@ -53,7 +53,7 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     starts_here = spark.master.startswith("local") and not is_connected()
     archive = ensure_class_archive(java, jars, say) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # it prints what the exception says, with the JVM's stack
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # it repeats the exception, with the JVM's stack
     if not logging.getLogger().handlers:  # where Py4J prints the stack of every call to a JVM that is gone
         logging.getLogger().addHandler(logging.NullHandler())
     os.environ["JAVA_HOME"] = str(java.home)

@@ -168,7 +168,7 @@ def _call(error: Any, name: str) -> str | None:
 
 
 def _message_of(error: BaseException) -> str:
-    """The innermost cause says most: Spark wraps what a task threw in several layers."""
+    """The innermost cause is the most specific: Spark wraps an exception of a task several times."""
     java = getattr(error, "java_exception", None)
     return _call(error, "getMessage") or (str(java) if java is not None else None) or str(error) or type(error).__name__
 

@@ -118,7 +118,7 @@ def _ensure_schema(connection: sqlite3.Connection) -> None:
         for statement in SCHEMA:
             connection.execute(statement)
         columns = {row[1] for row in connection.execute("PRAGMA table_info(iceberg_tables)")}
-        if "iceberg_type" not in columns:  # a catalog that was begun with schema version V0
+        if "iceberg_type" not in columns:  # a catalog that was created with schema version V0
             connection.execute("ALTER TABLE iceberg_tables ADD COLUMN iceberg_type VARCHAR(5)")
         connection.execute("INSERT OR IGNORE INTO tidegate_lake VALUES ('id', ?)", (str(uuid.uuid4()),))
     except BaseException:
@@ -141,7 +141,7 @@ class EmbeddedCatalog(RelationalCatalog):
         return heads
 
     def _jdbc(self) -> Mapping[str, str]:
-        if "?" in str(self.path):  # all that follows would be taken for settings, and another file be opened
+        if "?" in str(self.path):  # what follows it would be read as settings, and another file be opened
             raise LakeError(
                 "the path of the catalog has a '?', with which Spark cannot open it",
                 where=str(self.path),

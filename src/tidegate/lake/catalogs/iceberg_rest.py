@@ -48,9 +48,11 @@ from tidegate.names import TableName
 __all__ = ["RestCatalog"]
 
 _NO_SWEEP = "the files of main belong to the REST server, and others may read them: use the server's own upkeep"
-_NOT_AT_ONCE = "a REST server moves tables that it has at once at best; new or dropped ones and views follow one by one"
+_NOT_ATOMIC = (
+    "a REST server changes existing tables in one step at best; new or dropped ones and views follow one by one"
+)
 _NUMBERED = (
-    "a snapshot is told with its sequence number, which a compaction of main may have taken: the table is built again"
+    "a snapshot is sent with its sequence number, which a compaction of main may have used: the table is rebuilt"
 )
 
 Load = Callable[[str], Any]
@@ -64,7 +66,7 @@ class RestCatalog(RelationalCatalog):
         row_lineage=True,
         sweep=False,
         over_compaction=False,
-        gaps={"atomic_publish": _NOT_AT_ONCE, "sweep": _NO_SWEEP, "over_compaction": _NUMBERED},
+        gaps={"atomic_publish": _NOT_ATOMIC, "sweep": _NO_SWEEP, "over_compaction": _NUMBERED},
     )
 
     def __init__(
@@ -74,7 +76,7 @@ class RestCatalog(RelationalCatalog):
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         load: Load = load_json,
     ) -> None:
-        """`branches`: the database where they are kept. `load` gives the JSON of a metadata file."""
+        """`branches`: the database that holds them. `load` returns the JSON of a metadata file."""
         super().__init__(branches._database, branches.warehouse, clock)
         self._branches = branches
         self._server = server
@@ -128,13 +130,13 @@ class RestCatalog(RelationalCatalog):
                     before.setdefault(change.table, change.before)
                 self._send_changes(branch, [change for change in moves if change.table not in arrived], still)
             except (MovedError, UnansweredError):
-                continue  # what main has now tells whether a table is in our way, or it was done after all
+                continue  # the present state of main shows whether it was carried out, or there is a conflict
             except LakeError as error:
                 raise self._with_published_tables(error, before, ours) from error
             fault("inside_publish")
             landed = self._confirm_published(branch, ours, [change.table for change in moves])
             if landed is None:
-                continue  # a server that looks and commits in two steps may say yes, and have lost it to another
+                continue  # a server that does not check and commit in one step may accept a change and lose it
             return tuple(Change(table, before[table], pointer) for table, pointer in landed.items())
         raise AssertionError("unreachable")
 
@@ -161,7 +163,7 @@ class RestCatalog(RelationalCatalog):
         named = {f"spark.sql.catalog.{MAIN}.warehouse": server.catalog_name} if server.catalog_name else {}
         return {**settings, **named}
 
-    def _known(self, db: rows.CatalogConnection, branch: str) -> str:
+    def _catalog_name(self, db: rows.CatalogConnection, branch: str) -> str:
         """Main is not in the database."""
         return self._require_branch(db, branch)
 
@@ -175,8 +177,8 @@ class RestCatalog(RelationalCatalog):
             rows.ensure_namespaces(db, catalog, table)
 
     def _main(self, tables: Iterable[TableName]) -> dict[TableName, Pointer]:
-        found = ((table, self._api.pointer(table)) for table in sorted(tables))
-        return {table: pointer for table, pointer in found if pointer is not None}
+        pointers = ((table, self._api.pointer(table)) for table in sorted(tables))
+        return {table: pointer for table, pointer in pointers if pointer is not None}
 
     def _already_published(self, now: Pointer | None, ours: Pointer | None) -> bool:
         """Whether main has what the branch has, in a metadata file of the server's own: published before."""
@@ -185,7 +187,7 @@ class RestCatalog(RelationalCatalog):
         return now == ours or is_same_state(self._load(now.location), self._load(ours.location))
 
     def _send_changes(self, branch: str, moves: Sequence[Change], still: Heads) -> None:
-        """Changed tables first, at once if the server can: they are the ones that a conflict would keep back."""
+        """Changed tables first, in one transaction if the server supports it: only they can conflict."""
         commits, after = [], []
         for change in self._in_order(moves):
             commit = self._commit_of(branch, change)
@@ -194,11 +196,11 @@ class RestCatalog(RelationalCatalog):
             else:
                 after.append((change, commit))
         if self._api.has_transactions and len(commits) + len(still) > 1:
-            taken = {commit.table for commit in commits}
+            changed = {commit.table for commit in commits}
             read = [
                 Commit(table, table_requirements(self._load(pointer.location)), [])
                 for table, pointer in still.items()
-                if table not in taken and pointer.kind is PointerKind.TABLE
+                if table not in changed and pointer.kind is PointerKind.TABLE
             ]
             if commits:
                 self._api.commit_all([*commits, *read])
@@ -212,7 +214,7 @@ class RestCatalog(RelationalCatalog):
                 self._replace(change)
 
     def _commit_of(self, branch: str, change: Change) -> Commit | None:
-        """None where it is not the same table or view as before: then it is made anew, or dropped."""
+        """None where it is not the same table or view as before: then it is recreated, or dropped."""
         before, after = change.before, change.after
         if before is None or after is None or before.kind != after.kind:
             return None
@@ -228,7 +230,7 @@ class RestCatalog(RelationalCatalog):
     def _replace(self, change: Change) -> None:
         if change.before is not None:
             if change.before.kind is PointerKind.VIEW:
-                # With a view its file would go, which branches may refer to. Tables say so from the beginning.
+                # The server would delete the view's file, which branches may refer to. Tables always have it.
                 required = view_requirements(self._load(change.before.location))
                 keep = {"action": "set-properties", "updates": {"gc.enabled": "false"}}
                 self._api.commit(Commit(change.table, required, [keep]), PointerKind.VIEW)
@@ -257,13 +259,14 @@ class RestCatalog(RelationalCatalog):
     def _confirm_published(
         self, branch: str, ours: Heads, published: Collection[TableName]
     ) -> Mapping[TableName, Pointer | None] | None:
-        """Where main has what was published, in files of the server's own: the branch goes on from those. None: not all
-        of it is there.
+        """The pointers that main has for what was published, in files of the server's own: the branch's new base. None:
+        not all of it is on main.
 
-        A table that somebody has moved on since keeps the branch's own pointer as its base: the next publish sees it.
+        A table that another run has moved since retains the branch's own pointer as its base, so that the next publish
+        detects the conflict.
         """
         landed = {table: ours.get(table) for table in published}
-        # Main has moved: nothing that happens from here on may say that it has not.
+        # Main has moved: a failure from here on must not report that it has not.
         with suppress(LakeError):
             now = {table: self._api.pointer(table) for table in published}
             if not all(self._includes(now[table], ours.get(table)) for table in published):
@@ -286,7 +289,7 @@ class RestCatalog(RelationalCatalog):
         return published in {each["snapshot-id"] for each in self._load(now.location).get("snapshots", ())}
 
     def _with_published_tables(self, error: LakeError, tried: Iterable[TableName], ours: Heads) -> LakeError:
-        """The error, if none of it is on main; else one that says what had been moved before it came to that."""
+        """The error, if nothing was published; else one that lists the tables that were."""
         try:
             arrived = [
                 str(table) for table in tried if self._already_published(self._api.pointer(table), ours.get(table))
@@ -295,10 +298,12 @@ class RestCatalog(RelationalCatalog):
             return error
         if not arrived:
             return error
-        told = f"{error.message.removesuffix('; nothing was published')}; main has these already: {', '.join(arrived)}"
+        message = (
+            f"{error.message.removesuffix('; nothing was published')}; main has these already: {', '.join(arrived)}"
+        )
         if isinstance(error, PublishConflictError):
-            return PublishConflictError(told, tables=error.tables, remedy=error.remedy)
-        failure = LakeError(told, where=error.where, remedy=error.remedy)
+            return PublishConflictError(message, tables=error.tables, remedy=error.remedy)
+        failure = LakeError(message, where=error.where, remedy=error.remedy)
         failure.kind = error.kind
         return failure
 

@@ -30,7 +30,7 @@ _DOUBT_SECONDS = 30
 _RESTART_SECONDS = 10
 _RESTARTING = ("Connection refused", "starting up", "shutting down")
 _SCHEMA_LOCK = 7_305_808_866_905_908_584
-"""A number of our own among PostgreSQL's advisory locks."""
+"""The key of this lock among PostgreSQL's advisory locks."""
 
 _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITE = (
@@ -50,7 +50,7 @@ _STATES = (
     ("57P", FailureKind.CONNECTION_FAILED, "the server was shut down or restarted; try again; nothing was changed"),
     ("08", FailureKind.CONNECTION_FAILED, "see whether the server runs, then try again; nothing was changed"),
 )
-# Where no session came about there is no SQLSTATE, only the server's words; the first that is found counts.
+# Where no session was established there is no SQLSTATE, only the server's message; the first match counts.
 _WORDS = (
     ("starting up", "57P"),
     ("shutting down", "57P"),
@@ -67,11 +67,12 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who it is that writes: what the settings leave open is as libpq finds it. `version` is such as 140002."""
+    """The user of a connection, where libpq has filled in what the settings leave open."""
 
     user: str
     password: Secret | None
     version: int
+    """Of the server, such as 140002."""
 
 
 class PostgresDatabase:
@@ -114,7 +115,7 @@ class PostgresDatabase:
                 return Session(info.user, Secret(info.password) if info.password else None, info.server_version)
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
-        """A connection that breaks while it commits leaves open whether it did: then the server is asked."""
+        """Where the connection breaks during the commit, the server is asked whether it was carried out."""
         import psycopg
 
         row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
@@ -168,7 +169,7 @@ class PostgresDatabase:
 
     @contextmanager
     def _return_to_pool(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Kept for the next transaction, if this one ended well or could be undone."""
+        """The connection is reused for the next transaction, if this one succeeded or could be rolled back."""
         try:
             yield
         except BaseException:
@@ -180,7 +181,7 @@ class PostgresDatabase:
                 self._idle.append(connection)
 
     def _connect_with_retry(self) -> psycopg.Connection[Any]:
-        """A server that has answered before may be restarted just now, and is waited for."""
+        """Waits for a server that has answered before: it may be restarting."""
         import psycopg
 
         deadline = time.monotonic() + (_RESTART_SECONDS if self._ready else 0)
@@ -229,7 +230,7 @@ class PostgresDatabase:
 
 
 class _Connection:
-    """psycopg writes `%s` where SQLite has `?`; statements here have neither as a text."""
+    """Translates the placeholder `?` of SQLite to `%s` of psycopg; no statement has either as a literal."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -251,18 +252,18 @@ def _ensure_schema(connection: psycopg.Connection[Any]) -> None:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
         for statement in SCHEMA:
             connection.execute(statement.encode())
-        if not _has_types(connection):  # a catalog that was begun with schema version V0
+        if not _has_types(connection):  # a catalog that was created with schema version V0
             connection.execute("ALTER TABLE iceberg_tables ADD COLUMN iceberg_type VARCHAR(5)")
         identity = "INSERT INTO tidegate_lake VALUES ('id', %s) ON CONFLICT DO NOTHING"
         connection.execute(identity, (str(uuid.uuid4()),))
 
 
 def _has_types(connection: psycopg.Connection[Any]) -> bool:
-    found = connection.execute(
+    result = connection.execute(
         "SELECT 1 FROM pg_catalog.pg_attribute WHERE attrelid = to_regclass('iceberg_tables')"
         " AND attname = 'iceberg_type' AND NOT attisdropped"
     )
-    return found.fetchone() is not None
+    return result.fetchone() is not None
 
 
 def _close(connections: list[psycopg.Connection[Any]], owner: int) -> None:
@@ -290,12 +291,12 @@ class JdbcCatalog(RelationalCatalog):
         super().__init__(self._server, warehouse, clock)
 
     def _jdbc(self) -> Mapping[str, str]:
-        # The driver would look elsewhere than libpq for what is left open, and write as someone else than publishes.
+        # The JDBC driver has other defaults than libpq: Spark would write as another user than the one that publishes.
         session, parameters = self._server.session(), self._url.parameters
         shared = {key: value for key, value in parameters.items() if key in _OF_DRIVER}
         options = [parameters["options"]] if "options" in parameters else []
         if session.version >= _ENDS_IDLE_SESSIONS:
-            # Each model's catalog has a connection, and Spark closes no catalog: the server does.
+            # Each model's catalog has a connection, which Spark never closes: the server ends it.
             options.append(f"-c idle_session_timeout={_IDLE_MS}")
         return {
             "uri": f"jdbc:{self._url.address}?{urlencode({'ApplicationName': 'tidegate', **shared})}",
@@ -304,6 +305,6 @@ class JdbcCatalog(RelationalCatalog):
             **({"jdbc.options": " ".join(options)} if options else {}),
             "jdbc.tcpKeepAlive": "true",
             "jdbc.init-catalog-tables": "false",
-            # A session that was ended while it was idle is opened again; what it was about to do, it had not begun.
+            # A session that was ended while it was idle is opened again: it had not started its next statement.
             "retryable_status_codes": "57P01,57P05",
         }

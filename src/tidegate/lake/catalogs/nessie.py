@@ -1,4 +1,4 @@
-"""A lake on a Nessie server: its branches are ours, and a publish is one commit on main.
+"""A lake on a Nessie server: a branch is a branch of Nessie, and a publish is one commit on main.
 
 A commit names the state of main that it was made from, and Nessie takes it only if none of its tables has moved since:
 compare and swap over any number of tables. A merge would do for a whole branch, but not for a part of one, now and
@@ -74,7 +74,7 @@ class NessieCatalog:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         load: Callable[[str], Any] = load_json,
     ) -> None:
-        """`load` gives the JSON of a metadata file."""
+        """`load` returns the JSON of a metadata file."""
         self.warehouse = warehouse.absolute()
         self._server = server
         self._main = server.ref
@@ -163,9 +163,9 @@ class NessieCatalog:
                 if operations:
                     self._move_main(branch, main.hash, [*operations, *(unchanged(key_of(t)) for t in sorted(watched))])
             except (MovedError, UnansweredError):
-                continue  # what main has now tells whether a table is in our way, or the commit was done after all
+                continue  # the present state of main shows whether there is a conflict, or the commit was carried out
             fault("inside_publish")
-            # Main has moved: nothing that happens from here on may say that it has not.
+            # Main has moved: a failure from here on must not report that it has not.
             with suppress(LakeError):
                 self._rebase(branch, {change.table: change.after for change in moves})
             return tuple(replace(change, before=before[change.table]) for change in moves)
@@ -199,7 +199,7 @@ class NessieCatalog:
             steps = place(tree, key, wanted)
             return [*namespaces_for(tree, [key]), *steps] if steps and wanted else steps
 
-        self._on_branch(branch, [key, *_namespaces_of([key])], f"tidegate: put back {table}", operations)
+        self._on_branch(branch, [key, *_namespaces_of([key])], f"tidegate: restore {table}", operations)
 
     def create_namespace(self, branch: str, table: TableName) -> None:
         above = _namespaces_of([key_of(table)])
@@ -213,7 +213,7 @@ class NessieCatalog:
             try:
                 tree = self._api.contents(name, [BRANCH_RECORD])
                 if branch_info(name, self._main, tree) is None:
-                    return  # it belongs to others
+                    return  # it belongs to another program
                 self._api.delete_branch(name, tree.hash)
                 return
             except NoReferenceError:
@@ -232,15 +232,15 @@ class NessieCatalog:
         self._on_branch(branch, [HEARTBEAT], "tidegate: alive", lambda tree: [put_properties(tree, HEARTBEAT, beat)])
 
     def list_branches(self) -> tuple[BranchInfo, ...]:
-        found = []
+        branches = []
         for reference in self._api.references():
             if reference.type != "BRANCH" or reference.name == self._main:
                 continue
             with suppress(NoReferenceError):  # dropped since it was listed
                 tree = self._api.contents(reference.name, [BRANCH_RECORD, HEARTBEAT])
                 if (info := branch_info(reference.name, self._main, tree)) is not None:
-                    found.append(info)
-        return tuple(sorted(found, key=lambda info: (info.created_at, info.name)))
+                    branches.append(info)
+        return tuple(sorted(branches, key=lambda info: (info.created_at, info.name)))
 
     def check_warehouse(self) -> None:
         raise LakeError(f"unused files are not deleted: {_NO_SWEEP}", where=str(self.warehouse))
@@ -249,7 +249,7 @@ class NessieCatalog:
         return spark_catalog(branch)
 
     def spark_conf(self, branch: str) -> Mapping[str, str]:
-        self._claim_warehouse()  # whoever has these settings may write files there
+        self._claim_warehouse()  # Spark may write files there from now on
         token = self._server.token
         options = {
             "catalog-impl": "org.apache.iceberg.nessie.NessieCatalog",
@@ -272,7 +272,7 @@ class NessieCatalog:
         return tree
 
     def _contents(self, branch: str, keys: Iterable[Key]) -> Tree:
-        """Those keys, and what a branch says of itself."""
+        """Those keys, and the branch's record."""
         with self._known(branch) as name:
             tree = self._api.contents(name, [*keys, BRANCH_RECORD])
         if branch != MAIN:
@@ -298,7 +298,7 @@ class NessieCatalog:
     def _on_branch(
         self, branch: str, keys: Collection[Key], message: str, operations: Callable[[Tree], Sequence[Operation]]
     ) -> None:
-        """One commit of what `operations` finds to do; asked again where the branch was changed in between."""
+        """One commit of the operations; computed again where the branch was changed in between."""
         for _ in self._api.write_attempts(message):
             tree = self._contents(branch, keys)
             steps = operations(tree)
@@ -343,7 +343,7 @@ class NessieCatalog:
             changed = change(mark)
             return [] if changed == mark else [put_properties(tree, BRANCH_RECORD, changed.properties())]
 
-        self._on_branch(branch, [], "tidegate: mark", operations)
+        self._on_branch(branch, [], "tidegate: update the branch record", operations)
 
     def _rebase(self, branch: str, moved: Mapping[TableName, Pointer | None]) -> None:
         if moved:
@@ -361,8 +361,8 @@ class NessieCatalog:
         tree = self._api.tree("", reference.hash)
         mark = read_branch_record(tree)
         bases = self._bases(mark).values() if mark is not None else ()
-        found = (pointer_of(content) for content in tree.contents.values())
-        return frozenset([*(pointer for pointer in found if pointer), *bases])
+        pointers = (pointer_of(content) for content in tree.contents.values())
+        return frozenset([*(pointer for pointer in pointers if pointer), *bases])
 
 
 def _require_record(tree: Tree, branch: str, where: str) -> BranchRecord:

@@ -29,7 +29,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Contents of a branch (all, or those asked for) at one commit."""
+    """Contents of a branch (all, or the requested ones) at one commit."""
 
     hash: str
     contents: Mapping[Key, Content]
@@ -49,19 +49,14 @@ class NessieApi(JsonServer):
         super().__init__(server.uri, {"Nessie-Client-Spec": "2", **token})
 
     def config(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._get("/config")
-        return found
+        document: Mapping[str, Any] = self._get("/config")
+        return document
 
     def references(self) -> tuple[Reference, ...]:
-        return tuple(
-            Reference(found["name"], found["hash"], found["type"])
-            for page in self._pages("/trees", {})
-            for found in page["references"]
-        )
+        return tuple(_reference(item) for page in self._pages("/trees", {}) for item in page["references"])
 
     def reference(self, name: str) -> Reference:
-        found = self._get(f"/trees/{_ref(name)}")["reference"]
-        return Reference(found["name"], found["hash"], found["type"])
+        return _reference(self._get(f"/trees/{_ref(name)}")["reference"])
 
     def create_branch(self, name: str, source: Reference) -> None:
         """Raises MovedError where the name is taken."""
@@ -87,8 +82,8 @@ class NessieApi(JsonServer):
     def contents(self, name: str, keys: Iterable[Key]) -> Tree:
         body = {"requestedKeys": [{"elements": list(key)} for key in keys]}
         answer = self._request("POST", f"/trees/{_ref(name)}/contents", body=body, repeatable=True)
-        found = {tuple(item["key"]["elements"]): item["content"] for item in answer["contents"]}
-        return Tree(answer["effectiveReference"]["hash"], found)
+        contents = {tuple(item["key"]["elements"]): item["content"] for item in answer["contents"]}
+        return Tree(answer["effectiveReference"]["hash"], contents)
 
     def commit(self, name: str, hash: str, message: str, operations: Iterable[Mapping[str, Any]]) -> str:
         """All operations in one commit; gives its hash.
@@ -100,7 +95,7 @@ class NessieApi(JsonServer):
         return str(answer["targetBranch"]["hash"])
 
     def _pages(self, path: str, query: Mapping[str, str], pin: str | None = None) -> Iterator[Any]:
-        """`pin`: later pages are read at the commit of the first, so that no commit in between tears them apart."""
+        """`pin`: later pages are read at the commit of the first, so that they are of one state."""
         token = None
         while True:
             paging = {"max-records": str(_PAGE), **({"page-token": token} if token else {})}
@@ -133,6 +128,10 @@ class NessieApi(JsonServer):
             return LakeError(f"Nessie refused: {explanation}", where=self.uri, remedy="see the server's log")
         kind = FailureKind.QUOTA_EXCEEDED if status == 429 else FailureKind.CONNECTION_FAILED
         return self._unavailable(f"Nessie answered: {explanation}", kind)
+
+
+def _reference(document: Mapping[str, Any]) -> Reference:
+    return Reference(document["name"], document["hash"], document["type"])
 
 
 def _ref(name: str, hash: str | None = None) -> str:

@@ -51,9 +51,9 @@ def pointer_of(content: Content | None) -> Pointer | None:
 
 
 def heads(tree: Tree) -> dict[TableName, Pointer]:
-    """Tables of fewer or more levels were made by others: they have no name here and are left alone."""
-    found = ((key, pointer_of(content)) for key, content in tree.contents.items() if len(key) == 3)
-    return {TableName(*key): pointer for key, pointer in found if pointer}
+    """Without tables of fewer or more levels, which belong to other programs."""
+    pointers = ((key, pointer_of(content)) for key, content in tree.contents.items() if len(key) == 3)
+    return {TableName(*key): pointer for key, pointer in pointers if pointer}
 
 
 def content_of(pointer: Pointer, load: Callable[[str], Any]) -> Content:
@@ -75,7 +75,7 @@ def content_of(pointer: Pointer, load: Callable[[str], Any]) -> Content:
 
 
 def place(tree: Tree, key: Key, wanted: Content | None) -> list[Operation]:
-    """What makes `key` of the tree be `wanted` (None: not there): nothing where it is that already."""
+    """The operations that set `key` of the tree to `wanted` (None: delete it); none where it is that already."""
     there = tree.contents.get(key)
     name = {"elements": list(key)}
     delete = [{"type": "DELETE", "key": name}] if there is not None else []
@@ -109,7 +109,7 @@ def namespaces_for(tree: Tree, keys: Iterable[Key], source: Tree | None = None) 
 
 
 def put_properties(tree: Tree, key: Key, properties: Mapping[str, str]) -> Operation:
-    """A namespace that nobody uses as one holds a few properties."""
+    """Stores a few properties in a namespace that holds no tables."""
     there = tree.contents.get(key)
     known = {"id": there["id"]} if there else {}
     content = {"type": "NAMESPACE", "elements": list(key), "properties": dict(properties), **known}
@@ -117,27 +117,30 @@ def put_properties(tree: Tree, key: Key, properties: Mapping[str, str]) -> Opera
 
 
 def _namespace(key: Key, source: Tree | None) -> list[Operation]:
-    found = source.contents.get(key) if source else None
-    properties = found.get("properties", {}) if found and found["type"] == "NAMESPACE" else {}
-    content = {"type": "NAMESPACE", "elements": list(key), "properties": properties}
-    return [{"type": "PUT", "key": {"elements": list(key)}, "content": content}]
+    content = source.contents.get(key) if source else None
+    properties = content.get("properties", {}) if content and content["type"] == "NAMESPACE" else {}
+    namespace = {"type": "NAMESPACE", "elements": list(key), "properties": properties}
+    return [{"type": "PUT", "key": {"elements": list(key)}, "content": namespace}]
 
 
 BRANCH_RECORD: Key = ("_tidegate_branch",)
 HEARTBEAT: Key = ("_tidegate_heartbeat",)
-"""Apart, so that a heartbeat is small and in nobody's way."""
+"""Separate from the record, so that a heartbeat is a small commit that conflicts with nothing."""
 
 _OUR_NAMES = re.compile(r"(?:run|read|maintain)-(\d{8}-\d{6})\b.*")
 
 
 @dataclass(frozen=True, slots=True)
 class BranchRecord:
-    """`main` is the branch it came from, `base` the commit; `moved`: tables whose base is another since."""
+    """What a branch of Tidegate records about itself."""
 
     main: str
+    """The branch that it was created from."""
     created_at: datetime
     base: str
+    """The commit that it was created from."""
     moved: Mapping[TableName, Pointer | None] = field(default_factory=dict)
+    """Tables whose base differs from that commit, because they were published since."""
     kept: bool = False
 
     def properties(self) -> dict[str, str]:
@@ -152,27 +155,28 @@ class BranchRecord:
 
 
 def read_branch_record(tree: Tree) -> BranchRecord | None:
-    """None: the branch is not one of ours."""
+    """None: the branch is not one of Tidegate."""
     content = tree.contents.get(BRANCH_RECORD)
     if content is None:
         return None
-    found = content["properties"]
+    properties = content["properties"]
     moved = {
         TableName(*row[:3]): Pointer(PointerKind(row[3]), row[4]) if len(row) > 3 else None
-        for row in json.loads(found["moved"])
+        for row in json.loads(properties["moved"])
     }
-    created = datetime.fromisoformat(found["created_at"])
-    return BranchRecord(found["main"], created, found["base"], moved, found["kept"] == "true")
+    created = datetime.fromisoformat(properties["created_at"])
+    return BranchRecord(properties["main"], created, properties["base"], moved, properties["kept"] == "true")
 
 
 def branch_info(name: str, main: str, tree: Tree) -> BranchInfo | None:
-    """None: the branch belongs to others, or to another main. One that a run could not mark any more tells its age."""
+    """None: the branch belongs to another program, or to another main. Where a run could not write the record, the name
+    of the branch has its age."""
     mark = read_branch_record(tree)
     if mark is not None:
         beat = tree.contents.get(HEARTBEAT)
         alive = datetime.fromisoformat(beat["properties"]["at"]) if beat else mark.created_at
         return BranchInfo(name, mark.created_at, alive, mark.kept) if mark.main == main else None
     if named := _OUR_NAMES.fullmatch(name):
-        began = datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-        return BranchInfo(name, began, began, kept=False)
+        created = datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+        return BranchInfo(name, created, created, kept=False)
     return None

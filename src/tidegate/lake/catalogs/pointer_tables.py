@@ -27,7 +27,7 @@ __all__ = [
 
 OWN_TABLES = ("iceberg_tables", "iceberg_namespace_properties", "tidegate_branches", "tidegate_bases", "tidegate_lake")
 
-# The first two are Iceberg's own, as its schema version V1 has them: whoever comes first makes them.
+# The first two are those of Iceberg's schema version V1; Iceberg and Tidegate create them if they are missing.
 SCHEMA = (
     (
         "CREATE TABLE IF NOT EXISTS iceberg_tables(catalog_name VARCHAR(255) NOT NULL,"
@@ -68,20 +68,19 @@ class CatalogConnection(Protocol):
 
 
 class SqlDatabase(Protocol):
-    """`where` is what people are shown of its address."""
-
     @property
-    def where(self) -> str: ...
+    def where(self) -> str:
+        """Its address, for messages."""
 
     def read(self) -> AbstractContextManager[CatalogConnection]:
         """One consistent state of the database, whatever others write meanwhile."""
 
     def write(self) -> AbstractContextManager[CatalogConnection]:
-        """The only writer until the end of the block, Iceberg's own commits included; all of it happens or nothing."""
+        """A transaction that is the only writer, Iceberg's own commits included."""
 
 
 def named(rows: Rows) -> dict[TableName, Pointer]:
-    """Tables of a one-level namespace were made by others: they have no name here and are left alone."""
+    """Without tables of a one-level namespace, which belong to other programs."""
     split = ((namespace.rpartition("."), name, pointer) for (namespace, name), pointer in rows.items())
     return {TableName(above, layer, name): pointer for (above, _, layer), name, pointer in split if above}
 
@@ -89,12 +88,12 @@ def named(rows: Rows) -> dict[TableName, Pointer]:
 def pointers(
     db: CatalogConnection, catalog: str, tables: Collection[TableName] | None = None
 ) -> dict[TableName, Pointer]:
-    """Where the tables of a catalog (all, or those named) stand."""
+    """The pointers of the tables of a catalog (all, or those named)."""
     return _pointers(db, "iceberg_tables", catalog, tables)
 
 
 def bases(db: CatalogConnection, catalog: str, tables: Collection[TableName] | None = None) -> dict[TableName, Pointer]:
-    """Where they stood when the branch began, or last published them."""
+    """The pointers that the branch started from, or last published."""
     return _pointers(db, "tidegate_bases", catalog, tables)
 
 
@@ -106,11 +105,13 @@ def _pointers(
         f" FROM {source} WHERE catalog_name = ?"
     )
     if tables is None or len(tables) > _FEW:
-        found = list(db.execute(select, (catalog,)))
+        found_rows = list(db.execute(select, (catalog,)))
     else:
         one = f"{select} AND table_namespace = ? AND table_name = ?"
-        found = [row for table in tables for row in db.execute(one, (catalog, *_key(table)))]
-    return named({(namespace, name): Pointer(PointerKind(kind), location) for namespace, name, kind, location in found})
+        found_rows = [row for table in tables for row in db.execute(one, (catalog, *_key(table)))]
+    return named(
+        {(namespace, name): Pointer(PointerKind(kind), location) for namespace, name, kind, location in found_rows}
+    )
 
 
 def copy_all(db: CatalogConnection, target: str) -> None:
@@ -155,7 +156,7 @@ def set_bases(db: CatalogConnection, catalog: str, wanted: Mapping[TableName, Po
 
 
 def add_namespaces(db: CatalogConnection, source: str, tables: Iterable[TableName]) -> None:
-    """What main needs to hold these tables, with the properties that the branch gave new namespaces."""
+    """Create the namespaces of these tables on main, with the properties that they have on the branch."""
     for namespace in sorted({level for table in tables for level in _levels(table)}):
         known = "SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?"
         if db.execute(known, (MAIN, namespace)).fetchone() is None:

@@ -42,7 +42,7 @@ _STRAY_PREFIXES = ("run_2", "read_2", "maintain_2")
 class RelationalCatalog(ABC):
     capabilities = Capabilities(branches=True, atomic_publish=True, views=True, row_lineage=True)
     _alone = False
-    """Whether a warehouse that another catalog began is refused."""
+    """Whether a warehouse of another catalog is refused."""
 
     def __init__(
         self, database: SqlDatabase, warehouse: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -57,37 +57,37 @@ class RelationalCatalog(ABC):
 
     def head(self, branch: str = MAIN) -> Heads:
         with self._database.read() as db:
-            return rows.pointers(db, self._known(db, branch))
+            return rows.pointers(db, self._catalog_name(db, branch))
 
     def pointer(self, branch: str, table: TableName) -> Pointer | None:
         with self._database.read() as db:
-            return rows.pointers(db, self._known(db, branch), [table]).get(table)
+            return rows.pointers(db, self._catalog_name(db, branch), [table]).get(table)
 
     def all_pointers(self) -> frozenset[Pointer]:
         with self._database.read() as db:
-            found = db.execute(
+            result = db.execute(
                 "SELECT coalesce(iceberg_type, 'TABLE'), metadata_location FROM iceberg_tables"
                 " UNION SELECT iceberg_type, metadata_location FROM tidegate_bases"
             )
-            return frozenset(Pointer(PointerKind(kind), location) for kind, location in found if location)
+            return frozenset(Pointer(PointerKind(kind), location) for kind, location in result if location)
 
     def create_branch(self, name: str) -> None:
         catalog, now = branch_catalog_name(name), self._clock().isoformat()
         self._claim_warehouse()
         with self._database.write() as db:
-            taken = db.execute(
+            existing = db.execute(
                 "SELECT 1 FROM tidegate_branches WHERE catalog_name = ? UNION ALL"
                 " SELECT 1 FROM iceberg_tables WHERE catalog_name = ? LIMIT 1",
                 (catalog, catalog),
             ).fetchone()
-            if taken:
+            if existing:
                 raise branch_exists_error(name, self._database.where)
             db.execute("INSERT INTO tidegate_branches VALUES (?, ?, ?, ?, 0)", (name, catalog, now, now))
             rows.copy_all(db, catalog)
 
     def changed_tables(self, branch: str) -> tuple[Change, ...]:
         with self._database.read() as db:
-            catalog = self._known(db, branch)
+            catalog = self._catalog_name(db, branch)
             return changes_between(rows.bases(db, catalog), rows.pointers(db, catalog))
 
     def publish(
@@ -123,11 +123,11 @@ class RelationalCatalog(ABC):
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         with self._database.write() as db:
-            rows.set_pointers(db, self._known(db, branch), {table: pointer})
+            rows.set_pointers(db, self._catalog_name(db, branch), {table: pointer})
 
     def create_namespace(self, branch: str, table: TableName) -> None:
         with self._database.write() as db:
-            rows.ensure_namespaces(db, self._known(db, branch), table)
+            rows.ensure_namespaces(db, self._catalog_name(db, branch), table)
 
     def drop_branch(self, name: str) -> None:
         catalog = branch_catalog_name(name)
@@ -136,7 +136,7 @@ class RelationalCatalog(ABC):
                 db.execute(f"DELETE FROM {table} WHERE catalog_name = ?", (catalog,))
 
     def drop_strays(self) -> None:
-        # Only names that a branch of ours can have: other catalogs of this database belong to others.
+        # Only names that a branch of Tidegate can have: other catalogs in this database belong to other programs.
         ours = " OR ".join(f"substr(catalog_name, 1, {len(prefix)}) = '{prefix}'" for prefix in _STRAY_PREFIXES)
         with self._database.write() as db:
             for table in ("iceberg_tables", "iceberg_namespace_properties", "tidegate_bases"):
@@ -159,10 +159,10 @@ class RelationalCatalog(ABC):
 
     def list_branches(self) -> tuple[BranchInfo, ...]:
         with self._database.read() as db:
-            found = db.execute("SELECT name, created_at, heartbeat_at, kept FROM tidegate_branches ORDER BY 2, 1")
+            result = db.execute("SELECT name, created_at, heartbeat_at, kept FROM tidegate_branches ORDER BY 2, 1")
             return tuple(
                 BranchInfo(name, datetime.fromisoformat(created), datetime.fromisoformat(beat), bool(kept))
-                for name, created, beat, kept in found
+                for name, created, beat, kept in result
             )
 
     def spark_catalog(self, branch: str) -> str:
@@ -174,7 +174,7 @@ class RelationalCatalog(ABC):
             "jdbc.schema-version": "V1",
             **self._jdbc(),
         }
-        self._claim_warehouse()  # whoever has these settings may write files there
+        self._claim_warehouse()  # Spark may write files there from now on
         return catalog_settings(spark_catalog(branch), self.warehouse, options)
 
     def check_warehouse(self) -> None:
@@ -186,7 +186,7 @@ class RelationalCatalog(ABC):
             lake = rows.lake_id(db)
         claim_warehouse(self.warehouse, lake, self._alone)
 
-    def _known(self, db: CatalogConnection, branch: str) -> str:
+    def _catalog_name(self, db: CatalogConnection, branch: str) -> str:
         return MAIN if branch == MAIN else self._require_branch(db, branch)
 
     def _require_branch(self, db: CatalogConnection, branch: str) -> str:

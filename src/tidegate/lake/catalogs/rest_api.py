@@ -86,7 +86,7 @@ _LEGACY = frozenset(
         "POST /v1/{prefix}/transactions/commit",
     }
 )
-"""What a server that does not list its endpoints is taken to have, beside the tables' own."""
+"""What a server that does not list its endpoints is assumed to have, beside the tables' own."""
 
 _FOLDERS = {PointerKind.TABLE: "tables", PointerKind.VIEW: "views"}
 
@@ -99,7 +99,7 @@ class NotThereError(LakeError):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What is to be changed of one table, if what it requires still holds."""
+    """The changes of one table, and the requirements that must still hold."""
 
     table: TableName
     requirements: Sequence[Mapping[str, Any]]
@@ -112,11 +112,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Config:
-    """`endpoints` is empty where the server lists none. `separator` stands between the levels of a namespace."""
-
     prefix: str
     separator: str
+    """Between the levels of a namespace."""
     endpoints: frozenset[str]
+    """Empty where the server lists none."""
 
 
 class RestApi(JsonServer):
@@ -133,18 +133,18 @@ class RestApi(JsonServer):
     def pointers(self) -> dict[TableName, Pointer]:
         """Every table and view of a two-level namespace: one after the other, so not of one moment."""
         kinds = list(_FOLDERS) if self.has_views else [PointerKind.TABLE]
-        found = {}
+        pointers = {}
         for namespace in self._namespaces():
             for kind in kinds:
                 for name in self._names(namespace, kind):
                     table = TableName(*namespace, name)
                     if (pointer := self._pointer(table, kind)) is not None:
-                        found[table] = pointer
-        return found
+                        pointers[table] = pointer
+        return pointers
 
     def pointer(self, table: TableName) -> Pointer | None:
-        found = self._pointer(table, PointerKind.TABLE)
-        return found or (self._pointer(table, PointerKind.VIEW) if self.has_views else None)
+        pointer = self._pointer(table, PointerKind.TABLE)
+        return pointer or (self._pointer(table, PointerKind.VIEW) if self.has_views else None)
 
     @property
     def has_views(self) -> bool:
@@ -203,7 +203,7 @@ class RestApi(JsonServer):
     def _names(self, namespace: tuple[str, str], kind: PointerKind) -> Iterator[str]:
         try:
             for page in self._pages(f"{self._namespace(namespace)}/{_FOLDERS[kind]}", {}):
-                yield from (found["name"] for found in page["identifiers"])
+                yield from (identifier["name"] for identifier in page["identifiers"])
         except NotThereError:
             return
 
@@ -219,12 +219,12 @@ class RestApi(JsonServer):
     def _pointer(self, table: TableName, kind: PointerKind) -> Pointer | None:
         query = {"snapshots": "refs"} if kind is PointerKind.TABLE else {}
         try:
-            found = self._get(self._item(table, kind), query)
+            document = self._get(self._item(table, kind), query)
         except NotThereError:
             return None
-        location = found.get("metadata-location")
+        location = document.get("metadata-location")
         if not location:
-            raise self._lacks(f"where the metadata file of {table} is")
+            raise self._lacks(f"the location of the metadata file of {table}")
         return Pointer(kind, location)
 
     def _item(self, table: TableName, kind: PointerKind) -> str:
@@ -282,7 +282,7 @@ class RestApi(JsonServer):
             return self._unavailable(
                 f"the REST catalog refused: {explanation}",
                 FailureKind.AUTH_FAILED,
-                "correct 'token', 'credential' or 'headers' in [lake], or what they may do",
+                "correct 'token', 'credential' or 'headers' in [lake], or their permissions",
             )
         if status == 404:
             return NotThereError(f"the REST catalog: {explanation}", where=self.uri, remedy="check 'uri' in [lake]")
@@ -300,7 +300,7 @@ class RestApi(JsonServer):
         return LakeError(
             f"the REST catalog does not offer {what}",
             where=self.uri,
-            remedy="ask its makers for that endpoint, or use another kind of [lake] catalog",
+            remedy="use a server that has that endpoint, or another kind of [lake] catalog",
         )
 
 

@@ -25,7 +25,7 @@ _LAST_ADDED = -1
 
 
 def table_requirements(now: Metadata) -> list[Mapping[str, Any]]:
-    """That nobody has changed rows, columns or layout. Properties cannot be required by the protocol."""
+    """That rows, columns and layout are unchanged. The protocol cannot require properties."""
     return [
         {"type": "assert-table-uuid", "uuid": now["table-uuid"]},
         {"type": "assert-ref-snapshot-id", "ref": "main", "snapshot-id": _head(now)},
@@ -60,7 +60,7 @@ def table_updates(now: Metadata, wanted: Metadata) -> list[Update]:
 
 
 def is_same_state(now: Metadata, wanted: Metadata) -> bool:
-    """Whether the server has all that is wanted; it may have given properties of its own."""
+    """Whether the server has the wanted state; it may have added properties of its own."""
     if "view-uuid" in wanted:
         updates = view_updates(now, wanted)
     elif now["table-uuid"] == wanted["table-uuid"]:
@@ -100,8 +100,8 @@ def new_view(metadata: Metadata) -> dict[str, Any]:
 
 
 def _head(metadata: Metadata) -> int | None:
-    found = metadata.get("refs", {}).get("main")
-    return found["snapshot-id"] if found else None
+    ref = metadata.get("refs", {}).get("main")
+    return ref["snapshot-id"] if ref else None
 
 
 def _format(now: Metadata, wanted: Metadata) -> Iterator[Update]:
@@ -143,8 +143,8 @@ def _orders(now: Metadata, wanted: Metadata) -> Iterator[Update]:
 
 def _new_snapshots(now: Metadata, wanted: Metadata) -> list[Mapping[str, Any]]:
     known = _by_id(now.get("snapshots", ()), "snapshot-id")
-    found = [snapshot for snapshot in wanted.get("snapshots", ()) if snapshot["snapshot-id"] not in known]
-    return sorted(found, key=lambda snapshot: snapshot.get("sequence-number", 0))
+    new = [snapshot for snapshot in wanted.get("snapshots", ()) if snapshot["snapshot-id"] not in known]
+    return sorted(new, key=lambda snapshot: snapshot.get("sequence-number", 0))
 
 
 def _refs(now: Metadata, wanted: Metadata) -> Iterator[Update]:
@@ -171,8 +171,8 @@ def _properties(now: Metadata, wanted: Metadata) -> Iterator[Update]:
 
 
 def _current_version(view: Metadata) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _by_id(view["versions"], "version-id")[view["current-version-id"]]
-    return found
+    version: Mapping[str, Any] = _by_id(view["versions"], "version-id")[view["current-version-id"]]
+    return version
 
 
 def _meaning(view: Metadata) -> tuple[Any, ...]:

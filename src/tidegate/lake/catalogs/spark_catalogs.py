@@ -27,7 +27,7 @@ _RULES = {
 
 def catalog_settings(name: str, warehouse: Path, options: Mapping[str, str]) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{name}"
-    # Not Path.as_uri(): Hadoop takes the text after `file:` as it is, a %20 would be part of the name.
+    # Not Path.as_uri(): Hadoop does not decode the text after `file:`, so a %20 would be part of the name.
     all_options = {**options, "warehouse": f"file:{warehouse}", **_RULES}
     return {prefix: "org.apache.iceberg.spark.SparkCatalog"} | {f"{prefix}.{k}": v for k, v in all_options.items()}
 
@@ -60,5 +60,5 @@ def branch_missing_error(branch: str, where: str) -> BranchMissingError:
     return BranchMissingError(
         f"there is no branch '{branch}'",
         where=where,
-        remedy="it was published, dropped or reaped; `tidegate branches` lists those that stand",
+        remedy="it was published, dropped or reaped; `tidegate branches` lists the existing ones",
     )
