@@ -41,7 +41,7 @@ def test_lookback_repeats_the_newest_intervals_when_there_is_a_new_one() -> None
 
 def test_a_range_that_is_asked_for_is_done_again() -> None:
     done = days(("2024-01-01", "2024-02-01"))
-    due = due_intervals(at("2024-01-01"), at("2024-02-01"), "day", done, asked=(at("2024-01-05"), at("2024-01-07")))
+    due = due_intervals(at("2024-01-01"), at("2024-02-01"), "day", done, requested=(at("2024-01-05"), at("2024-01-07")))
     assert [start.day for start, _ in due] == [5, 6]
 
 

@@ -32,16 +32,18 @@ _LONGEST = 100
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """`text[start:end]` of the query is the clause. `kind`: VERSION or TIMESTAMP; `value` is what follows AS OF."""
+    """`text[start:end]` of the query is the clause."""
 
     kind: str
+    """VERSION or TIMESTAMP."""
     value: str
+    """The text after AS OF."""
     start: int
     end: int
 
 
 def as_of(query: ParsedQuery, reference: TableReference) -> AsOf | None:
-    """The clause behind a table; None where the table is read as it is."""
+    """The clause behind a table; None where its present state is read."""
     version = reference.node.args.get("version")
     if version is None:
         return None
@@ -55,8 +57,8 @@ def as_of(query: ParsedQuery, reference: TableReference) -> AsOf | None:
 
 
 def _last_word(words: list[Any], text: str, expression: Any) -> Any | None:
-    """The last word of the value. The tree does not say where a value ends, so it is the longest text that reads so,
-    without the AS of a name."""
+    """The last word of the value. The tree does not record where a value ends, so it is the longest text that is parsed
+    to the same value, without the AS of an alias."""
     tried = enumerate(words[:_LONGEST], 1)
     ends = [word for at, word in tried if word.text.upper() != "AS" and _reads_as(words[:at], text, expression)]
     return ends[-1] if ends else None
@@ -80,41 +82,41 @@ def bind_adhoc(
     sql: str,
     settings: Settings,
     tables: Collection[TableName],
-    settled: Callable[[TableName, AsOf], int | None] = lambda table, clause: None,
+    pinned_snapshot: Callable[[TableName, AsOf], int | None] = lambda table, clause: None,
     columns_of: ColumnsOf | None = None,
 ) -> BoundQuery:
     """Names in full, everything else as typed. Raises StatementError for anything but one query over `tables`, and for
-    columns, functions and types that do not fit where `columns_of` says what columns a table has.
+    wrong columns, functions and types where `columns_of` gives the columns of a table.
 
-    Unlike a model, which reads its branch, a person may look at a table as it was: VERSION AS OF, TIMESTAMP AS OF.
-    `settled`: the snapshot that is read instead of the one that such a clause asks for, if another one is.
+    Unlike a model, which reads its branch, such a query may read an earlier state: VERSION AS OF, TIMESTAMP AS OF.
+    `pinned_snapshot`: the snapshot to read in place of such a clause; None leaves the clause unchanged.
     """
     query, unlisted = _readable(sql, Permissions(settings.spark.function_names))
     faults: list[SqlFault] = []
     index = TableIndex((), tables, settings.project.namespace)
-    found: dict[int, TableName] = {}
+    tables_read: dict[int, TableName] = {}
     for reference in query.references:
         table = index.find(reference.parts)
         if table is None:
             name, near = ".".join(reference.parts), index.near(reference.parts)
-            meant = f"did you mean {' or '.join(near)}?" if near else "`tidegate ls` lists the project's models"
+            hint = f"did you mean {' or '.join(near)}?" if near else "`tidegate ls` lists the project's models"
             message = f"there is no table {name} on main"
-            faults.append(SqlFault("UnknownDependency", message, reference.start, meant))
+            faults.append(SqlFault("UnknownDependency", message, reference.start, hint))
         else:
-            found[reference.start] = table
+            tables_read[reference.start] = table
     if not faults and columns_of is not None:
-        faults += column_faults(query, found, columns_of, settings)
-    known = {(fault.code, fault.offset) for fault in faults}
-    faults += [fault for fault in unlisted if (fault.code, fault.offset) not in known]
+        faults += column_faults(query, tables_read, columns_of, settings)
+    reported = {(fault.code, fault.offset) for fault in faults}
+    faults += [fault for fault in unlisted if (fault.code, fault.offset) not in reported]
     if faults:
         raise refused(sql, faults)
-    shortening = shorten_columns(query, found)
+    shortening = shorten_columns(query, tables_read)
     edits = [Edit(start, end, text) for start, end, text in shortening.edits]
     for reference in query.references:
-        table = found[reference.start]
+        table = tables_read[reference.start]
         alias = None if reference.alias else shortening.aliases.get(reference.start)
         if alias and _as_it_was(reference):
-            # Its alias would have to stand behind AS OF.
+            # Its alias would have to follow AS OF.
             name = ".".join(reference.parts)
             message = f"{name} AS OF is named like another table of the query"
             suggestion = f"give it a name of its own: {name} VERSION AS OF … AS t"
@@ -123,7 +125,7 @@ def bind_adhoc(
         read = TableRead(0, len(table.quoted), reference.alias or alias, reference.driving, table=table)
         edits.append(Edit(reference.start, reference.end, text, (read,)))
         clause = as_of(query, reference)
-        snapshot = settled(table, clause) if clause else None
+        snapshot = pinned_snapshot(table, clause) if clause else None
         if clause and snapshot is not None:
             edits.append(Edit(clause.start, clause.end, f"VERSION AS OF {snapshot}"))
     text, reads = apply_edits(query.text, edits, query.start, query.end)
@@ -131,7 +133,7 @@ def bind_adhoc(
 
 
 def _readable(sql: str, permissions: Permissions) -> tuple[ParsedQuery, tuple[SqlFault, ...]]:
-    """The query, and its calls of functions that no list has."""
+    """The query, and its calls of unknown functions."""
     query = parse_query(sql)
     if isinstance(query, SqlFault):
         raise refused(sql, [_as_typed(query)])
@@ -143,7 +145,7 @@ def _readable(sql: str, permissions: Permissions) -> tuple[ParsedQuery, tuple[Sq
 
 
 def _as_typed(fault: SqlFault) -> SqlFault:
-    """Of a query, not of a model's file."""
+    """The message for a query instead of a model's file."""
     message = fault.message.replace("; a model is one query", "")
     message = message.replace("a model is", "only").replace("the file holds", "there is")
     return replace(fault, message=message, suggestion=fault.suggestion or _HELP.get(fault.code))
@@ -158,11 +160,11 @@ ColumnsOf = Callable[[TableName], Relation]
 _METADATA_COLUMN = re.compile(
     r"'(?:[^']*\.)?`?_(?:file|pos|deleted|spec_id|partition|row_id|last_updated_sequence_number)`?'", re.IGNORECASE
 )
-"""Which Iceberg has beside a table's own."""
+"""Iceberg's metadata columns."""
 
 
 def refused(text: str, faults: Iterable[SqlFault]) -> StatementError:
-    """The error of a query that is not run; `faults` are at least one."""
+    """The error of a query that is not run, for one or more faults."""
     return StatementError(text, tuple(_diagnostic(text, fault) for fault in faults))
 
 
@@ -176,9 +178,9 @@ def _diagnostic(text: str, fault: SqlFault) -> Diagnostic:
 def column_faults(
     query: ParsedQuery, tables: Mapping[int, TableName], columns_of: ColumnsOf, settings: Settings
 ) -> Iterator[SqlFault]:
-    """Columns, functions and types that do not fit. `tables`: which table each reference is, by its start.
+    """Wrong columns, functions and types. `tables`: the table of each reference, by its start.
 
-    What a table looked like before is not known here, and names may be given twice: both columns are shown.
+    The columns of an earlier state are not known here, and two columns may share a name: both are shown.
     """
     sources = {}
     for reference in query.references:

@@ -44,7 +44,7 @@ def bind_test(compiled: Compiled, test: Check, table: TableName, values: RunValu
 
 @dataclass(frozen=True, slots=True)
 class _Binder:
-    """`known`: the tables that the model was compiled to read, so built before it; None for tests, which follow all."""
+    """`known`: the tables that the model was compiled to read, so built before it; None for tests, which run later."""
 
     compiled: Compiled
     values: RunValues
@@ -91,7 +91,7 @@ class _Binder:
         return result
 
     def _tables(self, query: ParsedQuery, file: str, placeholders: set[str]) -> dict[int, TableName]:
-        """What each name means, by where it starts; landing zones are left out."""
+        """The table of each reference, by its start; landing zones are left out."""
         models, namespace = self.compiled.models, self.compiled.settings.project.namespace
         sources = {source for compiled in models.values() for source in compiled.sources}
         index = TableIndex(models, sources, namespace)
@@ -165,7 +165,7 @@ class _Binder:
 
 
 def _needed_name(reference: TableReference, edit: Edit) -> str | None:
-    """A subquery needs the name that the table had; a sampled table must have one, and after the sample."""
+    """A subquery needs the name of its table; a sampled table needs one after the sample."""
     if edit.text.startswith("("):
         return reference.parts[-1]
     if reference.node.args.get("sample") is None:
@@ -175,14 +175,14 @@ def _needed_name(reference: TableReference, edit: Edit) -> str | None:
 
 
 def _named(edit: Edit, alias: str | None) -> Edit:
-    """The one read of a plain table name takes the alias that the name was given."""
+    """The read of a plain table name takes the alias of the name."""
     if alias is None or edit.text.startswith("("):
         return edit
     return replace(edit, reads=(replace(edit.reads[0], alias=alias),))
 
 
 def _end_of_sample(query: ParsedQuery, reference: TableReference) -> int:
-    """Where an alias can stand: after the name, or after the TABLESAMPLE clause that follows it."""
+    """The offset for an alias: after the name, or after the TABLESAMPLE clause that follows it."""
     end, depth = reference.end, 0
     following = [token for token in query.tokens if token.start >= reference.end]
     for i, token in enumerate(following):

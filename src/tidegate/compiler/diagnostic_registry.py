@@ -1,4 +1,4 @@
-"""Every code that the compiler can give, with its reason and its remedy, read from diagnostics.toml.
+"""Every diagnostic code of the compiler, with its reason and its remedy, read from diagnostics.toml.
 
 `make docs` writes docs/diagnostics.md from it.
 """
@@ -19,7 +19,7 @@ __all__ = ["DiagnosticKind", "markdown", "registry"]
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticKind:
-    """`summary` is one line; `why` says what would go wrong, `fix` what to do. All may hold `code`."""
+    """`summary` is one line; `why`: what would go wrong; `fix`: what to do. All may hold `code`."""
 
     code: str
     severity: DiagnosticSeverity

@@ -1,4 +1,4 @@
-"""What a model is, as one number: equal where the definition gives the same table, whatever its formatting."""
+"""The fingerprint of a model: equal where the definition gives the same table, whatever its formatting."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CHANGES_MEANING = (
     "spark.sql.storeAssignmentPolicy",
     "spark.sql.timestampType",
 )
-"""How Spark's settings begin under which the same query gives other rows."""
+"""Prefixes of Spark settings under which the same query gives other rows."""
 
 
 def fingerprint(
@@ -78,13 +78,13 @@ def fingerprint(
         definition.append(sorted(mask.definition for mask in masks))
     if refusing:
         definition.append(["quarantine", refusing])
-    if meant := sorted(pair for pair in spark_conf.items() if pair[0].startswith(_CHANGES_MEANING)):
-        definition.append(["spark", meant])
+    if settings_that_count := sorted(pair for pair in spark_conf.items() if pair[0].startswith(_CHANGES_MEANING)):
+        definition.append(["spark", settings_that_count])
     return str(blake3(json.dumps(definition).encode()).hexdigest())
 
 
 def _landing(landing: LandingRead) -> str:
-    """A setting that came later counts only where it is declared, so that tables built before it stay as they are."""
+    """A setting that was added later counts only where it is declared, so that tables built before it stay valid."""
     definition = asdict(landing)
     later = ("encoding", "escape", "bad_records")
     read = {name: value for name, value in definition["settings"].items() if value is not None or name not in later}

@@ -1,4 +1,4 @@
-"""Ephemeral models seen through: what a query reads once they are written into it."""
+"""What a query reads once its ephemeral models are inlined."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def tables_through(work: CompilationState, draft: Draft) -> frozenset[TableName]
     named = frozenset(draft.tables)
     if work.ephemeral.isdisjoint(named):
         return named
-    return named.union(*(found.tables for found in ephemeral_through(work, draft))) - work.ephemeral
+    return named.union(*(other.tables for other in ephemeral_through(work, draft))) - work.ephemeral
 
 
 def zones_through(work: CompilationState, draft: Draft) -> frozenset[str]:
-    return draft.landings.union(*(found.landings for found in ephemeral_through(work, draft)))
+    return draft.landings.union(*(other.landings for other in ephemeral_through(work, draft)))
 
 
 def sources_through(work: CompilationState, draft: Draft) -> frozenset[TableName]:
-    """The tables that the query reads and no model makes."""
-    return frozenset(draft.content.sources).union(*(found.content.sources for found in ephemeral_through(work, draft)))
+    """The tables that the query reads and no model builds."""
+    return frozenset(draft.content.sources).union(*(other.content.sources for other in ephemeral_through(work, draft)))
 
 
 def template_names_through(work: CompilationState, draft: Draft) -> frozenset[str]:
-    """What the templates look up that become the query."""
-    return draft.content.names.union(*(found.content.names for found in ephemeral_through(work, draft)))
+    """The names that the templates of the whole query look up."""
+    return draft.content.names.union(*(other.content.names for other in ephemeral_through(work, draft)))
 
 
 def is_deterministic(work: CompilationState, draft: Draft) -> bool:
@@ -63,7 +63,7 @@ def _is_deterministic(draft: Draft) -> bool:
 
 
 def _queried_with(work: CompilationState, draft: Draft) -> set[TableName]:
-    """The model, and the queries that run within its own: ephemeral models and views, however deep."""
+    """The model, and the ephemeral models and views that run within its query, at any depth."""
     seen = {draft.model.table}
     waiting = list(draft.tables)
     while waiting:
@@ -76,6 +76,6 @@ def _queried_with(work: CompilationState, draft: Draft) -> set[TableName]:
 
 
 def reads_bad_records(work: CompilationState, draft: Draft) -> bool:
-    """Whether there is a table for records of its landing zones that cannot be read."""
+    """Whether records of its landing zones that cannot be parsed go to a table of their own."""
     zones = work.settings.landing.zones
     return draft.is_table and any(zone in zones and zones[zone].quarantines for zone in zones_through(work, draft))

@@ -16,21 +16,20 @@ _RANK = {kind: rank for rank, kind in enumerate(EdgeKind)}
 
 @dataclass(frozen=True, slots=True)
 class LineageStep:
-    """A column that another comes from, or goes to.
-
-    `kind`: how, over the whole way; of several ways the least plain that carries the value. `depth`: over how many
-    models, the shortest way. `column` None: it decides which rows the table has, and is in none of its columns.
-    """
+    """A column upstream or downstream of another."""
 
     table: str
     column: str | None
+    """None: it decides which rows the table has, and is in none of its columns."""
     kind: EdgeKind
+    """How it is derived over the whole path; of several paths the least direct that carries the value."""
     depth: int
+    """The number of models on the shortest path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A column with those next to it, `kind` being the step to it. `repeated`: its branches are shown elsewhere."""
+    """A column in a tree of lineage. `kind`: the step to it. `repeated`: its branches are elsewhere in the tree."""
 
     table: str
     column: str
@@ -58,11 +57,11 @@ _Neighbours = Callable[[str, str], list[_Link]]
 
 
 class LineageGraph:
-    """Tables are known by their full names, `shop.silver.orders`; zones as `landing:orders`. Case does not count in
-    the names of columns."""
+    """Tables have their full names, `shop.silver.orders`; zones are `landing:orders`. Case does not count in the
+    names of columns."""
 
     def __init__(self, edges: Mapping[str, Iterable[Edge]], conditions: Mapping[str, Iterable[Origin]]) -> None:
-        """Both by the table whose columns they are about."""
+        """Both by the table that has the columns."""
         self._edges = edges
         self._conditions = conditions
         self._up: dict[str, dict[str, list[_Link]]] = {}
@@ -76,7 +75,7 @@ class LineageGraph:
         )
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table that lineage knows of."""
+        """The columns of a table that have lineage."""
         own = [edge.column for edge in self._edges.get(table, ())]
         read = [edge.origin.column for _, edge in self._readers.get(table, ())]
         return tuple({name.lower(): name for name in (*read, *own)}.values())
@@ -90,7 +89,7 @@ class LineageGraph:
         return self._reach(table, column, depth, self._users_of)
 
     def impact(self, table: str, column: str | None = None) -> tuple[LineageStep, ...]:
-        """What a change of it reaches: the columns downstream, and tables whose rows it or one of those decides."""
+        """What a change of it affects: the columns downstream, and tables whose rows it or one of those decides."""
         steps = self.downstream(table, column)
         starts = [(name.lower(), table, 0) for name in ((column,) if column else self.columns(table))]
         reached = [*starts, *((step.column.lower(), step.table, step.depth) for step in steps if step.column)]
@@ -114,7 +113,7 @@ class LineageGraph:
         names = (column,) if column is not None else self.columns(table)
         starts: set[_Node] = {(table, name.lower()) for name in names}
         depths: dict[_Node, int] = dict.fromkeys(starts, 0)
-        shown: dict[_Node, str] = {}
+        names_by_node: dict[_Node, str] = {}
         kinds: dict[_Node, EdgeKind] = {}
         waiting: deque[_Node] = deque(starts)
         while waiting:
@@ -129,15 +128,15 @@ class LineageGraph:
                 merged = _merged(kinds.get(to), kind)
                 known = to in depths
                 depths.setdefault(to, depths[node] + 1)
-                shown.setdefault(to, link.column)
+                names_by_node.setdefault(to, link.column)
                 if not known or merged is not kinds[to]:
                     kinds[to] = merged
                     waiting.append(to)
-        steps = (LineageStep(node[0], shown[node], kinds[node], depths[node]) for node in shown)
+        steps = (LineageStep(node[0], names_by_node[node], kinds[node], depths[node]) for node in names_by_node)
         return tuple(sorted(steps, key=lambda step: (step.depth, step.table, step.column or "")))
 
     def _tree(self, table: str, column: str, depth: int | None, neighbours: _Neighbours) -> Branch:
-        """Deep first, without recursion: a chain of models may be longer than Python's stack."""
+        """Depth first, without recursion: a chain of models may be longer than Python's stack."""
         start = _Growing(_Link(table, column, EdgeKind.IDENTITY), iter(neighbours(table, column.lower())))
         seen: set[_Node] = {(table, column.lower())}
         path = [start]
@@ -193,12 +192,12 @@ class LineageGraph:
 
 
 def _after(path: EdgeKind | None, step: EdgeKind) -> EdgeKind:
-    """A way is as plain as its least plain step."""
+    """A path is as direct as its least direct step."""
     return step if path is None or _RANK[step] > _RANK[path] else path
 
 
 def _merged(one: EdgeKind | None, other: EdgeKind) -> EdgeKind:
-    """Of two ways: the one that carries the value; of two that do, the least plain."""
+    """Of two paths: the one that carries the value; of two that do, the less direct."""
     if one is None or one is EdgeKind.CONDITION:
         return other
     return one if other is EdgeKind.CONDITION or _RANK[one] >= _RANK[other] else other

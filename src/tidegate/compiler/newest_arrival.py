@@ -1,4 +1,4 @@
-"""Whether a merge takes the newest arrival of each key: one rule, for what compiles and for what a run does."""
+"""Whether a merge takes the newest arrival of each key: one rule for the compiler and for runs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ __all__ = ["Reading", "arrival_obstacle"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model reads, ephemeral models seen through.
-
-    `tables`: as a person calls them. `upstream`: how the one table is written: a strategy, `view`, or empty where no
-    model writes it. `manual`: the query decides itself what it reads.
-    """
+    """What a model reads, through ephemeral models."""
 
     tables: Collection[str]
+    """Short names."""
     zones: Collection[str] = ()
     upstream: str = ""
+    """How the one table is written: a strategy, `view`, or empty where no model writes it."""
     manual: bool = False
+    """The query itself decides what it reads."""
     reads_itself: bool = False
     deterministic: bool = True
 
@@ -30,7 +29,7 @@ class Reading:
 def arrival_obstacle(
     settings: ModelSettings, reading: Reading, shape: Callable[[], Obstacle | None]
 ) -> Obstacle | None:
-    """Why the row that arrived last is not known; None: it is. `shape`: what the query itself has in the way.
+    """Why the row that arrived last is not known; None: it is. `shape`: the obstacle in the query itself, if any.
 
     An obstacle without a remedy leaves a watermark as the only way to find the latest row.
     """

@@ -43,7 +43,7 @@ __all__ = ["PROJECT_PASSES", "CompiledModels", "compile_project", "gc_paused"]
 
 
 class CompiledModels(Mapping[TableName, CompiledModel]):
-    """The models without errors, those that would be inlined into them included; put together when asked for."""
+    """The models without errors, also in the models inlined into them; each is assembled on first access."""
 
     def __init__(self, work: CompilationState) -> None:
         self._work = work
@@ -66,12 +66,12 @@ class CompiledModels(Mapping[TableName, CompiledModel]):
         return len(self._drafts)
 
     def around_stars(self) -> list[TableName]:
-        """The models that take whatever columns a table has, and those that read them."""
+        """The models that use `*` of a table, and those that read them."""
         stars = {table for table, draft in self._drafts.items() if draft.star}
         return [t for t, d in self._drafts.items() if d.star or not stars.isdisjoint(d.tables)] if stars else []
 
     def edges(self) -> dict[TableName, set[TableName]]:
-        """What each model with a table or view must wait for."""
+        """The models that each model with a table or view depends on."""
         return {
             table: set(tables_through(self._work, draft)) - {table}
             for table, draft in self._drafts.items()
@@ -89,12 +89,12 @@ def _assemble(work: CompilationState, draft: Draft) -> CompiledModel:
         depends_on=tuple(sorted(reads - {table})),
         sources=tuple(sorted(sources_through(work, draft))),
         zones=tuple(sorted(zones_through(work, draft))),
-        fingerprint=_fingerprint(work, draft, {str(found.model.table): _fingerprint(work, found) for found in inlined}),
+        fingerprint=_fingerprint(work, draft, {str(other.model.table): _fingerprint(work, other) for other in inlined}),
         deterministic=is_deterministic(work, draft),
         manual=bool(names & WATERMARK_NAMES),
         uses_watermark="watermark_value" in names,
         reads_itself=table in reads,
-        inlined=tuple(found.model.table for found in inlined),
+        inlined=tuple(other.model.table for other in inlined),
         relation=draft.relation or NOTHING_KNOWN,
         edges=draft.content.edges,
         conditions=draft.content.conditions,
@@ -109,12 +109,18 @@ def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] |
     queries = [facts for _, facts in draft.facts]
     model, conf = draft.model, work.settings.spark.conf
     return fingerprint(
-        queries, draft.content.landing_reads, model.settings, inlined or {}, model.masks, _refusing(model), conf
+        queries,
+        draft.content.landing_reads,
+        model.settings,
+        inlined or {},
+        model.masks,
+        _quarantine_digest(model),
+        conf,
     )
 
 
-def _refusing(model: Model) -> str:
-    """Whatever the columns turn out to be: what a table holds must not seem to change with what is known of them."""
+def _quarantine_digest(model: Model) -> str:
+    """Independent of the columns: the fingerprint must not change with what is known of them."""
     if not model.settings.quarantine or not model.checks:
         return ""
     return digest_of(constraint.check for constraint in row_constraints(model.checks, NOTHING_KNOWN))
@@ -145,31 +151,31 @@ def compile_project(
     work = CompilationState.of(project, settings, ExternalTables.of(lake, discovery or Discovery()), cli_vars)
     with gc_paused():
         work.circular = run_passes(work, CompileCache() if cache is None else cache)
-        found = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
-        found |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
+        diagnostics = {diagnostic for draft in work.drafts for diagnostic in draft.diagnostics}
+        diagnostics |= {diagnostic for each in PROJECT_PASSES for diagnostic in each(work)}
         models = CompiledModels(work)
         built = models.edges()
         order_tests(work, built)
         broken = frozenset(work.models) - frozenset(models) | project.unread
-        # What could not be read may have had tags.
+        # Files that could not be read may have tags.
         tagged = any(model.settings.column_tags for model in project.models) or any(
             problem.severity is Severity.ERROR for problem in project.problems
         )
         compiled = Compiled(models, waves_of(built), project, settings, broken=broken, tagged=tagged)
-        found |= set(lint(compiled, models.around_stars()))
-        return replace(compiled, diagnostics=in_order(found))
+        diagnostics |= set(lint(compiled, models.around_stars()))
+        return replace(compiled, diagnostics=in_order(diagnostics))
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """A compilation makes many objects and few circles; looking for those takes a third of its time."""
+    """A compilation creates many objects and few cycles; collecting those takes a third of its time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
-            # What there is now counts as old from here on, and is not looked through as soon as anything is made.
+            # Existing objects move to the oldest generation, so the next collection does not scan them.
             gc.freeze()
             gc.unfreeze()
             gc.enable()

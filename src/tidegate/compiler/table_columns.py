@@ -37,18 +37,18 @@ ABOUT_REFUSED = (
     Column("_run_id", STRING, nullable=False),
     Column("_quarantined_at", TIMESTAMP, nullable=False),
 )
-"""What a quarantine says of each row: the constraints that it breaks, their columns, by which run and when."""
+"""The columns that a quarantine adds to each row: the broken constraints, their columns, the run and the time."""
 SOURCE_FILE, SOURCE_LINE, RECORD_TEXT = "_source_file", "_line", "_text"
 ABOUT_BAD_RECORDS = (
     Column(SOURCE_FILE, STRING, nullable=True),
     Column(SOURCE_LINE, BIGINT, nullable=True),
     Column(RECORD_TEXT, STRING, nullable=True),
 )
-"""What it says beside that where records of landing files can be in it: zone and file, line, and the record itself."""
+"""Further columns where it can hold records of landing files: zone and file, line, and the record itself."""
 
 
 def table_columns(settings: ModelSettings, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
-    """`published`: the columns of the table as it stands, which fill in what the query leaves open."""
+    """`published`: the columns of the published table, which fill in what the query leaves open."""
     result = query or NOTHING_KNOWN
     if settings.materialized is Materialized.TABLE:
         result = Relation(
@@ -64,7 +64,7 @@ def table_columns(settings: ModelSettings, query: Relation | None, published: Re
 
 
 def visible_columns(model: Model, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
-    """What those who read the model's table can know of it: what its contract promises stands for what is not known."""
+    """The columns that readers of the model's table can rely on; its contract fills in what is not known."""
     relation = table_columns(model.settings, query, published)
     if model.contract is None:
         return relation
@@ -75,14 +75,14 @@ def visible_columns(model: Model, query: Relation | None, published: Relation = 
 
 
 def columns_of_quarantine(bad_records: bool) -> tuple[Column, ...]:
-    """The columns that a quarantine has of its own. `bad_records`: of landing files, too."""
+    """The columns that a quarantine adds. `bad_records`: also those for records of landing files."""
     return (*ABOUT_REFUSED, *ABOUT_BAD_RECORDS) if bad_records else ABOUT_REFUSED
 
 
 def quarantine_columns(
     query: Relation | None, published: Relation = NOTHING_KNOWN, bad_records: bool = False
 ) -> Relation:
-    """Of the rows that a model refused. Columns that its query no longer gives may be there still."""
+    """The columns of a model's quarantine. It may still have columns that the query no longer gives."""
     result = (query or NOTHING_KNOWN).columns
     columns = (*(Column(c.name, stored_type(c.type)) for c in result), *columns_of_quarantine(bad_records))
     known = {column.name.lower() for column in columns}

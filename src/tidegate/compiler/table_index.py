@@ -31,7 +31,7 @@ class TableIndex:
         self._lake = frozenset(lake)
 
     def find(self, parts: Sequence[str]) -> TableName | None:
-        """None where the project and the lake know no such table."""
+        """None where neither the project nor the lake has such a table."""
         if len(parts) not in (2, 3):
             return None
         names = (self.namespace, *parts) if len(parts) == 2 else tuple(parts)
@@ -54,7 +54,7 @@ class TableIndex:
         return {_folded(table): table for table in sorted(self._lake, reverse=True)}
 
     def near(self, parts: Sequence[str]) -> tuple[str, ...]:
-        """Names that a name which means nothing was perhaps meant to be."""
+        """Similar names, as suggestions for one that was not found."""
         known = {**self._folded_lake, **self._folded_models}.values()
         shorts = sorted(table.short(self.namespace) for table in known)
         if len(parts) == 1:

@@ -20,16 +20,18 @@ _ZONE = "landing:"
 
 @dataclass(frozen=True, slots=True)
 class UnitInputs:
-    """`tables`: ephemeral models and what they read included. `itself`: the query reads the model's own table."""
+    """The tables and landing zones that a model's query reads."""
 
     own: TableName
     itself: bool
+    """The query reads the model's own table."""
     tables: Collection[TableName]
+    """With ephemeral models and what they read."""
     zones: Collection[str]
     namespace: str
 
     def find(self, name: str) -> TableName | str | None:
-        """The table, or the zone, that a test means; None where the query reads no such thing."""
+        """The table, or the zone, of that name; None where the query reads none."""
         if name == THIS:
             return self.own if self.itself else None
         zone = name.removeprefix(_ZONE)
@@ -50,19 +52,19 @@ _WORDS = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0"})
 
 
 def misfit(cell: Cell, kind: DataType) -> str | None:
-    """The part of the value that is not of the type, in words; None where all is, or where that cannot be told."""
+    """Why the value is not of the type; None where it is, or where that is not known."""
     if cell is None or not kind.known or kind.kind == "variant":
         return None
     match kind.kind:
         case "array":
-            return _inside(cell, kind) if isinstance(cell, tuple) else _told(cell, kind)
+            return _inside(cell, kind) if isinstance(cell, tuple) else _wrong_type(cell, kind)
         case "map" | "struct":
-            return _inside(cell, kind) if isinstance(cell, Mapping) else _told(cell, kind)
+            return _inside(cell, kind) if isinstance(cell, Mapping) else _wrong_type(cell, kind)
         case _ if not isinstance(cell, Scalar):
-            return _told(cell, kind)
+            return _wrong_type(cell, kind)
         case _:
             fits = _fits(cell, kind)
-            return None if fits else _told(cell, kind)
+            return None if fits else _wrong_type(cell, kind)
 
 
 def _inside(cell: Cell, kind: DataType) -> str | None:
@@ -80,7 +82,7 @@ def _inside(cell: Cell, kind: DataType) -> str | None:
     return None
 
 
-def _told(cell: Cell, kind: DataType) -> str:
+def _wrong_type(cell: Cell, kind: DataType) -> str:
     if isinstance(cell, Scalar):
         return f"'{cell.text}' is not a value of type {kind}"
     return f"a {'list' if isinstance(cell, tuple) else 'mapping'} is not a value of type {kind}"

@@ -1,4 +1,4 @@
-"""Which of several rows with one key arrived last: the order of a table's rows, and the query that keeps the newest.
+"""Which of several rows with one key arrived last: the order of a table's rows, and the query for the newest.
 
 An append_only model that projects or filters one landing zone appends its rows in the order in which they arrive, and
 records since which commit that holds. A merge over such a table takes the newest arrival of each key: by commit
@@ -29,11 +29,12 @@ _MOST_EXCEPTIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """`query` gives the newest arrival of each key. `unknown`: why some commits of the table have no order inside, so
-    that the query gives all rows of a key's newest commit there; empty: all have one."""
+    """A query for the newest arrival of each key."""
 
     query: BoundQuery
     unknown: str
+    """Why some commits of the table have no order inside, so that the query gives all rows of a key's newest commit
+    there; empty: all have one."""
 
 
 def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQuery]) -> Arrival | Obstacle | None:
@@ -44,7 +45,7 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
         return None
     if settings.watermark_column or settings.on_duplicate == "fail" or not settings.unique_key:
         return None
-    # Only here and below: a run in which nothing changed ends without a parser.
+    # Imported here and below: a run in which nothing changed ends without a parser.
     from tidegate.compiler.newest_arrival import arrival_obstacle
     from tidegate.compiler.sql.row_by_row import Obstacle, read_row_query
     from tidegate.planner.deltas.rewrite import newest_rows
@@ -72,8 +73,8 @@ def by_arrival(model: CompiledModel, inputs: Inputs, bound: Callable[[], BoundQu
 
 
 def _reading(model: CompiledModel, inputs: Inputs) -> Reading:
-    """A table that is merged or rebuilt may give a row a new commit, or keep its old one, for what that costs: how it
-    was written last counts, whatever its model says now."""
+    """A merge or rebuild gives a row a new commit or leaves its old one, whichever is cheaper. So the strategy of the
+    last write counts, not the one that the model has now."""
     from tidegate.compiler.newest_arrival import Reading
 
     names = [str(table) for table in (*model.depends_on, *model.sources)]
@@ -97,7 +98,7 @@ def keeps_order(model: CompiledModel, query: BoundQuery) -> bool:
 
 
 def order_after(metadata: TableMetadata, former: Progress | None, run_id: str, *, rebuilt: bool) -> Order | None:
-    """In which commits of a table that keeps the order its rows stand in it, once `run_id` wrote the table.
+    """The commits of an ordered table whose rows are in order of arrival, once `run_id` wrote the table.
 
     None: it is written in another order. What another program wrote has none, nor has what was written before.
     """
@@ -127,12 +128,12 @@ def _order_since(since: int, without: Sequence[int]) -> Order:
 
 
 def _adds_rows(commit: Snapshot) -> bool:
-    """Rows that only go leave the order of the others as it was."""
+    """Deleted rows do not change the order of the others."""
     return commit.changed_rows and ("added-records" in commit.summary or "total-records" not in commit.summary)
 
 
 def _order(metadata: TableMetadata) -> Order:
-    """In which commits rows stand in the order of their arrival now."""
+    """The commits whose rows are in order of arrival now."""
     progress = metadata.progress
     newest = metadata.last_change
     nowhere = Order(newest.sequence_number + 1 if newest else 0)

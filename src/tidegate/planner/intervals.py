@@ -64,14 +64,14 @@ def due_intervals(
     granularity: str,
     done: Iterable[Interval],
     lookback: int = 0,
-    asked: tuple[datetime | None, datetime | None] = (None, None),
+    requested: tuple[datetime | None, datetime | None] = (None, None),
 ) -> tuple[Interval, ...]:
     """The complete intervals to fill, oldest first.
 
-    Without `asked`, those from `first` to `now` that are not in `done`, and the newest `lookback` ones before the
-    last; with it, all of the asked range.
+    Without `requested`, those from `first` to `now` that are not in `done`, and the newest `lookback` ones before the
+    last; with it, all of that range.
     """
-    start, end = asked
+    start, end = requested
     if start is not None or end is not None:
         return tuple(intervals_between(start or first, end or now, granularity))
     ranges = merge(done)

@@ -28,11 +28,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """`columns`: empty where no key is known. `proven`: no two rows of the table can have the same values in them,
-    because all its rows are one result of the query."""
+    """The columns that identify the rows of a table."""
 
     columns: tuple[str, ...] = ()
+    """Empty where no key is known."""
     proven: bool = False
+    """No two rows of the table can have the same values in them, because all its rows are one result of the query."""
 
 
 def row_key(model: CompiledModel, inputs: Inputs, table: TableMetadata, bound: Callable[[], BoundQuery]) -> RowKey:
@@ -69,12 +70,12 @@ def _is_one_result(model: CompiledModel) -> bool:
 
 
 def _is_rounded(table: TableMetadata, names: Collection[str]) -> bool:
-    """Whole numbers that differ may be the same in a column that has become floating."""
+    """Different integers may be equal in a column that became a floating type."""
     return any(field.type in ("float", "double") for field in table.fields if field.name.lower() in names)
 
 
 def proven_since(metadata: TableMetadata, key: RowKey, former: Progress | None, *, whole: bool) -> int | None:
-    """From which state on the query has proven the key, for the record of a write. `whole`: it replaced all rows."""
+    """The state since which the query proves the key, to be recorded with a write. `whole`: it replaced all rows."""
     if not key.proven:
         return None
     if former is not None and former.key == key.columns and not has_foreign_rows(metadata):
@@ -85,7 +86,7 @@ def proven_since(metadata: TableMetadata, key: RowKey, former: Progress | None, 
 
 
 def is_enforced(metadata: TableMetadata, key: Sequence[str], *states: Snapshot) -> bool:
-    """Whether no two rows of the table have this key, now and in these states: every write saw to it, or its query
+    """Whether no two rows of the table have this key, now and in these states: every write checked it, or its query
     proves it."""
     progress = metadata.progress
     if progress is None or any(has_foreign_rows(metadata, state) for state in (None, *states)):
@@ -104,10 +105,12 @@ _FOLLOW = "To follow updates and deletes, make this model incremental with a uni
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """`short` continues the reason of a decision; `warning` says what it means and what to do; empty: nothing is to."""
+    """What an append does not take over from a table."""
 
     short: str
+    """Continues the reason of a decision."""
     warning: str = ""
+    """The consequence and what to do; empty where there is nothing to do."""
 
 
 def append_cautions(inputs: Inputs, bound: Callable[[], BoundQuery] | None) -> tuple[Caution, ...]:
@@ -155,7 +158,7 @@ def repeated_keys_warning(table: str, key: Sequence[str], count: int) -> str:
     columns, keys = ", ".join(key), f"{count:,} {'key has' if count == 1 else 'keys have'}"
     rule = f"primary_key({columns})" if len(key) == 1 else f"composite_unique('{columns}')"
     return (
-        f"the key ({columns}) of {table} does not tell its rows apart: {keys} more than one row, now or when {table} "
+        f"the key ({columns}) of {table} does not identify its rows: {keys} more than one row, now or when {table} "
         f"was read last. Rows of such keys were compared by all their values: "
         f"{_AGAIN}. Set @unique_key in {table} to columns that are unique together; @constraint: {rule} keeps a table "
         "in which they are not from being published."

@@ -21,10 +21,12 @@ __all__ = ["ModelStates", "Selectors", "ambiguous_name", "read_states", "select"
 
 @dataclass(frozen=True, slots=True)
 class ModelStates:
-    """`new`: main has no table of the model, or one that no run of it made. `changed`: its definition is another."""
+    """The models that differ from main."""
 
     new: frozenset[TableName] = frozenset()
+    """Main has no table of the model, or one that no run of it wrote."""
     changed: frozenset[TableName] = frozenset()
+    """The fingerprint differs from the one that the table records."""
 
     @property
     def modified(self) -> frozenset[TableName]:
@@ -51,13 +53,13 @@ _WILD = frozenset("*?[")
 
 @dataclass(frozen=True, slots=True)
 class Selectors:
-    """`states` reads what main records; None where no lake is at hand."""
+    """`states` reads what main records; None where the lake is not read."""
 
     compiled: Compiled
     states: Callable[[], ModelStates] | None = None
 
     def find(self, selector: str, pattern: str) -> set[TableName]:
-        """Raises SelectionError where no model is meant, with what may have been. `pattern`: all that was written.
+        """Raises SelectionError where no model matches, with suggestions. `pattern`: the whole pattern.
 
         Only a state may be that of no model.
         """
@@ -73,7 +75,7 @@ class Selectors:
         if method == "state":
             return self._by_state(value, pattern)
         known = ", ".join(f"{name}:" for name in sorted(METHODS))
-        close = _meant(f"{name}:{value}" for name in nearest(method, METHODS))
+        close = _did_you_mean(f"{name}:{value}" for name in nearest(method, METHODS))
         raise SelectionError(f"nothing is selected by '{method}:'", where=pattern, remedy=close or f"known are {known}")
 
     def _by_name(self, name: str, pattern: str) -> set[TableName]:
@@ -110,7 +112,7 @@ class Selectors:
         tables = {table for table, own in tags.items() if any(fnmatchcase(t.lower(), tag.lower()) for t in own)}
         if not tables:
             known = {name for names in tags.values() for name in names}
-            close = _meant(f"tag:{name}" for name in nearest(tag, known))
+            close = _did_you_mean(f"tag:{name}" for name in nearest(tag, known))
             raise _nothing(pattern, close or f"tags in use: {', '.join(sorted(known)) or 'none'}")
         return tables
 
@@ -121,14 +123,14 @@ class Selectors:
         tables = {t for t, file in files.items() if wanted == "." or _is_at(file, wanted)} if wanted else set()
         if not tables:
             folders = {str(folder) for file in files.values() for folder in PurePosixPath(file).parents}
-            close = _meant(f"path:{name}" for name in nearest(wanted, {*files.values(), *folders} - {"."}))
+            close = _did_you_mean(f"path:{name}" for name in nearest(wanted, {*files.values(), *folders} - {"."}))
             raise _nothing(pattern, close or "paths are relative to the project's folder: path:models/silver")
         return tables
 
     def _by_state(self, state: str, pattern: str) -> set[TableName]:
         if state not in STATES:
             known = " and ".join(f"state:{name}" for name in STATES)
-            close = _meant(f"state:{name}" for name in nearest(state, STATES))
+            close = _did_you_mean(f"state:{name}" for name in nearest(state, STATES))
             raise SelectionError(f"there is no state '{state}'", where=pattern, remedy=close or f"known are {known}")
         if self.states is None:
             message = "a state cannot be selected here, where the lake is not read"
@@ -146,7 +148,7 @@ class Selectors:
         close = nearest(name, names) or tuple(sorted(n for n, table in names.items() if table.name.lower() == last)[:3])
         if not close and "." not in name:
             close = nearest(name, {table.name for table in compiled.models})
-        return _nothing(pattern, _meant(close) or _LIST)
+        return _nothing(pattern, _did_you_mean(close) or _LIST)
 
     def _short(self, table: TableName) -> str:
         return table.short(self.compiled.namespace)
@@ -156,17 +158,17 @@ def _is_at(file: str, wanted: str) -> bool:
     return file == wanted or file.startswith(f"{wanted}/") or fnmatchcase(file, wanted)
 
 
-def ambiguous_name(name: str, meant: Sequence[str], where: str | None = None) -> SelectionError:
-    """A name without its layer that several models have: `meant`."""
-    message = f"'{name}' is the name of {len(meant)} models: {', '.join(meant)}"
-    return SelectionError(message, where=where, remedy=f"Name its layer: {' or '.join(meant[:3])}.")
+def ambiguous_name(name: str, candidates: Sequence[str], where: str | None = None) -> SelectionError:
+    """The error for a name without its layer that several models have."""
+    message = f"'{name}' is the name of {len(candidates)} models: {', '.join(candidates)}"
+    return SelectionError(message, where=where, remedy=f"Name its layer: {' or '.join(candidates[:3])}.")
 
 
 def _nothing(pattern: str, remedy: str) -> SelectionError:
     return SelectionError(f"'{pattern}' selects no model", where=pattern, remedy=remedy)
 
 
-def _meant(names: Iterable[str]) -> str | None:
+def _did_you_mean(names: Iterable[str]) -> str | None:
     listed = " or ".join(names)
     return f"did you mean {listed}?" if listed else None
 
@@ -212,7 +214,7 @@ def select(
 
 
 def uses_state(patterns: Iterable[str]) -> bool:
-    """Whether what the patterns mean depends on the tables on main."""
+    """Whether the selected models depend on the tables on main."""
     return any("state:" in pattern for pattern in patterns)
 
 

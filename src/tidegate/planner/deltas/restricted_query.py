@@ -163,12 +163,12 @@ class Restrictor:
         self.edits[start] = Edit(start, end, indented(text, self._indent(start)).lstrip() + named)
 
     def _indent(self, start: int) -> str:
-        """What the line begins with in which a table stands."""
+        """The indentation of the line of a table."""
         line = self.script.text[self.script.text.rfind("\n", 0, start) + 1 : start]
         return line[: len(line) - len(line.lstrip())]
 
     def _reduced_text(self, item: BlockItem) -> str:
-        """A reduced item as it now stands in the text, without its name."""
+        """The text of a reduced item, without its name."""
         if isinstance(item.relation, Base):
             start, _ = span_of_table(item.relation.node)
             text = self.edits[start].text

@@ -74,7 +74,7 @@ def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, .
 
 
 def _read(script: Script, reader: BlockReader) -> Relation:
-    """Refused where a table stands that the reader did not come to: what changes there would go unnoticed."""
+    """Raises CannotRewriteError where the reader missed a table: its changes would go unnoticed."""
     relation = reader.relation(script.tree)
     read = {id(base.node) for base in reader.tables}
     for table in script.tree.find_all(exp.Table):
@@ -155,7 +155,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
         return dict.fromkeys(inputs)
     if any(map(_takes_all, script.tree.find_all(exp.Star))):
         return dict.fromkeys(inputs)
-    # Beside what the reader followed, whatever has a column's name: it may stand where no rewrite has to look.
+    # Besides what the reader resolved, any identifier with a column's name: a rewrite need not look everywhere.
     named = {node.name.lower() for node in script.tree.find_all(exp.Identifier)}
     return {
         table: None
@@ -166,16 +166,16 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
 
 
 def output_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> tuple[str, ...]:
-    """The columns of the result, stars written out. Refused where they are not known."""
+    """The columns of the result, stars expanded. Raises CannotRewriteError where they are not known."""
     return _read(read_script(sql), BlockReader(inputs)).columns
 
 
 def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tuple[str, ...]]:
     """Sets of the query's columns of which no two rows of its result have the same values, the best first."""
-    settled = {table: replace(facts, changed=False) for table, facts in inputs.items()}
+    unchanged = {table: replace(facts, changed=False) for table, facts in inputs.items()}
     try:
         _check_determinism(sql)
-        relation = _read(read_script(sql), BlockReader(settled))
+        relation = _read(read_script(sql), BlockReader(unchanged))
     except (CannotRewriteError, RecursionError):
         return []
     low = [name.lower() for name in relation.columns]
@@ -186,7 +186,7 @@ def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tup
 
 
 def _takes_all(star: exp.Star) -> bool:
-    """As the arguments of a function. A count of rows takes none, and stars of a SELECT are followed."""
+    """Whether the star is an argument of a function other than count; stars of a SELECT are resolved by the reader."""
     holder = star.parent.parent if isinstance(star.parent, exp.Column) else star.parent
     return not isinstance(holder, exp.Select) and not isinstance(star.parent, exp.Count)
 

@@ -64,7 +64,7 @@ class Images:
         return name_text(name)
 
     def reads(self, *texts: str) -> tuple[ImageRead, ...]:
-        """Those that the texts name."""
+        """The images that the texts name."""
         return tuple(
             read for name, read in sorted(self._reads.items()) if any(name_text(name) in text for text in texts)
         )
@@ -223,7 +223,7 @@ class TouchedKeysQuery:
         return f"(\n{indented(union(selects))}\n) AS {name_text(alias)}", "\n  AND ".join(conditions)
 
     def _joined(self, block: Block, pivot: int, text: str, values: list[Value], chosen: str, then: bool) -> str:
-        """The joined rows in which the region's values stand; joins that only add or remove rows are left out."""
+        """The joined rows that have the region's values; joins that only add or remove rows are left out."""
         needed = _needed(block, pivot, values)
         clauses: list[str] = []
         conditions: list[str] = []
@@ -327,7 +327,7 @@ class TouchedKeysQuery:
         ]
 
     def text(self, item: BlockItem, then: bool = False) -> str:
-        """What an item reads, now or as it was, under its name."""
+        """The relation of an item, as it is or as it was, under its name."""
         if isinstance(item.relation, Base):
             if then and item.changed:
                 return _named(self.images.name(item.relation.table, Image.THEN), item)
@@ -380,7 +380,7 @@ def _column_name(value: Value, n: int) -> str:
 
 
 def _local(block: Block, i: int) -> list[str]:
-    """Conditions that a row of the item must satisfy by itself to count at all."""
+    """Conditions on a row of the item alone, without which it does not count."""
     item = block.items[i]
     own = [] if item.nullable or not item.is_joined else list(block.where)
     if item.join in (Join.INNER, Join.LEFT, Join.SEMI, Join.ANTI):
