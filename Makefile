@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 PYTEST ?=
 
-# Images of containers often set this, and then every process compiles all of its modules anew.
+# Images of containers often set this, and then every process compiles all of its modules again.
 export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do \
@@ -19,7 +19,7 @@ PYTHON ?= $(shell for candidate in python3.13 python3.12 python3.11 python3; do 
 
 .PHONY: help setup demo test test-fast lint format docs bench prove lock clean
 
-help: ## what can be made
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.package ## packages, Java and jars; the other targets do this by themselves
@@ -64,7 +64,7 @@ lint: $(VENV)/.package ## ruff, mypy, import rules
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-format: $(VENV)/.package ## let ruff put the code in order
+format: $(VENV)/.package ## format the code with ruff
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
@@ -82,7 +82,7 @@ bench: setup ## measure against a plain PySpark script and dbt; writes docs/benc
 prove: ## clone the repository and run demo and test on the clone, then again without network
 	@.ci/prove
 
-lock: ## write requirements/*.lock anew from pyproject.toml (needs uv)
+lock: ## rewrite requirements/*.lock from pyproject.toml (needs uv)
 	@requirements/lock.sh
 
 clean: ## remove what was built and cached here; .venv stays

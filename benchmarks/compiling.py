@@ -130,7 +130,7 @@ def _folder(work: Path, models: int) -> Path:
 
 
 def _tidegate(folder: Path, changed: str) -> Project:
-    """With a cache folder of its own, which nobody else fills."""
+    """With a cache folder of its own, which no other process fills."""
     project, home = folder / "tidegate", folder / "home"
     command = [str(Path(sys.executable).parent / "tidegate"), "compile"]
     # As on any machine: modules are compiled once, not with every start.

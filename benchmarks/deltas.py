@@ -186,8 +186,10 @@ class Bench:
         return last.run_type, last.duration_ms / 1000
 
     def session(self) -> SparkSession:
-        said = {"spark.sql.iceberg.snapshot-property.tidegate.run-id": "bench"}
-        return child_session(self.root, {**self.catalog.spark_conf(MAIN), **said}, self.catalog.spark_catalog(MAIN))
+        properties = {"spark.sql.iceberg.snapshot-property.tidegate.run-id": "bench"}
+        return child_session(
+            self.root, {**self.catalog.spark_conf(MAIN), **properties}, self.catalog.spark_catalog(MAIN)
+        )
 
     def update(self, round_number: int) -> None:
         """Amount and status of one order in a thousand, with what a run of its model would say of the commit."""

@@ -1,4 +1,4 @@
-"""Runs `tidegate` and says how much memory the Python process took at most.
+"""Runs `tidegate` and reports how much memory the Python process took at most.
 
 python -m benchmarks.measured REPORT ARGUMENTS…
 """

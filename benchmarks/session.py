@@ -31,7 +31,7 @@ def bench_session(folder: Path) -> SparkSession:
 
 
 def timed(number: int, name: str, work: Callable[[], object]) -> float:
-    """Seconds, told as those of a round; round 0 only warms up."""
+    """Seconds, printed as those of a round; round 0 only warms up."""
     started = time.perf_counter()
     work()
     seconds = time.perf_counter() - started

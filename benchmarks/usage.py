@@ -1,4 +1,4 @@
-"""Runs a command in a process of its own and says what it and all its children took: time, CPU, memory."""
+"""Runs a command in a process of its own and measures what it and all its children took: time, CPU, memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Usage:
 
 
 def run_measured(command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: float) -> Usage:
-    """Gives up, with what the command said, if it fails or takes longer than `limit` seconds."""
+    """Gives up, with the output of the command, if it fails or takes longer than `limit` seconds."""
     with tempfile.TemporaryFile() as output:
         started = time.perf_counter()
         process = subprocess.Popen(
@@ -54,11 +54,11 @@ def run_measured(command: Sequence[str], folder: Path, environment: Mapping[str,
             memory.join()
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        said = output.read().decode(errors="replace")[-_SHOWN_CHARACTERS:]
+        text = output.read().decode(errors="replace")[-_SHOWN_CHARACTERS:]
     if overdue.is_set():
-        raise SystemExit(f"{' '.join(command)} took longer than {limit:.0f} s\n{said}")
+        raise SystemExit(f"{' '.join(command)} took longer than {limit:.0f} s\n{text}")
     if process.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}\n{said}")
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}\n{text}")
     largest = used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
     return Usage(seconds, used.ru_utime + used.ru_stime, max(memory.peak_mib, largest))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the lock files anew from pyproject.toml. Versions move only as far as it allows; pass --upgrade to move them.
+# Rewrites the lock files from pyproject.toml. Versions move only as far as it allows; pass --upgrade to move them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

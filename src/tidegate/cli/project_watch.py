@@ -42,7 +42,7 @@ class WatchedPaths:
 def watch_project(paths: Callable[[], WatchedPaths]) -> Iterator[frozenset[str]]:
     """The paths that were added, changed or removed since this call or the last answer; waits until there are some.
 
-    `paths` is called each time, because the change may be in the setting that says where to look.
+    `paths` is called each time, because the change may be in the setting of where to look.
     """
     before, events = paths().single_paths(), _events(paths())
     next(events)  # the watch begins here, not when the first change is asked for

@@ -38,7 +38,7 @@ _SCHEMAS = {
     "parent": f"{_FACETS}/1-0-1/ParentRunFacet.json#/$defs/ParentRunFacet",
     "schema": f"{_FACETS}/1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
 }
-# A column may be a window's argument or its partition or order. The edge does not say which, so both are given: whoever
+# A column may be a window's argument or its partition or order. The edge does not say which, so both are given: a reader that
 # follows values must not miss one.
 _TRANSFORMATIONS = {
     EdgeKind.IDENTITY: {("DIRECT", "IDENTITY")},
@@ -238,7 +238,7 @@ def _job_facets(model: CompiledModel | None) -> Document:
 
 
 def _dataset_of_source(table: TableName, source: SourceSettings) -> Document:
-    """As whoever writes the table would name it, so that its lineage and ours meet."""
+    """As the system that writes the table names it, so that its lineage and ours connect."""
     match source:
         case DatabaseSource():
             host = f"[{source.host}]" if ":" in source.host else source.host

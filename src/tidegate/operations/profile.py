@@ -109,14 +109,14 @@ def profile_now(
             types = [(field.name, parse_type(field.dataType.simpleString())) for field in fields]
             columns = [Column(name, kind) if kind else Column(name) for name, kind in types]
             statistics = survey(columns, hidden_among([column.name for column in columns]))
-            row = child.sql(statistics.over(table.quoted)).collect()[0]["told"]
+            text = child.sql(statistics.over(table.quoted)).collect()[0]["profile"]
         except Exception as error:
             failure = read_failure(error)
             damage = None
             if failure.kind is FailureKind.NOT_FOUND:
                 damage = missing_file_behind(catalog.head(branch), [table], settings.project.namespace)
             raise damage or QueryError(failure.message, remedy=failure.remedy) from error
-    counted = statistics.read(row)
+    counted = statistics.read(text)
     last = metadata.last_change if metadata else None
     name = table.short(settings.project.namespace)
     return TableProfile(name, counted.profile(counted.rows, last.id if last else None), at)
