@@ -38,8 +38,8 @@ _SCHEMAS = {
     "parent": f"{_FACETS}/1-0-1/ParentRunFacet.json#/$defs/ParentRunFacet",
     "schema": f"{_FACETS}/1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet",
 }
-# A column may be a window's argument or its partition or order. The edge does not say which, so both are given: a reader that
-# follows values must not miss one.
+# A column may be a window's argument or its partition or order. The edge does not say which, so both are given: a
+# reader that follows values must not miss one.
 _TRANSFORMATIONS = {
     EdgeKind.IDENTITY: {("DIRECT", "IDENTITY")},
     EdgeKind.CAST: {("DIRECT", "TRANSFORMATION")},
