@@ -96,6 +96,11 @@ def test_what_spark_refuses_is_reported_once(expression: str, code: str) -> None
             "cast the start to bigint",
         ),
         ("CAST(on_day AS int)", "date cannot be cast to int", None),
+        ("ints || n", "array<int> and int cannot be concatenated", None),
+        ("concat(ints, n)", "these types cannot be concatenated: array<int>, int", None),
+        ("n[0]", "int cannot be indexed with []", None),
+        ("upper(s).x", "string has no field 'x': it is not a struct", None),
+        ("-flag", "'-' cannot be applied to boolean", None),
     ],
 )
 def test_an_error_is_reported_in_one_sentence(expression: str, message: str, suggestion: str | None) -> None:

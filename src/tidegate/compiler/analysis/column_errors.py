@@ -49,7 +49,7 @@ def report_unknown(scope: QueryScope, names: tuple[str, ...], node: Any) -> None
         return
     labels = [item.label for item in items if item.qualifier] or [item.label for item in items if item.label]
     if not items:
-        where = "nothing is read here that could have it"
+        where = "the query reads no table here"
     elif len(labels) == 1:
         where = f"{labels[0]} has no such column"
     elif labels:

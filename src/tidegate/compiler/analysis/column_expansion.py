@@ -205,7 +205,7 @@ def _unknown(frame: Frame) -> Unknown | None:
 
 
 def _text(value: Any) -> str:
-    """A pivot_columns value as the name of its column; empty where that is not certain."""
+    """The name of the column for a pivoted value; empty where it is not certain."""
     if type(value) is exp.Literal:
         text = str(value.this)
         return text if value.is_string or text.isdigit() else ""

@@ -181,7 +181,7 @@ def _string(words: _TokenWindow, place: int) -> tuple[str, str] | None:
     name, unit = words.text(place - 2), words.text(place)
     if name not in _WITH_UNIT or unit not in _UNITS or words.kind(place - 1) is not TokenType.L_PAREN:
         return None
-    return f"the unit of {name.lower()} is not in quotes", f"write {name.lower()}({unit}, …)"
+    return f"the unit of {name.lower()} takes no quotes", f"write {name.lower()}({unit}, …)"
 
 
 def _nulls(words: _TokenWindow, place: int) -> tuple[str, str] | None:

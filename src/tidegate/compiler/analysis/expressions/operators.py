@@ -121,7 +121,7 @@ def _concatenation(node: Any, scope: ExpressionScope) -> Typed:
         right = type_of(operand, scope)
         kind = concatenated_type((left.type, right.type))
         if kind is None:
-            left = mismatch(operand, scope, f"{left.type} and {right.type} cannot be concatenated_type")
+            left = mismatch(operand, scope, f"{left.type} and {right.type} cannot be concatenated")
         else:
             left = Typed(kind, any_nullable(value.nullable for value in (left, right)))
     return left

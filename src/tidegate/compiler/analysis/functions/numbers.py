@@ -96,7 +96,7 @@ def _uniform(call: FunctionCall) -> DataType:
 
 
 def _to_number(call: FunctionCall) -> DataType:
-    """The format says how many digits there are."""
+    """The format determines the number of digits."""
     pattern = (call.text(1) or "").upper().replace("D", ".")
     if not pattern or not set(pattern) <= set("09.,G$SMIPRL<> "):
         return ANY

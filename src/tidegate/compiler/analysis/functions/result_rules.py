@@ -83,7 +83,7 @@ def concatenation(call: FunctionCall) -> DataType | Typed:
     types = call.types()
     merged = concatenated_type(types)
     if merged is None:
-        return call.report_mismatch(f"these types cannot be concatenated_type: {listed(types)}")
+        return call.report_mismatch(f"these types cannot be concatenated: {listed(types)}")
     return merged
 
 
