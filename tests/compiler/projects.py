@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from tidegate.compiler import BoundQuery, Compiled, CompiledModel, RunValues, bind, bind_test, compile_project
 from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
-from tidegate.project import Project, load_project
+from tidegate.project import LoadedProject, load_project
 from tidegate.sources import known_tables
 
 
 @dataclass(frozen=True)
 class Built:
     settings: Settings
-    project: Project
+    project: LoadedProject
     compiled: Compiled
 
     def bind(self, name: str, **values: object) -> BoundQuery:

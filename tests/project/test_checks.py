@@ -11,14 +11,14 @@ from tests.compiler.projects import write_project
 from tidegate.checks.check_values import CheckCall, Stage
 from tidegate.config import load_settings
 from tidegate.problems import Place, Severity
-from tidegate.project import Project, load_project
+from tidegate.project import LoadedProject, load_project
 
 SQL = "models/silver/orders/pipeline.sql"
 TOML = "models/silver/orders/config.toml"
 YAML = "models/silver/orders/config.yaml"
 
 
-def load(root: Path, files: dict[str, str]) -> Project:
+def load(root: Path, files: dict[str, str]) -> LoadedProject:
     return load_project(load_settings(write_project(root, {SQL: "select 1 as id", **files}), env={}))
 
 

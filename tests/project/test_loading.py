@@ -6,15 +6,15 @@ from pathlib import Path
 from tests.compiler.projects import write_project
 from tidegate.checks.check_values import Stage
 from tidegate.config import load_settings
-from tidegate.project import Materialized, Project, Severity, Strategy, load_project
+from tidegate.project import LoadedProject, Materialized, Severity, Strategy, load_project
 from tidegate.project.model import Freshness, Model
 
 
-def load(root: Path, files: dict[str, str]) -> Project:
+def load(root: Path, files: dict[str, str]) -> LoadedProject:
     return load_project(load_settings(write_project(root, files), env={}))
 
 
-def only(project: Project) -> Model:
+def only(project: LoadedProject) -> Model:
     assert project.problems == ()
     (model,) = project.models
     return model
@@ -178,4 +178,4 @@ def test_files_that_are_not_utf8_are_named(tmp_path: Path) -> None:
 
 
 def test_a_project_without_models_is_empty(tmp_path: Path) -> None:
-    assert load(tmp_path, {}) == Project()
+    assert load(tmp_path, {}) == LoadedProject()

@@ -12,7 +12,7 @@ from tidegate.compiler import compile_project
 from tidegate.compiler.compiled import Compiled, RunValues
 from tidegate.config import Settings, load_settings
 from tidegate.names import TableName
-from tidegate.project import Project, load_project
+from tidegate.project import LoadedProject, load_project
 from tidegate.runs.context import RunContext
 from tidegate.runs.waves import downstream_of
 
@@ -22,7 +22,7 @@ class RunPart:
     """As much of a run as the question needs."""
 
     settings: Settings
-    project: Project
+    project: LoadedProject
     compiled: Compiled
     values: RunValues = RunValues("2026-11-15T00:00:00+00:00")  # noqa: RUF009 - frozen
 

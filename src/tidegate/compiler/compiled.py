@@ -12,7 +12,7 @@ from tidegate.checks.check_values import Check
 from tidegate.config import Settings, ZoneSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
-from tidegate.project import Materialized, Model, Project
+from tidegate.project import LoadedProject, Materialized, Model
 
 __all__ = [
     "SOURCE_UNAVAILABLE",
@@ -150,7 +150,7 @@ class Compiled:
     """By table; ephemeral models, which have none, by their name."""
     waves: tuple[tuple[TableName, ...], ...]
     """Every model that has a table or view, in the order to build."""
-    project: Project = field(repr=False, compare=False)
+    project: LoadedProject = field(repr=False, compare=False)
     """The files that were compiled: a query is bound to a run's values from their templates."""
     settings: Settings = field(repr=False, compare=False)
     diagnostics: tuple[Diagnostic, ...] = ()

@@ -22,7 +22,7 @@ from tidegate.compiler.table_index import TableIndex
 from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName
-from tidegate.project import MacroFile, Materialized, Model, Place, Project, Severity
+from tidegate.project import LoadedProject, MacroFile, Materialized, Model, Place, Severity
 from tidegate.project.rendering import Templates
 from tidegate.project.template_names import LandingCall, Rendered, TemplateContext
 
@@ -219,7 +219,7 @@ class Draft:
 class CompilationState:
     """Everything that the passes of one compilation share."""
 
-    project: Project
+    project: LoadedProject
     settings: Settings
     external: ExternalTables
     tables: TableIndex
@@ -239,7 +239,7 @@ class CompilationState:
 
     @classmethod
     def of(
-        cls, project: Project, settings: Settings, external: ExternalTables, cli_vars: Mapping[str, object]
+        cls, project: LoadedProject, settings: Settings, external: ExternalTables, cli_vars: Mapping[str, object]
     ) -> CompilationState:
         drafts = [Draft(model) for model in project.models]
         models = {draft.model.table: draft for draft in reversed(drafts)}

@@ -18,13 +18,13 @@ from tidegate.errors import OptionsError
 from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName, nearest
 from tidegate.problems import did_you_mean
-from tidegate.project import Project, load_project
+from tidegate.project import LoadedProject, load_project
 from tidegate.sources import Discovery, known_tables, mentioned, together
 
 __all__ = ["compile_from_disk", "refuse_unknown_variables", "sources_named"]
 
 
-def refuse_unknown_variables(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> None:
+def refuse_unknown_variables(project: LoadedProject, settings: Settings, cli_vars: Mapping[str, object]) -> None:
     """Raise for a name that is neither in [vars] nor used by a template.
 
     Where a template computes the names it looks up, or a file could not be read, any name may be used.
@@ -43,7 +43,7 @@ def refuse_unknown_variables(project: Project, settings: Settings, cli_vars: Map
         raise OptionsError(message, remedy=_remedy(wrong, known))
 
 
-def _variables_used(project: Project) -> frozenset[str] | None:
+def _variables_used(project: LoadedProject) -> frozenset[str] | None:
     templates = templates_of(project.macros)
     sources = {macro.source for macro in project.macros}
     for model in project.models:
@@ -123,12 +123,12 @@ def compile_from_disk(
     return compiled, discovery
 
 
-def sources_named(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> frozenset[str]:
+def sources_named(project: LoadedProject, settings: Settings, cli_vars: Mapping[str, object]) -> frozenset[str]:
     """The sources that something in the project mentions."""
     return mentioned(settings.sources, _texts(project, settings, cli_vars)) if settings.sources else frozenset()
 
 
-def _texts(project: Project, settings: Settings, cli_vars: Mapping[str, object]) -> Iterator[str]:
+def _texts(project: LoadedProject, settings: Settings, cli_vars: Mapping[str, object]) -> Iterator[str]:
     for model in project.models:
         yield model.source
         yield from (test.source for test in model.sql_tests)

@@ -35,7 +35,7 @@ from tidegate.config import Settings
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName
-from tidegate.project import Materialized, Model, Project, Severity
+from tidegate.project import LoadedProject, Materialized, Model, Severity
 from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
 
@@ -140,7 +140,7 @@ PROJECT_PASSES: tuple[ProjectPass, ...] = (
 
 
 def compile_project(
-    project: Project,
+    project: LoadedProject,
     settings: Settings,
     lake: Heads | Collection[TableName],
     cli_vars: Mapping[str, object],

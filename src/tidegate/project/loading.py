@@ -1,4 +1,4 @@
-"""A folder → a `Project`: every file read, every setting understood, every problem noted."""
+"""A folder → a `LoadedProject`: every file read, every setting understood, every problem noted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tidegate.project.declared_checks import (
     read_quality_test,
 )
 from tidegate.project.directives import Directive, read_directives
-from tidegate.project.model import Materialized, Model, ModelSettings, Project
+from tidegate.project.model import LoadedProject, Materialized, Model, ModelSettings
 from tidegate.project.model_files import ModelFiles, discover
 from tidegate.project.setting_keys import KEYS
 from tidegate.project.setting_levels import SettingsLevel, conflicts, merge_levels, read_level
@@ -37,7 +37,7 @@ from tidegate.project.unit_test_files import UnitTest, read_unit_tests, unit_tes
 __all__ = ["load_project"]
 
 
-def load_project(settings: Settings, texts: Texts | None = None) -> Project:
+def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProject:
     """`texts`: what is known of the files already; what is read now is added to it, and what is gone is taken out."""
     texts = Texts() if texts is None else texts
     reader = _ProjectReader(settings, texts)
@@ -54,7 +54,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> Project:
     texts.keep_only(reader.read)
     unread = frozenset(files.table for files in found.models) - frozenset(model.table for model in models)
     unread |= frozenset(found.unsupported)
-    return Project(
+    return LoadedProject(
         tuple(models),
         tuple(macros),
         tuple(reader.problems),

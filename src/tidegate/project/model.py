@@ -17,7 +17,7 @@ from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy, 
 from tidegate.project.template_names import MacroFile
 from tidegate.project.unit_test_files import UnitTest
 
-__all__ = ["Freshness", "Materialized", "Model", "ModelSettings", "Project", "Severity", "Strategy"]
+__all__ = ["Freshness", "LoadedProject", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
 
 
 class Materialized(StrEnum):
@@ -131,7 +131,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class LoadedProject:
     """A project as read from disk."""
 
     models: tuple[Model, ...] = ()

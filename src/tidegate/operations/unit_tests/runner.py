@@ -21,7 +21,7 @@ from tidegate.operations.unit_tests.given_rows import Input, InputViews, input_o
 from tidegate.operations.unit_tests.unit_test_result import UnitTestReport, UnitTestResult, compare_rows, differences
 from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as select_models
-from tidegate.project import Materialized, Project
+from tidegate.project import LoadedProject, Materialized
 from tidegate.project.unit_test_files import DeclaredRows, UnitTest
 from tidegate.runs.build.result_frame import masked_frame
 from tidegate.runs.clock import Clock, SystemClock
@@ -90,7 +90,7 @@ def _start_spark(settings: Settings, notify: Callable[[str], None]) -> SparkSess
     return root
 
 
-def _selected(project: Project, tables: Collection[TableName]) -> list[UnitTest]:
+def _selected(project: LoadedProject, tables: Collection[TableName]) -> list[UnitTest]:
     """In order of model and as written; ephemeral models have no table, but can be tested like any other."""
     folded = {str(table).lower(): table for table in tables}
     tests = [
