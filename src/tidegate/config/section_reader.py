@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -102,6 +103,19 @@ class Section:
             self.wrong(key, f"a whole number of {least} or more", value)
             return default
         return value
+
+    def number(self, key: str, default: T, wanted: str, accepts: Callable[[float], bool]) -> float | T:
+        """`wanted` describes for messages what `accepts` accepts."""
+        value = self.raw(key)
+        if isinstance(value, FromEnvironment):
+            with suppress(ValueError):
+                value = float(value)
+        if value is None:
+            return default
+        if isinstance(value, int | float) and not isinstance(value, bool) and accepts(value):
+            return float(value)
+        self.wrong(key, wanted, value)
+        return default
 
     def duration(self, key: str, default: timedelta) -> timedelta:
         value = self.raw(key)

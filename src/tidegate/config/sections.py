@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tidegate.config.paths import local_path
-from tidegate.config.section_reader import FromEnvironment, Section, unknown_key
+from tidegate.config.section_reader import Section, unknown_key
 from tidegate.config.settings import (
     AnomaliesSection,
     LandingSection,
@@ -116,24 +116,15 @@ def read_run(section: Section) -> RunSection:
         cooldown_seconds=section.integer("cooldown_seconds", default.cooldown_seconds),
         breaker_failures=section.integer("breaker_failures", default.breaker_failures, least=1),
         breaker_pause=section.duration("breaker_pause", default.breaker_pause),
-        error_rate_abort=_share(section, "error_rate_abort"),
+        error_rate_abort=section.number(
+            "error_rate_abort", None, "a share above 0 and up to 1, such as 0.5", lambda value: 0 < value <= 1
+        ),
         error_rate_models=section.integer("error_rate_models", default.error_rate_models, least=1),
         memory_limit=_bytes(section, "memory_limit"),
     )
     section.raw("budget")  # [run.budget] is read on its own
     section.finish()
     return run
-
-
-def _share(section: Section, key: str) -> float | None:
-    value = section.raw(key)
-    if isinstance(value, FromEnvironment):
-        with suppress(ValueError):
-            value = float(value)
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1):
-        return None if value is None else float(value)
-    section.wrong(key, "a share above 0 and up to 1, such as 0.5", value)
-    return None
 
 
 def _bytes(section: Section, key: str) -> int | None:
@@ -264,25 +255,13 @@ def read_table(section: Section) -> Mapping[str, Any]:
     return dict(section.table)
 
 
-T = TypeVar("T", float, None)
-
-
 def read_anomalies(section: Section) -> AnomaliesSection:
-    threshold = _deviation(section, "threshold", AnomaliesSection().threshold)
+    def deviation(key: str, default: float | None) -> float | None:
+        return section.number(key, default, "0 (off) or a number such as 0.5", lambda value: 0 <= value < math.inf)
+
+    default = AnomaliesSection()
+    threshold = deviation("threshold", default.threshold)
     kinds = [field.name for field in fields(AnomaliesSection) if field.name != "threshold"]
-    own = {kind: _deviation(section, kind, None) for kind in kinds}
+    own = {kind: deviation(kind, None) for kind in kinds}
     section.finish()
-    return AnomaliesSection(threshold, **own)
-
-
-def _deviation(section: Section, key: str, default: T) -> float | T:
-    value = section.raw(key)
-    if isinstance(value, FromEnvironment):
-        with suppress(ValueError):
-            value = float(value)
-    if value is None:
-        return default
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
-        return float(value)
-    section.wrong(key, "0 (off) or a number such as 0.5", value)
-    return default
+    return AnomaliesSection(default.threshold if threshold is None else threshold, **own)
