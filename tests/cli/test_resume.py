@@ -16,7 +16,7 @@ from tidegate.config import load_settings
 from tidegate.lake import open_catalog
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.options import RunOptions
-from tidegate.runs.register import Begun, begin
+from tidegate.runs.register import RegisteredRun, register_run
 from tidegate.state import ModelRunRecord, ProgressEntry, QualityRecord, open_state
 
 
@@ -35,8 +35,8 @@ def interrupt(project: Path, branch: bool = True, **options: object) -> str:
     """A run whose process is gone."""
     settings = load_settings(project)
     with open_state(settings.state.url) as store:
-        begun = begin(store, settings, RunOptions(**options), SystemClock())  # type: ignore[arg-type]
-        assert isinstance(begun, Begun)
+        begun = register_run(store, settings, RunOptions(**options), SystemClock())  # type: ignore[arg-type]
+        assert isinstance(begun, RegisteredRun)
         run = begun.record
         assert store.take_over(run, replace(run, status="running", pid=dead(), host=socket.gethostname()))
     if branch:
@@ -74,7 +74,7 @@ def test_an_interrupted_run_is_told_by_the_next_one_and_in_the_history(idle: Pat
     run_id = interrupt(idle, branch=False)
     hint = f"tidegate run --resume {run_id}"
     assert tidegate("history").out.splitlines()[-1] == f"Go on with the one that was interrupted: {hint}"
-    assert tidegate("run").out.splitlines()[0] == f"{run_id} was interrupted; to go on with it: {hint}"
+    assert tidegate("run").out.splitlines()[0] == f"{run_id} was interrupted; to resume it: {hint}"
     assert "interrupted" not in tidegate("run").out
     assert "Go on" not in tidegate("history").out
 
@@ -82,7 +82,7 @@ def test_an_interrupted_run_is_told_by_the_next_one_and_in_the_history(idle: Pat
 def test_a_run_that_lives_is_not_resumed(idle: Path, tidegate: Call) -> None:
     settings = load_settings(idle)
     with open_state(settings.state.url) as store:
-        begin(store, settings, RunOptions(), SystemClock())
+        register_run(store, settings, RunOptions(), SystemClock())
     told = tidegate("run", "--resume-latest")
     assert (told.code, told.out) == (1, "")
     assert "is at work: process " in told.err

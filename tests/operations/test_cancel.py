@@ -22,7 +22,7 @@ from tidegate.errors import SelectionError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.operations.cancel import cancel_run
 from tidegate.runs.clock import SystemClock
-from tidegate.runs.control.heartbeat import Heart
+from tidegate.runs.control.heartbeat import Heartbeat
 from tidegate.state import RunRecord, StateStore, open_reader, open_state
 
 NOW = datetime.now(UTC)
@@ -77,14 +77,14 @@ def eventually(condition: Callable[[], bool], seconds: float = 10) -> bool:
 
 def test_a_run_that_hears_it_ends_as_cancelled(settings: Settings, store: StateStore) -> None:
     asked = threading.Event()
-    heart = Heart(begin(store), store, SystemClock(), lambda record: asked.set(), unwanted)
+    heartbeat = Heartbeat(begin(store), store, SystemClock(), lambda record: asked.set(), unwanted)
 
     def work() -> None:
         asked.wait(10)
-        heart.stop()
+        heartbeat.stop()
         store.finish_run(RUN, "cancelled", finished_at=NOW, duration_ms=1)
 
-    heart.start()
+    heartbeat.start()
     worker = threading.Thread(target=work)
     worker.start()
     done = cancel_run(settings, RUN)
@@ -159,13 +159,13 @@ def test_the_heart_beats_in_the_state_and_in_the_lake(settings: Settings, store:
     catalog.create_branch(RUN)
     began = catalog.list_branches()[0].heartbeat_at
     clock = FakeClock("2030-01-01T00:00:00")
-    heart = Heart(run, store, clock, unwanted, unwanted, beat_seconds=0)
-    heart.start()
-    with heart.minding(catalog, RUN):
+    heartbeat = Heartbeat(run, store, clock, unwanted, unwanted, beat_seconds=0)
+    heartbeat.start()
+    with heartbeat.with_branch(catalog, RUN):
         assert eventually(lambda: catalog.list_branches()[0].heartbeat_at > began)
         assert eventually(lambda: (store.reader().run(RUN) or run).heartbeat_at > NOW)  # type: ignore[operator]
-    heart.stop()
-    assert not heart.lost
+    heartbeat.stop()
+    assert not heartbeat.taken_over
 
 
 def test_a_run_hears_and_gives_signs_of_life_while_the_lake_does_not_answer(
@@ -175,60 +175,60 @@ def test_a_run_hears_and_gives_signs_of_life_while_the_lake_does_not_answer(
     catalog = open_catalog(settings)
     catalog.create_branch(RUN)
     asked: list[RunRecord] = []
-    heart = Heart(run, store, FakeClock("2030-01-01T00:00:00"), asked.append, unwanted, beat_seconds=0)
+    heartbeat = Heartbeat(run, store, FakeClock("2030-01-01T00:00:00"), asked.append, unwanted, beat_seconds=0)
     with (
         closing(sqlite3.connect(settings.lake.catalog_path, isolation_level=None)) as other,
-        heart.minding(catalog, RUN),
+        heartbeat.with_branch(catalog, RUN),
     ):
         other.execute("BEGIN EXCLUSIVE")
-        heart.start()
+        heartbeat.start()
         assert eventually(lambda: (store.reader().run(RUN) or run).heartbeat_at > NOW)  # type: ignore[operator]
         store.request_cancel(RUN, NOW)
         assert eventually(lambda: bool(asked), 5)
         other.execute("ROLLBACK")
-    heart.stop()
+    heartbeat.stop()
 
 
 def test_a_run_that_others_ended_is_lost_and_said_so_once(settings: Settings, store: StateStore) -> None:
     told: list[TidegateError] = []
-    heart = Heart(begin(store), store, SystemClock(), unwanted, told.append)
-    heart.start()
+    heartbeat = Heartbeat(begin(store), store, SystemClock(), unwanted, told.append)
+    heartbeat.start()
     store.finish_run(RUN, "failed", finished_at=NOW, duration_ms=1, error="No heartbeat since noon")
-    assert eventually(lambda: heart.lost)
-    heart.look()
-    heart.stop()
+    assert eventually(lambda: heartbeat.taken_over)
+    heartbeat.check_record()
+    heartbeat.stop()
     assert [str(error) for error in told] == [
-        "Somebody else ended this run as failed: No heartbeat since noon",
+        "Another process ended this run as failed: No heartbeat since noon",
     ]
 
 
 def test_a_run_that_was_ended_just_before_it_stores_its_result_is_lost(store: StateStore) -> None:
     told: list[TidegateError] = []
-    heart = Heart(begin(store), store, SystemClock(), unwanted, told.append)
-    heart.start()
+    heartbeat = Heartbeat(begin(store), store, SystemClock(), unwanted, told.append)
+    heartbeat.start()
     store.finish_run(RUN, "failed", finished_at=NOW, duration_ms=1)
-    heart.stop()
-    assert (heart.lost, len(told)) == (True, 1)
+    heartbeat.stop()
+    assert (heartbeat.taken_over, len(told)) == (True, 1)
 
 
 def test_a_run_whose_branch_is_gone_is_stopped_but_still_ends_its_record(settings: Settings, store: StateStore) -> None:
     told: list[TidegateError] = []
-    heart = Heart(begin(store), store, SystemClock(), unwanted, told.append, beat_seconds=0)
-    heart.start()
-    with heart.minding(open_catalog(settings), RUN):
+    heartbeat = Heartbeat(begin(store), store, SystemClock(), unwanted, told.append, beat_seconds=0)
+    heartbeat.start()
+    with heartbeat.with_branch(open_catalog(settings), RUN):
         assert eventually(lambda: bool(told))
-    heart.stop()
+    heartbeat.stop()
     assert "dropped the branch of this run" in str(told[0])
-    assert not heart.lost
+    assert not heartbeat.taken_over
 
 
 def test_a_run_that_writes_main_directly_has_no_branch_to_miss(settings: Settings, store: StateStore) -> None:
     run = begin(store)
-    heart = Heart(run, store, FakeClock("2030-01-01T00:00:00"), unwanted, unwanted, beat_seconds=0)
-    heart.start()
-    with heart.minding(open_catalog(settings), "main"):
+    heartbeat = Heartbeat(run, store, FakeClock("2030-01-01T00:00:00"), unwanted, unwanted, beat_seconds=0)
+    heartbeat.start()
+    with heartbeat.with_branch(open_catalog(settings), "main"):
         assert eventually(lambda: (store.reader().run(RUN) or run).heartbeat_at != NOW)
-    heart.stop()
+    heartbeat.stop()
 
 
 @pytest.mark.parametrize("how", ["cancel", "SIGTERM", "SIGINT"])

@@ -42,7 +42,7 @@ def settings(tmp_path: Path) -> Settings:
     return settings
 
 
-def taken_up(settings: Settings, change: Callable[[RunRecord], RunRecord]) -> None:
+def resumed_with(settings: Settings, change: Callable[[RunRecord], RunRecord]) -> None:
     """As `run --resume` does it; `change`: what became of that."""
     with open_state(settings.state.url) as store:
         seen = store.reader().run(RUN)
@@ -63,7 +63,7 @@ def test_it_is_published_where_the_history_is_lost(settings: Settings) -> None:
 
 
 def test_it_is_not_published_while_its_run_is_taken_up_again(settings: Settings) -> None:
-    taken_up(settings, lambda run: replace(run, pid=os.getpid()))
+    resumed_with(settings, lambda run: replace(run, pid=os.getpid()))
     with pytest.raises(RunInFlightError, match=f"Run {RUN} is at work on its branch: process {os.getpid()} on "):
         publish_run(settings, RUN)
     assert open_catalog(settings).head() == {}
@@ -73,7 +73,7 @@ def test_it_is_not_published_while_its_run_is_taken_up_again(settings: Settings)
 def test_it_is_not_published_where_that_was_interrupted(settings: Settings, reaped: bool) -> None:
     """What was written last is on the branch, and nobody has checked it."""
     status = "failed" if reaped else "running"
-    taken_up(settings, lambda run: replace(run, pid=dead(), status=status, heartbeat_at=NOW - timedelta(hours=1)))
+    resumed_with(settings, lambda run: replace(run, pid=dead(), status=status, heartbeat_at=NOW - timedelta(hours=1)))
     with pytest.raises(TidegateError, match="was interrupted while it worked on its branch") as caught:
         publish_run(settings, RUN)
     assert caught.value.remedy == f"Let it end first: tidegate run --resume {RUN}"

@@ -39,7 +39,7 @@ def test_only_where_the_lake_did_not_answer_nobody_knows_whether_main_has_moved(
 
     monkeypatch.setattr(building, "publish_tables", refuse)
     settings = SimpleNamespace(run=RunSection(), spark=SparkSection())
-    run: Any = SimpleNamespace(options=RunOptions(), settings=settings, look=lambda: None, publish_mode="run")
+    run: Any = SimpleNamespace(options=RunOptions(), settings=settings, check_record=lambda: None, publish_mode="run")
     tally = Tally()
     assert building.Building(run, Phases(FakeClock()), tally, ())._publish({TableName("s", "silver", "a"): BUILT}) == ()
     assert (tally.in_doubt, str(tally.error)) == (in_doubt, "the catalog said no")

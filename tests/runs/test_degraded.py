@@ -113,7 +113,7 @@ def test_rows_that_a_killed_run_wrote_to_main_itself_are_not_there_twice(shop: P
     session.sql("INSERT INTO shop.bronze.log SELECT id + 1 FROM shop.bronze.log")
     result = shop.run()
     assert (result.status, shop.rows("bronze.log")) == ("success", [(1,), (2,)])
-    assert [warning for warning in result.warnings if "before it was killed are taken back" in warning]
+    assert [warning for warning in result.warnings if "before it was killed are removed" in warning]
 
 
 @pytest.mark.parametrize(

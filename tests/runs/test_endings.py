@@ -79,7 +79,7 @@ def test_a_signal_at_the_end_only_ends_the_waiting_for_those_outside(shop: Path)
     configure(shop, hook("pipeline_complete", "kill -INT $PPID; sleep 600"))
     result = run_project(load_settings(shop))
     assert result.status == "skipped"
-    assert "interrupted while those outside were told" in " ".join(result.warnings)
+    assert "interrupted while hooks were notified" in " ".join(result.warnings)
     assert record_of(shop, result).status == "skipped"
 
 
@@ -92,14 +92,14 @@ def test_why_a_run_was_stopped_is_told_with_its_kind(shop: Path) -> None:
     assert (told["status"], told["data"]["failure_kind"]) == ("failed", "ConnectionFailed")
 
 
-@pytest.mark.parametrize("taken_up", [True, False])
-def test_the_end_of_a_run_that_is_somebody_elses_is_theirs_to_tell(shop: Path, taken_up: bool) -> None:
+@pytest.mark.parametrize("resumed_with", [True, False])
+def test_the_end_of_a_run_that_is_somebody_elses_is_theirs_to_tell(shop: Path, resumed_with: bool) -> None:
     def meddle(event: Event) -> None:
         if event.name == "after_model_run":
             with open_state(load_settings(shop).state.url) as store:
                 seen = store.reader().run(event.run_id)
                 assert seen is not None
-                other = replace(seen, resumes=1) if taken_up else replace(seen, status="failed", error="reaped")
+                other = replace(seen, resumes=1) if resumed_with else replace(seen, status="failed", error="reaped")
                 assert store.take_over(seen, other)
 
     with receiving() as receiver:

@@ -23,7 +23,7 @@ from tidegate.names import TableName
 from tidegate.planner.inputs import read_inputs
 from tidegate.project import load_project
 from tidegate.runs.clock import SystemClock
-from tidegate.runs.ledger import Ledger, Settled
+from tidegate.runs.ledger import EarlierBuild, Ledger
 from tidegate.state import RunRecord, StateStore, open_state
 
 RUN = "run-20261115-120000-000"
@@ -93,7 +93,7 @@ class World:
             self.write(name)
             model = self.compiled.models[TableName.parse(name, "shop")]
             ledger = Ledger.of(self.store, self.record, SystemClock(), self.settings.sources)
-            ledger.put(model, self.compiled, BranchView(self.catalog, RUN))
+            ledger.add_built(model, self.compiled, BranchView(self.catalog, RUN))
 
     def publish(self, *names: str, branch: str = RUN) -> None:
         self.catalog.publish(branch, [TableName.parse(name, "shop") for name in names])
@@ -108,18 +108,18 @@ class World:
 
     def take_up(self, *selected: str) -> None:
         tables = {TableName.parse(name, "shop") for name in selected} or set(self.compiled.models)
-        self.resumed.take_up_branch(self.catalog, RUN, self.compiled, tables)
+        self.resumed.resume_branch(self.catalog, RUN, self.compiled, tables)
 
-    def settle(self, name: str) -> Settled:
+    def reuse_or_restore(self, name: str) -> EarlierBuild:
         compiled = self.compiled
         model = compiled.models[TableName.parse(name, "shop")]
-        return self.resumed.settle(model, compiled, BranchView(self.catalog, RUN), self.settings)
+        return self.resumed.reuse_or_restore(model, compiled, BranchView(self.catalog, RUN), self.settings)
 
     def at(self, name: str, branch: str = RUN) -> Pointer | None:
         return self.catalog.pointer(branch, TableName.parse(name, "shop"))
 
 
-KEPT = Settled(kept=True)
+KEPT = EarlierBuild(kept=True)
 
 
 @contextmanager
@@ -153,8 +153,8 @@ def test_what_was_checked_is_kept_and_what_was_only_written_is_put_back(world_of
     world.write("silver.b")
     world.take_up()
     assert (world.at("silver.a"), world.at("silver.b")) == (built, None)
-    assert world.settle("silver.a") == KEPT
-    assert world.settle("silver.b") == Settled()
+    assert world.reuse_or_restore("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.b") == EarlierBuild()
 
 
 def test_a_table_written_again_after_its_entry_is_put_back(world: World) -> None:
@@ -162,25 +162,29 @@ def test_a_table_written_again_after_its_entry_is_put_back(world: World) -> None
     world.write("silver.a")
     world.take_up()
     assert world.at("silver.a") is None
-    assert world.settle("silver.a") == Settled()
+    assert world.reuse_or_restore("silver.a") == EarlierBuild()
 
 
 def test_a_run_that_was_never_resumed_keeps_nothing(world: World) -> None:
     world.build("silver.a")
     fresh = Ledger.of(world.store, world.record, SystemClock())
     model = world.compiled.models[TableName.parse("silver.a", "shop")]
-    assert fresh.settle(model, world.compiled, BranchView(world.catalog, RUN), world.settings) == Settled()
+    assert (
+        fresh.reuse_or_restore(model, world.compiled, BranchView(world.catalog, RUN), world.settings) == EarlierBuild()
+    )
 
 
 def test_another_definition_is_built_again_with_all_that_reads_it(world: World) -> None:
     world.build("silver.a", "silver.b", "gold.c")
     world.model("silver.b", "SELECT amount + 1 AS amount FROM silver.a\n")
     world.take_up()
-    assert world.settle("silver.a") == KEPT
-    assert world.settle("silver.b") == Settled(note="built before the run was interrupted, but its definition changed")
+    assert world.reuse_or_restore("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.b") == EarlierBuild(
+        note="built before the run was interrupted, but its definition changed"
+    )
     assert world.at("silver.b") is None
     world.write("silver.b")
-    found = world.settle("gold.c")
+    found = world.reuse_or_restore("gold.c")
     assert (found.kept, found.note.partition(", but ")[2]) == (
         False,
         "silver.b has another history than the one that was read",
@@ -192,7 +196,7 @@ def test_other_checks_are_asked_of_rows_that_are_built_again(world: World) -> No
     world.build("silver.a")
     world.model("silver.a", "-- @audit: row_count(>, 0)\nSELECT 1 AS amount\n")
     world.take_up()
-    assert world.settle("silver.a").note.endswith("but its checks changed")
+    assert world.reuse_or_restore("silver.a").note.endswith("but its checks changed")
 
 
 @pytest.mark.parametrize("sql", ["SELECT current_timestamp() AS amount\n", "-- @skip: never\nSELECT 1 AS amount\n"])
@@ -200,7 +204,7 @@ def test_a_model_that_is_never_skipped_is_kept_as_well(world: World, sql: str) -
     world.model("silver.a", sql)
     world.build("silver.a")
     world.take_up()
-    assert world.settle("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.a") == KEPT
 
 
 def test_what_was_read_from_a_source_that_is_another_one_now_is_read_anew(
@@ -220,9 +224,12 @@ def test_what_was_read_from_a_source_that_is_another_one_now_is_read_anew(
     world.take_up()
     monkeypatch.setenv("SECRET", "two")
     source('url = "postgresql://test.example/crm"\npassword = "${SECRET}"\ntimeout = "5s"')
-    assert world.settle("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.a") == KEPT
     source('url = "postgresql://prod.example/crm"')
-    assert world.settle("silver.a").note == "built before the run was interrupted, but the settings of crm changed"
+    assert (
+        world.reuse_or_restore("silver.a").note
+        == "built before the run was interrupted, but the settings of crm changed"
+    )
     assert world.at("silver.a") is None
 
 
@@ -235,13 +242,13 @@ def test_rows_whose_checks_looked_at_another_state_of_a_table_are_built_and_chec
     looked_at = lake.metadata(TableName.parse("silver.a", "shop"))
     assert looked_at is not None
     checked = dict.fromkeys(("shop.silver.a", "shop.gold.c"), looked_at.table_input())
-    Ledger.of(world.store, world.record, SystemClock()).put(model, world.compiled, lake, checked=checked)
+    Ledger.of(world.store, world.record, SystemClock()).add_built(model, world.compiled, lake, checked=checked)
     world.build("gold.c")
     world.take_up()
-    assert world.settle("silver.b") == KEPT
+    assert world.reuse_or_restore("silver.b") == KEPT
     world.write("silver.a")
     note = "built before the run was interrupted, but silver.a, which its checks look at, changed"
-    assert world.settle("silver.b") == Settled(note=note)
+    assert world.reuse_or_restore("silver.b") == EarlierBuild(note=note)
     assert world.at("silver.b") is None
 
 
@@ -252,7 +259,7 @@ def test_an_input_that_moved_on_main_meanwhile_is_read_anew(world: World) -> Non
     world.by_another_run("silver.a")
     world.take_up()
     assert world.at("silver.a") == world.at("silver.a", "main")
-    assert not world.settle("silver.b").kept
+    assert not world.reuse_or_restore("silver.b").kept
     assert world.at("silver.b") is None
 
 
@@ -262,8 +269,8 @@ def test_a_table_that_another_run_published_meanwhile_gives_way(world_of_each_ki
     world.by_another_run("silver.a")
     world.take_up()
     assert world.at("silver.a") == world.at("silver.a", "main")
-    assert world.settle("silver.a") == Settled()
-    assert not world.settle("silver.b").kept
+    assert world.reuse_or_restore("silver.a") == EarlierBuild()
+    assert not world.reuse_or_restore("silver.b").kept
 
 
 def test_what_is_not_selected_any_more_or_gone_is_put_back(world: World) -> None:
@@ -271,7 +278,7 @@ def test_what_is_not_selected_any_more_or_gone_is_put_back(world: World) -> None
     (world.root / "models/gold/c.sql").unlink()
     world.take_up("silver.a")
     assert (world.at("silver.b"), world.at("gold.c")) == (None, None)
-    assert world.settle("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.a") == KEPT
 
 
 def test_what_the_run_published_is_kept_on_a_new_branch(world_of_each_kind: World) -> None:
@@ -280,8 +287,8 @@ def test_what_the_run_published_is_kept_on_a_new_branch(world_of_each_kind: Worl
     world.publish("silver.a")
     world.catalog.drop_branch(RUN)
     world.catalog.create_branch(RUN)
-    assert world.settle("silver.a") == KEPT
-    assert world.settle("silver.b") == Settled()
+    assert world.reuse_or_restore("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.b") == EarlierBuild()
 
 
 def test_what_the_run_published_is_kept_though_it_was_compacted(world: World) -> None:
@@ -290,7 +297,7 @@ def test_what_the_run_published_is_kept_though_it_was_compacted(world: World) ->
     world.catalog.drop_branch(RUN)
     world.by_another_run("silver.a", run_id=RUN)
     world.catalog.create_branch(RUN)
-    assert world.settle("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.a") == KEPT
 
 
 def test_what_another_run_published_since_is_planned_like_any_other(world: World) -> None:
@@ -299,7 +306,7 @@ def test_what_another_run_published_since_is_planned_like_any_other(world: World
     world.catalog.drop_branch(RUN)
     world.by_another_run("silver.a")
     world.catalog.create_branch(RUN)
-    assert world.settle("silver.a") == Settled()
+    assert world.reuse_or_restore("silver.a") == EarlierBuild()
 
 
 def test_a_wave_that_was_published_stays_on_the_branch(world: World) -> None:
@@ -307,7 +314,7 @@ def test_a_wave_that_was_published_stays_on_the_branch(world: World) -> None:
     world.publish("silver.a")
     world.build("silver.b")
     world.take_up()
-    assert (world.settle("silver.a"), world.settle("silver.b")) == (KEPT, KEPT)
+    assert (world.reuse_or_restore("silver.a"), world.reuse_or_restore("silver.b")) == (KEPT, KEPT)
     assert [change.table.name for change in world.catalog.changed_tables(RUN)] == ["b"]
 
 
@@ -323,7 +330,7 @@ def test_a_new_landing_file_is_read_with_the_others_and_each_taken_one_is_put_do
         ("shop.silver.a", "events/a.csv"),
     ]
     world.take_up()
-    assert world.settle("silver.a") == KEPT
+    assert world.reuse_or_restore("silver.a") == KEPT
     (zone / "b.csv").write_text("amount\n2\n")
-    assert world.settle("silver.a").note.endswith("but 1 new file in events")
+    assert world.reuse_or_restore("silver.a").note.endswith("but 1 new file in events")
     assert world.at("silver.a") is None

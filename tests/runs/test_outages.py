@@ -223,9 +223,9 @@ def test_postgresql_with_the_lake_is_restarted_while_a_model_is_built(
 
         stop = once("before_materialize", "silver.b", postgres.stop)
         start = once("after_model_run", "silver.b", postgres.start)
-        torn = shop.run(listener=for_a_while, no_publish=True)
-        assert statuses(torn) == {"bronze.a": "completed", "silver.b": "failed"}
-        assert "could not be put back" in torn.warnings[0]
+        unrestored = shop.run(listener=for_a_while, no_publish=True)
+        assert statuses(unrestored) == {"bronze.a": "completed", "silver.b": "failed"}
+        assert "could not be put back" in unrestored.warnings[0]
         assert shop.branches() == []  # what nobody knows is not kept to be published
 
 
@@ -247,7 +247,7 @@ def test_postgresql_with_the_history_is_restarted_while_a_model_is_built(
         assert [event.name for event in reader.events(first.run_id)][-1] == "state_synced"
 
     build(shop, 2)
-    monkeypatch.setattr(store, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(store, "_RESTART_SECONDS", 0.1)
     with unharmed(shop):
         try:
             lost = shop.run(listener=once("before_materialize", "silver.b", postgres.stop))

@@ -27,13 +27,13 @@ def test_what_cannot_be_put_down_is_remembered_once_and_never_raised(tmp_path: P
         store.start_run(RunRecord("run-1", "shop", "run", "run-1", "run", NOON))
         recorder = Recorder(store)
         recorder(Event("pipeline_start", "run-1", NOON, None, {}))
-        assert recorder.lost is None
+        assert recorder.failure is None
         without_table(file, "events")
         recorder(Event("warning", "run-1", NOON, None, {"message": "odd"}))
-        lost = recorder.lost
+        lost = recorder.failure
         assert "The state database lacks a table" in str(lost)
         recorder(Event("phase", "run-1", NOON, None, {}))
-        assert recorder.lost is lost
+        assert recorder.failure is lost
 
 
 def test_a_run_that_loses_its_history_does_not_succeed(tmp_path: Path) -> None:

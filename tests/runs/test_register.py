@@ -20,7 +20,7 @@ from tidegate.errors import KeyTakenError, RunInFlightError, SelectionError, Tid
 from tidegate.planner.intervals import parse_time
 from tidegate.results import CheckResult, ModelResult
 from tidegate.runs.options import LATEST, RunOptions
-from tidegate.runs.register import Begun, begin
+from tidegate.runs.register import RegisteredRun, register_run
 from tidegate.runs.result import Publish, RunResult
 from tidegate.state import RunRecord, StateStore, open_state
 
@@ -64,8 +64,8 @@ def dead() -> int:
 
 
 def begun(store: StateStore, settings: Settings, clock: Noon | None = None, **options: Any) -> RunRecord:
-    found = begin(store, settings, RunOptions(**options), clock or Noon())
-    assert isinstance(found, Begun)
+    found = register_run(store, settings, RunOptions(**options), clock or Noon())
+    assert isinstance(found, RegisteredRun)
     return found.record
 
 
@@ -99,8 +99,8 @@ def test_a_run_that_was_interrupted_is_taken_up_as_it_was_asked_for(store: State
     run = interrupted(store, settings, **asked)
     later = Noon()
     later.moment = NOON + timedelta(hours=2)
-    again = begin(store, settings, RunOptions(resume=run.run_id, concurrency=3, allow_deletes=True), later)
-    assert isinstance(again, Begun)
+    again = register_run(store, settings, RunOptions(resume=run.run_id, concurrency=3, allow_deletes=True), later)
+    assert isinstance(again, RegisteredRun)
     assert (again.record.run_id, again.record.started_at) == (run.run_id, NOON)
     assert (again.record.publish_mode, again.record.resumes) == ("all", 1)
     assert (again.record.pid, again.record.host) == (os.getpid(), socket.gethostname())
@@ -125,14 +125,14 @@ def test_a_run_that_succeeded_gives_its_result_again_and_changes_nothing(
     run = begun(store, settings)
     result = ended(store, run, status)
     before = store.reader().run(run.run_id)
-    assert begin(store, settings, RunOptions(resume=run.run_id), Noon()) == replace(result, repeated=True)
+    assert register_run(store, settings, RunOptions(resume=run.run_id), Noon()) == replace(result, repeated=True)
     assert store.reader().run(run.run_id) == before
 
 
 def test_a_run_that_lives_is_named_with_who_does_it(store: StateStore, settings: Settings) -> None:
     run = begun(store, settings)
     with pytest.raises(RunInFlightError) as caught:
-        begin(store, settings, RunOptions(resume=run.run_id), Noon())
+        register_run(store, settings, RunOptions(resume=run.run_id), Noon())
     sign = "last sign of life 2026-11-15 12:00:00 UTC"
     assert str(caught.value) == (
         f"Run {run.run_id} is at work: process {os.getpid()} on {socket.gethostname()}, {sign}"
@@ -146,7 +146,7 @@ def test_a_run_on_another_host_lives_while_its_heart_beats(store: StateStore, se
     clock = Noon()
     clock.moment = NOON + timedelta(seconds=89)
     with pytest.raises(RunInFlightError, match="on far away"):
-        begin(store, settings, RunOptions(resume=run.run_id), clock)
+        register_run(store, settings, RunOptions(resume=run.run_id), clock)
     clock.moment = NOON + timedelta(seconds=91)
     assert begun(store, settings, clock, resume=run.run_id).resumes == 1
 
@@ -164,7 +164,7 @@ def test_another_process_of_the_same_number_is_not_taken_for_the_run(
     clock = Noon()
     if where == "elsewhere":
         with pytest.raises(RunInFlightError):
-            begin(store, settings, RunOptions(resume=run.run_id), clock)
+            register_run(store, settings, RunOptions(resume=run.run_id), clock)
         clock.moment = NOON + timedelta(seconds=91)
     again = begun(store, settings, clock, resume=run.run_id)
     assert (again.resumes, again.process) == (1, run.process)
@@ -185,15 +185,15 @@ def test_a_run_that_is_not_there_or_another_projects_is_told_with_the_nearest(
     store: StateStore, settings: Settings
 ) -> None:
     with pytest.raises(SelectionError, match="There is no run yet"):
-        begin(store, settings, RunOptions(resume=LATEST), Noon())
+        register_run(store, settings, RunOptions(resume=LATEST), Noon())
     run = interrupted(store, settings)
     with pytest.raises(SelectionError, match="There is no run 'run-20261115-120000-001'") as caught:
-        begin(store, settings, RunOptions(resume="run-20261115-120000-001"), Noon())
+        register_run(store, settings, RunOptions(resume="run-20261115-120000-001"), Noon())
     assert f"Did you mean {run.run_id}?" in str(caught.value.remedy)
     other = replace(settings, project=replace(settings.project, name="other"))
     for name in (run.run_id, LATEST):
         with pytest.raises(SelectionError):
-            begin(store, other, RunOptions(resume=name), Noon())
+            register_run(store, other, RunOptions(resume=name), Noon())
 
 
 def test_of_two_who_resume_at_once_one_wins_and_the_other_is_told_who(store: StateStore, settings: Settings) -> None:
@@ -204,7 +204,7 @@ def test_of_two_who_resume_at_once_one_wins_and_the_other_is_told_who(store: Sta
         with open_state(settings.state.url) as own:
             together.wait()
             try:
-                begin(own, settings, RunOptions(resume=run.run_id), Noon())
+                register_run(own, settings, RunOptions(resume=run.run_id), Noon())
                 told.append("won")
             except RunInFlightError as error:
                 told.append(str(error).partition(",")[0])
@@ -223,7 +223,7 @@ def test_of_two_who_resume_at_once_one_wins_and_the_other_is_told_who(store: Sta
 def test_a_key_that_succeeded_gives_that_result_again(store: StateStore, settings: Settings) -> None:
     run = begun(store, settings, idempotency_key="k", select=("a", "b"))
     result = ended(store, run, "success")
-    again = begin(store, settings, RunOptions(idempotency_key="k", select=("b", "a"), concurrency=2), Noon())
+    again = register_run(store, settings, RunOptions(idempotency_key="k", select=("b", "a"), concurrency=2), Noon())
     assert again == replace(result, repeated=True)
     assert len(store.reader().runs()) == 1
 
@@ -248,7 +248,7 @@ def test_a_key_in_flight_is_refused_for_a_day(store: StateStore, settings: Setti
     clock = Noon()
     clock.moment = NOON + timedelta(hours=23, minutes=59)
     with pytest.raises(RunInFlightError, match=f"Run {run.run_id} with the idempotency key 'k' is at work"):
-        begin(store, settings, RunOptions(idempotency_key="k"), clock)
+        register_run(store, settings, RunOptions(idempotency_key="k"), clock)
     clock.moment = NOON + timedelta(hours=24)
     assert begun(store, settings, clock, idempotency_key="k").run_id != run.run_id
 
@@ -259,7 +259,9 @@ def test_a_key_with_another_request_is_an_error_that_names_the_difference(
     run = begun(store, settings, idempotency_key="k", vars={"x": "1"})
     ended(store, run, "success")
     with pytest.raises(KeyTakenError) as caught:
-        begin(store, settings, RunOptions(idempotency_key="k", vars={"x": "2"}, from_=NOON, concurrency=4), Noon())
+        register_run(
+            store, settings, RunOptions(idempotency_key="k", vars={"x": "2"}, from_=NOON, concurrency=4), Noon()
+        )
     assert str(caught.value).endswith(f"another request, that of run {run.run_id} (not the same: from, vars)")
     other = replace(settings, project=replace(settings.project, name="other"))
     assert begun(store, other, idempotency_key="k").project == "other"
@@ -268,7 +270,7 @@ def test_a_key_with_another_request_is_an_error_that_names_the_difference(
 @pytest.mark.parametrize("key", ["", "k" * 256])
 def test_a_key_that_cannot_be_one_is_refused(store: StateStore, settings: Settings, key: str) -> None:
     with pytest.raises(TidegateError, match="1 to 255 characters"):
-        begin(store, settings, RunOptions(idempotency_key=key), Noon())
+        register_run(store, settings, RunOptions(idempotency_key=key), Noon())
     assert store.reader().runs() == ()
 
 
@@ -280,7 +282,7 @@ from tidegate.config import load_settings
 from tidegate.errors import RunInFlightError
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.options import RunOptions
-from tidegate.runs.register import Begun, begin
+from tidegate.runs.register import RegisteredRun, register_run
 from tidegate.state import open_state
 
 settings = load_settings(Path(sys.argv[1]))
@@ -298,8 +300,8 @@ def call():
     os.read(go[0], 1)
     try:
         with open_state(settings.state.url) as store:
-            begun = begin(store, settings, RunOptions(idempotency_key="k"), SystemClock())
-        code = 10 if isinstance(begun, Begun) else 11
+            begun = register_run(store, settings, RunOptions(idempotency_key="k"), SystemClock())
+        code = 10 if isinstance(begun, RegisteredRun) else 11
     except RunInFlightError:
         code = 12
     os.write(answered[1], b".")
@@ -337,15 +339,15 @@ def test_a_secret_variable_is_not_put_down_and_is_given_again_to_resume(
     assert "t0ken-of-mine" not in str(kept)
 
     with pytest.raises(TidegateError, match=f"was begun with --var {name}: it is a secret") as missing:
-        begin(store, settings, RunOptions(resume=run.run_id), Noon())
+        register_run(store, settings, RunOptions(resume=run.run_id), Noon())
     assert str(missing.value.remedy).endswith(f"tidegate run --resume {run.run_id} --var {name}=…")
     with pytest.raises(TidegateError, match=f"begun with another value of --var {name}"):
-        begin(store, settings, RunOptions(resume=run.run_id, vars={name: "another"}), Noon())
+        register_run(store, settings, RunOptions(resume=run.run_id, vars={name: "another"}), Noon())
     assert store.reader().run(run.run_id) == kept
 
     given = {name: value, "day": "tuesday"}
-    again = begin(store, settings, RunOptions(resume=run.run_id, vars=given), Noon())
-    assert isinstance(again, Begun)
+    again = register_run(store, settings, RunOptions(resume=run.run_id, vars=given), Noon())
+    assert isinstance(again, RegisteredRun)
     assert again.options.vars == {"day": "monday", name: value}
     assert "t0ken-of-mine" not in str(store.reader().run(run.run_id))
 
@@ -354,6 +356,6 @@ def test_another_secret_is_another_request(store: StateStore, settings: Settings
     run = begun(store, settings, idempotency_key="k", vars={"password": "one", "x": "1"})
     result = ended(store, run, "success")
     same = RunOptions(idempotency_key="k", vars={"x": "1", "password": "one"})
-    assert begin(store, settings, same, Noon()) == replace(result, repeated=True)
+    assert register_run(store, settings, same, Noon()) == replace(result, repeated=True)
     with pytest.raises(KeyTakenError, match=r"\(not the same: vars\)"):
-        begin(store, settings, replace(same, vars={"password": "two", "x": "1"}), Noon())
+        register_run(store, settings, replace(same, vars={"password": "two", "x": "1"}), Noon())

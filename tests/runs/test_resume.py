@@ -170,7 +170,7 @@ def test_whoever_lost_the_run_publishes_nothing_and_leaves_its_branch(pointer_sh
 
     result = shop.run(listener=lose)
     assert (result.status, result.failure_kind) == ("failed", "Cancelled")
-    assert result.error == "This run was taken up by another process: 1 on elsewhere"
+    assert result.error == "Another process resumed this run: 1 on elsewhere"
     assert (shop.catalog.head(), shop.branches()) == ({}, [result.run_id])
     now = latest(shop)
     assert (now.status, now.host, now.result) == ("running", "elsewhere", None)

@@ -20,7 +20,7 @@ from tidegate.names import TableName
 from tidegate.runs.clock import SystemClock
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.cancellation import Cancellation
-from tidegate.runs.control.heartbeat import Heart
+from tidegate.runs.control.heartbeat import Heartbeat
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.run_branch import RunBranch
@@ -33,7 +33,7 @@ LEFT = TableName("shop", "silver", "left")
 
 
 @dataclass(frozen=True)
-class Begun:
+class RegisteredRun:
     """As much of a run as its branch needs to be made."""
 
     catalog: BranchCatalog
@@ -58,7 +58,7 @@ def unwanted(*told: object) -> None:
 
 def branch_of(store: StateStore, halt: Callable[[TidegateError], None] = unwanted) -> RunBranch:
     clock = SystemClock()
-    heart = Heart(RECORD, store, clock, unwanted, halt)
+    heart = Heartbeat(RECORD, store, clock, unwanted, halt)
     ledger = Ledger.of(store, RECORD, clock)
     return RunBranch(RECORD, RunOptions(), ledger, Tally(), Cancellation(), heart, unwanted)
 
@@ -72,7 +72,7 @@ def test_what_was_written_after_the_branch_was_dropped_does_not_keep_the_run_fro
     with closing(sqlite3.connect(settings.lake.catalog_path)) as db, db:
         row = ("run_20261115_120000_000", "shop.silver", "left", "file:/w/left.metadata.json", None, "TABLE")
         db.execute("INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, ?, ?)", row)
-    with branch_of(store).held(cast(RunContext, Begun(catalog)), (), Phases(SystemClock())):
+    with branch_of(store).held(cast(RunContext, RegisteredRun(catalog)), (), Phases(SystemClock())):
         assert LEFT not in catalog.head(RUN)
     assert catalog.list_branches() == ()
 
@@ -84,7 +84,7 @@ def test_the_branch_of_a_run_that_others_took_up_a_moment_ago_is_left_alone(
     catalog = open_catalog(settings)
     told: list[TidegateError] = []
     branch = branch_of(store, told.append)
-    with branch.held(cast(RunContext, Begun(catalog)), (), Phases(SystemClock())):
+    with branch.held(cast(RunContext, RegisteredRun(catalog)), (), Phases(SystemClock())):
         assert store.take_over(RECORD, replace(RECORD, resumes=2, host="elsewhere"))
     assert [info.name for info in catalog.list_branches()] == [RUN]
     assert len(told) == 1

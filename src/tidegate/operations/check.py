@@ -24,7 +24,7 @@ from tidegate.planner.selection import read_states
 from tidegate.planner.selection import select as selected_tables
 from tidegate.quality import OwnFunctions
 from tidegate.results import CheckResult
-from tidegate.runs.checks import unchecked
+from tidegate.runs.checks import check_not_run
 from tidegate.runs.source_availability import CheckedSources
 from tidegate.sources.source_catalogs import readable
 from tidegate.spark.session import child_session, open_spark
@@ -129,7 +129,7 @@ def _checked(
     runnable = [check for check, failure in zip(model.checks, failures, strict=True) if failure is None]
     answers = iter(answering.answer(model, runnable) if answering is not None else ())
     results = [
-        next(answers) if failure is None else unchecked(name, check, str(failure), failure.remedy)
+        next(answers) if failure is None else check_not_run(name, check, str(failure), failure.remedy)
         for check, failure in zip(model.checks, failures, strict=True)
     ]
     for result in results:

@@ -113,8 +113,8 @@ class _Publishing:
             with self.phases.timed("branch_resolution"):
                 published = self._publish()
             check_results = self._after_publish(published, root)
-            if self.recorder.lost is not None:
-                self._warn(f"this publish is not in the history: {self.recorder.lost}")
+            if self.recorder.failure is not None:
+                self._warn(f"this publish is not in the history: {self.recorder.failure}")
         except BaseException as error:
             with suppress(Exception):
                 self._end(error)

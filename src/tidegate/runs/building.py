@@ -34,7 +34,7 @@ class Building:
         self.concurrency = configured or local_cores(run.settings.spark.master)
         self.publishing = threading.Lock()
 
-    def go(self) -> None:
+    def build_and_publish(self) -> None:
         each = self._publish_model if self._publishes("model") else lambda table, outcome: outcome
         hold = self._publish_wave if self._publishes("wave") else lambda outcomes: ()
         outcomes = run_waves(self.run, self.tables, self.concurrency, each, hold)
@@ -56,7 +56,7 @@ class Building:
         """What has been published."""
         if not _built(outcomes):
             return ()
-        self.run.look()
+        self.run.check_record()
         try:
             with self.phases.timed("branch_resolution"):
                 whole = self.run.publish_mode in ("all", "wave")

@@ -16,7 +16,7 @@ from tidegate.runs.builder import TableWork
 from tidegate.runs.context import RunContext
 from tidegate.spark.spark_errors import read_failure
 
-__all__ = ["check_before_publish", "check_published", "failure_of", "kind_of_check", "unchecked"]
+__all__ = ["check_before_publish", "check_not_run", "check_published", "failure_of", "kind_of_check"]
 
 _CHANGE_IT = (
     "Change the check: correct {}, or the column that it reads, so that it can run, and run again: main stays as it is "
@@ -47,7 +47,7 @@ def check_before_publish(
     answers = iter(work.answer(asked, before))
     found = [next(answers) if check in asked else known[check.name] for check in checks]
     run.cancellation.check()
-    _tell(run, name, found)
+    _emit_results(run, name, found)
     results.extend(found)
     run.emit("after_checks", name, {})
     if failure := failure_of(found, checks):
@@ -71,8 +71,8 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
             why = read_failure(error).message
             why = redact_message(why) if touches_hidden_columns(run.compiled, model) else why
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {why}"})
-            results = tuple(unchecked(name, check, why) for check in checks)
-        _tell(run, name, results)
+            results = tuple(check_not_run(name, check, why) for check in checks)
+        _emit_results(run, name, results)
         found += results
     return tuple(found)
 
@@ -91,7 +91,7 @@ def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> Qua
     return QualityError(f"{first.message}{more}", where=where, remedy=first.remediation or change)
 
 
-def _tell(run: RunContext, name: str, results: Iterable[CheckResult]) -> None:
+def _emit_results(run: RunContext, name: str, results: Iterable[CheckResult]) -> None:
     for result in results:
         run.emit("check_result", name, {"result": result})
 
@@ -107,7 +107,7 @@ def kind_of_check(check: Check) -> str:
     ]
 
 
-def unchecked(model: str, check: Check, why: str, remedy: str | None = None) -> CheckResult:
+def check_not_run(model: str, check: Check, why: str, remedy: str | None = None) -> CheckResult:
     """The result of a check that could not be run."""
     return CheckResult(
         model,

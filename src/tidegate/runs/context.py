@@ -131,7 +131,7 @@ class RunContext:
 
     readers: Mapping[TableName, tuple[CompiledModel, ...]] = field(default_factory=dict)
     use: BranchUse = field(default_factory=BranchUse)
-    look: Callable[[], None] = lambda: None
+    check_record: Callable[[], None] = lambda: None
     """Reads the run's record, and cancels the run where another process asked for its end."""
 
     ledger: Ledger | None = None

@@ -1,4 +1,4 @@
-"""What a run has built and checked so far, put down as it goes, so that it can be taken up where it was interrupted."""
+"""Records what a run has built and checked so far, so that it can be resumed where it was interrupted."""
 
 from __future__ import annotations
 
@@ -24,27 +24,32 @@ from tidegate.runs.reads import owned_tables, owning_models
 from tidegate.runs.recorder import profile_of_record, profile_record
 from tidegate.state import ProgressEntry, RunRecord, StateStore
 
-__all__ = ["Ledger", "Settled"]
+__all__ = ["EarlierBuild", "Ledger"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """`kept`: the model's tables are on the branch as they should be. Else `note`: why an earlier try was in vain."""
+class EarlierBuild:
+    """What is left of an earlier try of the run at one model."""
 
     kept: bool = False
+    """The model's tables on the branch can be used."""
+
     note: str = ""
+    """Else: why they cannot."""
+
     profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """`earlier`: the entries of the tries before this one, by model. `sources`: those of the project, by name. May be
-    shared by threads."""
+    """Thread-safe."""
 
     store: StateStore
     record: RunRecord
     clock: Clock
     earlier: Mapping[str, ProgressEntry] = field(default_factory=dict)
+    """The entries of earlier tries, by model."""
+
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
 
     @classmethod
@@ -55,7 +60,7 @@ class Ledger:
         earlier = {entry.model: entry for entry in entries if not entry.file}
         return cls(store, record, clock, earlier, sources or {})
 
-    def put(
+    def add_built(
         self,
         model: CompiledModel,
         compiled: Compiled,
@@ -79,36 +84,38 @@ class Ledger:
         self.store.add_progress(entry, files)
         fault("after_entry", table)
 
-    def settle(self, model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> Settled:
-        """Keep what an earlier try of the run made of the model, or put its tables back to what they were before."""
+    def reuse_or_restore(
+        self, model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings
+    ) -> EarlierBuild:
+        """Use what an earlier try of the run built, or restore the model's tables to what they were before it."""
         table = model.model.table
-        if not self._stands(table, compiled, lake):
-            return Settled()
-        why = self._read_otherwise(model, compiled, lake) or _changed_since(model, compiled, lake, settings)
+        if not self._is_intact(table, compiled, lake):
+            return EarlierBuild()
+        why = self._changed_sources(model, compiled, lake) or _changed_inputs(model, compiled, lake, settings)
         if not why:
             found = self.store.reader().profile(self.record.run_id, table.short(compiled.namespace))
-            return Settled(kept=True, profile=profile_of_record(found) if found else None)
+            return EarlierBuild(kept=True, profile=profile_of_record(found) if found else None)
         owned = owned_tables(compiled, [table])
         for change in lake.catalog.changed_tables(lake.branch):
             if change.table in owned:
                 lake.restore(change.table, change.before)
-        return Settled(note=f"built before the run was interrupted, but {why}")
+        return EarlierBuild(note=f"built before the run was interrupted, but {why}")
 
-    def take_up_branch(
+    def resume_branch(
         self, catalog: BranchCatalog, branch: str, compiled: Compiled, selected: Collection[TableName]
     ) -> None:
-        """What was built and checked stays, unless main has moved it; all else on the branch is as main is now."""
+        """Keep what was built and checked, unless main has moved it; all else on the branch becomes what main has."""
         catalog.heartbeat(branch)
         lake, main = BranchView(catalog, branch), catalog.head(MAIN)
         changes = {change.table: change for change in catalog.changed_tables(branch)}
         compacted = compacted_only(catalog, branch, changes.keys())
         moved = {table for table, change in changes.items() if main.get(table) != change.before} - compacted.keys()
         models = (owning_models(compiled, changes) - owning_models(compiled, moved)) & set(selected)
-        stay = owned_tables(compiled, [table for table in models if self._stands(table, compiled, lake)])
+        stay = owned_tables(compiled, [table for table in models if self._is_intact(table, compiled, lake)])
         catalog.refresh_branch(branch, changes.keys() - stay)
 
-    def _stands(self, table: TableName, compiled: Compiled, lake: BranchView) -> bool:
-        """An earlier try built and checked it, and the branch has that; or main does, compacted since."""
+    def _is_intact(self, table: TableName, compiled: Compiled, lake: BranchView) -> bool:
+        """An earlier try built and checked it, and the branch still has that, or main has it, compacted since."""
         entry = self.earlier.get(str(table))
         if entry is None or table not in compiled.models:
             return False
@@ -122,7 +129,7 @@ class Ledger:
         names = {table.namespace for table in model.sources} & self.sources.keys()
         return {name: source_digest(self.sources[name]) for name in sorted(names)}
 
-    def _read_otherwise(self, model: CompiledModel, compiled: Compiled, lake: BranchView) -> str:
+    def _changed_sources(self, model: CompiledModel, compiled: Compiled, lake: BranchView) -> str:
         """Empty where its sources are configured as they were, what these hold they do not tell, and its checks would
         look at the same tables."""
         before, sources = self.earlier[str(model.model.table)].read, self._sources_of(model)
@@ -149,7 +156,7 @@ def _built_later(table: TableName, compiled: Compiled) -> set[str]:
     return {str(model) for model in compiled.models} - {str(other) for wave in earlier for other in wave}
 
 
-def _changed_since(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:
+def _changed_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:
     """Empty where code, checks and inputs are those that the table remembers. Sources outside the lake never tell."""
     progress = lake.progress(model.model.table)
     if progress is None or progress.fingerprint != model.fingerprint:

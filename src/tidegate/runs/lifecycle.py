@@ -40,15 +40,15 @@ from tidegate.runs.clock import Clock, SystemClock
 from tidegate.runs.context import Phases, PhaseSpans, RunContext
 from tidegate.runs.control.cancellation import Cancellation, cancelled_by_signals, without_signals
 from tidegate.runs.control.guard import Guard
-from tidegate.runs.control.heartbeat import Heart
+from tidegate.runs.control.heartbeat import Heartbeat
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.register import Begun, begin, interrupted_runs, select_for_run
+from tidegate.runs.register import RegisteredRun, interrupted_runs, register_run, select_for_run
 from tidegate.runs.result import Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.source_availability import require_one_readable, unreadable_models
-from tidegate.runs.tally import Earlier, ModelOutcome, Tally
+from tidegate.runs.tally import EarlierTry, ModelOutcome, Tally
 from tidegate.sources.source_catalogs import readable
 from tidegate.state import RunRecord, StateStore, open_state
 
@@ -75,17 +75,17 @@ def run_project(
     cancellation = Cancellation()
     cancellation.orderly = True  # a signal waits until the run can record that it was cancelled
     with open_state(settings.state.url) as store, cancelled_by_signals(cancellation):
-        begun = begin(store, settings, options, clock)
-        if isinstance(begun, RunResult):
-            return begun
-        return _Run(settings, begun, listeners, clock, store, cancellation, open_builder, maintain).go()
+        registered = register_run(store, settings, options, clock)
+        if isinstance(registered, RunResult):
+            return registered
+        return _Run(settings, registered, listeners, clock, store, cancellation, open_builder, maintain).run()
 
 
 class _Run:
     def __init__(
         self,
         settings: Settings,
-        begun: Begun,
+        registered: RegisteredRun,
         listeners: Sequence[Listener],
         clock: Clock,
         store: StateStore,
@@ -96,40 +96,40 @@ class _Run:
         self.settings = settings
         self.open_builder = open_builder
         self.maintain = maintain
-        self.record = begun.record
-        self.options = begun.options
+        self.record = registered.record
+        self.options = registered.options
         self.clock = clock
         self.store = store
         self.recorder = Recorder(store)
         self.listeners: tuple[Listener, ...] = (self.recorder, *listeners)
-        self.run_id = begun.record.run_id
-        self.started_at = begun.record.started_at
+        self.run_id = registered.record.run_id
+        self.started_at = registered.record.started_at
         self.started = clock.monotonic()
         self.spans = PhaseSpans()
         self.phases = Phases(clock, self.spans)
         self.tally = Tally()
-        self.ledger = Ledger.of(store, begun.record, clock, settings.sources)
-        self.earlier = Earlier.of(store, begun.record)
+        self.ledger = Ledger.of(store, registered.record, clock, settings.sources)
+        self.earlier = EarlierTry.of(store, registered.record)
         self.cancellation = cancellation
         self._emitting = threading.Lock()
-        self._told_lost = False
-        self.heart = Heart(self.record, store, clock, self._asked_to_end, self._halt)
+        self._failure_reported = False
+        self.heartbeat = Heartbeat(self.record, store, clock, self._cancel_on_request, self._halt)
         self.watch = open_run_hooks(settings, "run", self.emit, self._halt, self._bytes_written)
         self.branch = RunBranch(
-            self.record, self.options, self.ledger, self.tally, self.cancellation, self.heart, self.emit
+            self.record, self.options, self.ledger, self.tally, self.cancellation, self.heartbeat, self.emit
         )
 
-    def go(self) -> RunResult:
+    def run(self) -> RunResult:
         fault("after_register")
         try:
             with cancelled_by_signals(self.cancellation):
-                self.heart.start()
+                self.heartbeat.start()
                 self.cancellation.orderly = False
                 self.cancellation.check()
-                self._go()
+                self._run_phases()
         except BaseException as error:
             with without_signals():
-                self.heart.stop()
+                self.heartbeat.stop()
                 cause = self._cause(error)
                 self._stopped(cause)
             if cause is error:
@@ -139,7 +139,7 @@ class _Run:
             return self._finish()
 
     def _cause(self, error: BaseException) -> BaseException:
-        """What ended the run: whatever failed after it was asked to end failed because of that."""
+        """What ended the run: whatever failed after a cancel was requested failed because of that."""
         if isinstance(error, RunCancelledError) and self.tally.error is not None:
             return self.tally.error
         cancelled = isinstance(error, RunCancelledError | KeyboardInterrupt)
@@ -147,10 +147,10 @@ class _Run:
             return RunCancelledError(self.cancellation.why)
         return error
 
-    def _go(self) -> None:
+    def _run_phases(self) -> None:
         for other in interrupted_runs(self.store.reader(), self.record, self.clock.now()):
             again = f"tidegate run --resume {other}"
-            self._say(f"{other} was interrupted; to go on with it: {again}")
+            self._log(f"{other} was interrupted; to resume it: {again}")
         with self.phases.timed("config_loading"):
             compiled, catalog = self._compile()
             selected = self._select(compiled, catalog)
@@ -160,7 +160,7 @@ class _Run:
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
             require_one_readable(plan, compiled, catalog, self.options.full_refresh)
             sources, unreadable = unreadable_models(self.settings, compiled, plan, catalog)
-        self.heart.look()
+        self.heartbeat.check_record()
         self.cancellation.check()
         self.store.set_status(self.run_id, "running")
         names = [step.table.short(compiled.namespace) for step in plan.steps]
@@ -182,17 +182,17 @@ class _Run:
         with self._emitting:
             for listener in self.listeners:
                 listener(event)
-            lost = None if self._told_lost else self.recorder.lost
-            self._told_lost = self._told_lost or lost is not None
+            lost = None if self._failure_reported else self.recorder.failure
+            self._failure_reported = self._failure_reported or lost is not None
         if lost is not None:
             self._halt(lost)
         if name == "warning":
             self.tally.warnings.append(str(data["message"]))
-        if not self.heart.lost:  # else it is somebody else's run, and theirs to tell
+        if not self.heartbeat.taken_over:  # else another process notifies
             self.watch(event)
 
     def _halt(self, error: TidegateError) -> None:
-        """From outside: nothing more is started or published, and this is the run's error. One that has an error, or is
+        """Stop the run: nothing more is started or published, and this is its error. A run that has an error, or is
         ending already, only warns."""
         if self.cancellation.requested or self.tally.error is not None:
             self.emit("warning", None, {"message": str(error)})
@@ -200,7 +200,7 @@ class _Run:
             self.tally.error = error
         self.cancellation.request(f"The run was stopped: {error}")
 
-    def _asked_to_end(self, record: RunRecord) -> None:
+    def _cancel_on_request(self, record: RunRecord) -> None:
         self.cancellation.request_from_outside("The run was cancelled")
         self.emit("warning", None, {"message": f"cancelled from outside at {record.cancel_requested_at:%H:%M:%S} UTC"})
 
@@ -250,7 +250,7 @@ class _Run:
         for step in plan.steps:
             strategy = compiled.models[step.table].model.settings.written_as
             name = step.table.short(compiled.namespace)
-            # Only for those outside: it says nothing to the history that what follows does not.
+            # Only for hooks: the event that follows is enough for the history.
             self.watch(Event("before_model_run", self.run_id, self.clock.now(), name, {}))
             result = ModelResult(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
             kept = str(step.table) in self.ledger.earlier
@@ -260,7 +260,7 @@ class _Run:
         if self.branch.left_behind(catalog):
             catalog.drop_branch(self.run_id)
 
-    def _say(self, line: str) -> None:
+    def _log(self, line: str) -> None:
         self.emit("phase", None, {"phase": "setup", "message": line})
 
     def _build(
@@ -273,7 +273,7 @@ class _Run:
     ) -> None:
         with self.phases.timed("branch_creation"):
             require_writable(self.settings.lake)
-            builder = self.open_builder(self.settings, self._say)
+            builder = self.open_builder(self.settings, self._log)
         with readable(self.settings, sources) as source_conf:
             self._build_on_branch(compiled, catalog, plan, builder, source_conf, unreadable)
 
@@ -306,7 +306,7 @@ class _Run:
             unreadable=unreadable,
             readers=readers_of(compiled),
             guard=Guard(self.settings.run, self.clock, self.cancellation, self._halt, self.emit, self.started),
-            look=self.heart.look,
+            check_record=self.heartbeat.check_record,
             ledger=self.ledger,
             decided=plan.decided,
             spans=self.spans,
@@ -316,9 +316,9 @@ class _Run:
         if gap := catalog.capabilities.gaps.get("atomic_publish"):
             self.emit("phase", None, {"phase": "publish", "message": f"A publish is not one step here: {gap}."})
         tables = {step.table for step in plan.steps}
-        with self.branch.held(run, tables, self.phases) as run, self.heart.minding(catalog, run.branch):
-            Building(run, self.phases, self.tally, tables).go()
-            if self.recorder.lost is None:
+        with self.branch.held(run, tables, self.phases) as run, self.heartbeat.with_branch(catalog, run.branch):
+            Building(run, self.phases, self.tally, tables).build_and_publish()
+            if self.recorder.failure is None:
                 report_anomalies(run, self.tally, self.store.reader())
             if self.tally.published or self.tally.kept:
                 archive_landing_files(compiled, self.settings, catalog, self.emit)
@@ -329,79 +329,81 @@ class _Run:
                     run_maintenance(run, self.maintain, tuple(self.tally.published))
 
     def _stopped(self, error: BaseException) -> None:
-        """Something ended the run before it could give a result: the history must not say that it still runs."""
+        """The run ended without a result: the history must not show it as running."""
         cancelled = isinstance(error, RunCancelledError | KeyboardInterrupt)
         status = "cancelled" if cancelled else "failed"
-        told = str(error) or (self.cancellation.why if cancelled else type(error).__name__)
+        message = str(error) or (self.cancellation.why if cancelled else type(error).__name__)
         kind = str(FailureKind.CANCELLED if cancelled else kind_of(error))
         remedy, where = getattr(error, "remedy", None), getattr(error, "where", None)
-        result = replace(self._result(), status=status, error=told, failure_kind=kind, remedy=remedy, where=where)
+        result = replace(self._result(), status=status, error=message, failure_kind=kind, remedy=remedy, where=where)
         attach_result(error, result)
-        with contextlib.suppress(Exception), self._telling_others():
-            data = {"status": status, "error": told, "failure_kind": kind, "duration_ms": self._elapsed()}
+        with contextlib.suppress(Exception), self._notifying():
+            data = {"status": status, "error": message, "failure_kind": kind, "duration_ms": self._elapsed()}
             self.emit("pipeline_error", None, data)
         with contextlib.suppress(Exception):
-            if not self.heart.lost:
+            if not self.heartbeat.taken_over:
                 self.store.finish_run(
                     self.run_id,
                     status,
                     finished_at=self.clock.now(),
                     duration_ms=self._elapsed(),
                     phase_profiles=self.phases.ms,
-                    error=told,
+                    error=message,
                     resumes=self.record.resumes,
                 )
                 self.emit("state_synced", None, {"status": status})
         with contextlib.suppress(Exception):
-            self._close_watch(Ending(self.run_id, status, 0, self._elapsed(), self.phases.ms, told))
+            self._close_watch(Ending(self.run_id, status, 0, self._elapsed(), self.phases.ms, message))
 
     def _elapsed(self) -> int:
         return round((self.clock.monotonic() - self.started) * 1000)
 
     def _finish(self) -> RunResult:
         facts = ("status", "error", "failure_kind", "duration_ms", "rows_written")
-        with self._telling_others():
-            self.heart.look()
+        with self._notifying():
+            self.heartbeat.check_record()
             result = self._result()
             done = "pipeline_complete" if result.exit_code == 0 else "pipeline_error"
             self.emit(done, None, {name: getattr(result, name) for name in facts})
             self.watch.drain()
-        self.heart.stop()
+        self.heartbeat.stop()
         result = self._store_result()
-        said = self._said()
-        with self._telling_others():
-            if self.recorder.lost is None:
+        reported = self._reported()
+        with self._notifying():
+            if self.recorder.failure is None:
                 self.emit("state_synced", None, {"status": result.status})
-            # Who was told last may have failed the run, or had something to warn of.
-            self._close_watch((result if said == self._said() else self._result()).ending)
-        return result if said == self._said() else self._store_result()
+            # The last hooks may have failed the run, or warned.
+            self._close_watch((result if reported == self._reported() else self._result()).ending)
+        return result if reported == self._reported() else self._store_result()
 
-    def _said(self) -> tuple[TidegateError | None, int]:
+    def _reported(self) -> tuple[TidegateError | None, int]:
         return self.tally.error, len(self.tally.warnings)
 
     @contextlib.contextmanager
-    def _telling_others(self) -> Iterator[None]:
-        """The run itself is over: a signal only ends the waiting for those outside."""
+    def _notifying(self) -> Iterator[None]:
+        """The run itself is over: a signal only ends the waiting for hooks."""
         try:
             with cancelled_by_signals(self.cancellation):
                 yield
         except KeyboardInterrupt:
-            message = "interrupted while those outside were told how the run ended; not all of them may know"
+            message = (
+                "interrupted while hooks were notified of the end of the run; not all of them may have received it"
+            )
             self.emit("warning", None, {"message": message})
 
     def _close_watch(self, ending: Ending) -> None:
-        self.watch.close(None if self.heart.lost else ending)
+        self.watch.close(None if self.heartbeat.taken_over else ending)
 
     def _store_result(self) -> RunResult:
         result = self._result()
-        if self.heart.lost:
+        if self.heartbeat.taken_over:
             return result
         fault("before_history")
         self.recorder.finish(result, self.clock.now())
         fault("after_history")
-        if self.recorder.lost is None:
+        if self.recorder.failure is None:
             return result
-        self.tally.error = self.tally.error or self.recorder.lost
+        self.tally.error = self.tally.error or self.recorder.failure
         return self._result()
 
     def _result(self) -> RunResult:
@@ -410,7 +412,7 @@ class _Run:
         for outcome in outcomes:
             for name, ms in outcome.result.phases.items():
                 phases[name] = phases.get(name, 0) + ms
-        outcomes = [self.earlier.told(outcome) for outcome in outcomes]
+        outcomes = [self.earlier.restored(outcome) for outcome in outcomes]
         checks: list[CheckResult] = [check for outcome in outcomes for check in outcome.checks]
         checks += self.tally.after_publish
         error = self.tally.error

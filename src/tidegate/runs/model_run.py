@@ -35,7 +35,7 @@ from tidegate.runs.builder import ModelAttempt, TableWork
 from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.control.retries import Attempt, Failed
+from tidegate.runs.control.retries import Attempt, AttemptFailure
 from tidegate.runs.damage import explain_damage
 from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, owned_tables, tables_read
 from tidegate.runs.result import KEPT
@@ -46,7 +46,7 @@ __all__ = ["run_model"]
 
 
 def run_model(run: RunContext, table: TableName) -> ModelOutcome:
-    """Build one model on the branch, if need be in several tries. A failure is a value; the table is then as it was."""
+    """Build one model on the branch, in one or more attempts. A failure is a value; the table is restored then."""
     model, name = run.compiled.models[table], run.short(table)
     run.emit("before_model_run", name, {})
     started = run.clock.monotonic()
@@ -56,18 +56,18 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
 
     def once(number: int) -> ModelResult:
         tries.append(_ModelBuild(run, model, deadline, tries[-1].note if tries else ""))
-        return tries[-1].go(before)
+        return tries[-1].run_once(before)
 
-    def failed(result: ModelResult) -> Failed | None:
+    def failed(result: ModelResult) -> AttemptFailure | None:
         if result.status != "failed" or tries[-1].aborted or tries[-1].lost:
             return None
-        return Failed(FailureKind(result.failure_kind or ""), result.error or "", tries[-1].retry_after)
+        return AttemptFailure(FailureKind(result.failure_kind or ""), result.error or "", tries[-1].retry_after)
 
-    def told(attempt: Attempt, pause: float) -> None:
+    def warn_of_retry(attempt: Attempt, pause: float) -> None:
         message = f"{name}: attempt {attempt.number} failed ({attempt.failure_kind}: {attempt.error})"
         run.emit("warning", name, {"message": f"{message}; trying again in {pause:.1f} s"})
 
-    tried = run.guard.retries(model.model.settings, deadline).until_done(once, failed, told)
+    tried = run.guard.retries(model.model.settings, deadline).until_done(once, failed, warn_of_retry)
     attempt, result = tries[-1], tried.outcome
     duration = round((run.clock.monotonic() - started) * 1000)
     result = replace(
@@ -78,7 +78,7 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         attempts=tuple(each.to_dict() for each in tried.attempts),
     )
     if attempt.lost and result.status == "failed":
-        return ModelOutcome(result, torn=attempt.torn, lost=True)
+        return ModelOutcome(result, unrestored=attempt.unrestored, lost=True)
     if result.status == "failed":
         failure = {"error": result.error, "failure_kind": result.failure_kind}
         if attempt.writing:
@@ -90,7 +90,7 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
     profile = attempt.profile if result.status == "completed" or kept else None
     checks, drift = tuple(attempt.checks), tuple(attempt.drift)
     read = attempt.read if result.status == "skipped" else None
-    return ModelOutcome(result, checks, drift, checked_again, profile, attempt.torn, read, kept)
+    return ModelOutcome(result, checks, drift, checked_again, profile, attempt.unrestored, read, kept)
 
 
 class _ModelBuild:
@@ -113,37 +113,37 @@ class _ModelBuild:
         self.retry_after: float | None = None
         self.checked_again = False
         self.kept = False
-        self.torn = False
+        self.unrestored = False
         self.aborted = False
         self.lost = False
 
     @property
     def writing(self) -> bool:
-        """Whether it came as far as the write, and not to the checks."""
+        """Whether it reached the write, and not the checks."""
         return "iceberg_write" in self.phases.ms and "quality_tests" not in self.phases.ms
 
-    def go(self, before: dict[TableName, Pointer | None]) -> ModelResult:
-        """`before`: what the branch had of the model's tables when it was first tried; empty until that is known."""
+    def run_once(self, before: dict[TableName, Pointer | None]) -> ModelResult:
+        """`before`: the pointers of the model's tables before its first attempt; empty until they are known."""
         run = self.run
         services = {source.namespace for source in self.model.sources} & run.settings.sources.keys()
         try:
             if before:
-                self._put_back(before)  # where the try before this one could not
+                self._restore(before)  # where the attempt before this one could not
             elif self._is_kept():
                 return self._result("skipped")
             else:
                 before |= {owned: run.lake.pointer(owned) for owned in owned_tables(run.compiled, [self.table])}
-            with run.guard.services.asking(*services, deadline=self.attempt.deadline):
+            with run.guard.services.calling(*services, deadline=self.attempt.deadline):
                 return self.build()
         except Exception as failure:
             self.lost = not run.cancellation.requested and run.builder.died_of(failure)
             error = failure if self.lost else explain_damage(failure, run, self.model)
             try:
-                self._put_back(before)
+                self._restore(before)
             except TidegateError as lost:
-                self.torn = True
+                self.unrestored = True
                 if not run.cancellation.requested:  # else its branch may be gone already
-                    message = f"{self.name}: its table could not be put back to what it was: {lost}"
+                    message = f"{self.name}: its table could not be restored: {lost}"
                     run.emit("warning", self.name, {"message": message})
             return self.failed(error)
 
@@ -151,14 +151,14 @@ class _ModelBuild:
         run = self.run
         if run.ledger is None:
             return False
-        settled = run.ledger.settle(self.model, run.compiled, run.lake, run.settings)
-        self.note = settled.note
-        if settled.kept:
-            self.kept, self.profile = True, settled.profile
+        earlier = run.ledger.reuse_or_restore(self.model, run.compiled, run.lake, run.settings)
+        self.note = earlier.note
+        if earlier.kept:
+            self.kept, self.profile = True, earlier.profile
             self.attempt.decision = Decision(RunType.SKIP, KEPT)
-        return settled.kept
+        return earlier.kept
 
-    def _put_back(self, before: Mapping[TableName, Pointer | None]) -> None:
+    def _restore(self, before: Mapping[TableName, Pointer | None]) -> None:
         for owned, pointer in before.items():
             if pointer != self.run.lake.pointer(owned):
                 self.run.catalog.restore(self.run.branch, owned, pointer)
@@ -171,22 +171,22 @@ class _ModelBuild:
             self._drop_unreadable()
             self._require_upstreams()
             self._require_own_table()
-            self._take_back_unfinished()
+            self._undo_unfinished_write()
             facts = self._decide()
             self.attempt.decision = facts.decision
         if facts.decision.run_type is RunType.SKIP:
-            self.read = self._looked_at(facts)
+            self.read = self._tables_seen(facts)
             if facts.decision.record_digests:
                 self._record_digests(facts)
             return self._check_again() if facts.decision.check_again else self._result("skipped")
-        before = None if facts.decision.rebuild or self._is_checked_anew() else run.lake.table(self.table)
+        before = None if facts.decision.rebuild or self._has_new_constraints() else run.lake.table(self.table)
         with run.builder.open(self.attempt) as work:
             outcome = work.build(facts)
             self._report(outcome)
             self.profile = self._profile(outcome)
             self._check(work, before if self._adds(outcome) else None, self.attempt.constraint_results)
         fault("after_checks", self.table)
-        self._put_down()
+        self._record_built()
         return self._result("completed", outcome)
 
     def _decide(self) -> ModelPlan:
@@ -198,13 +198,13 @@ class _ModelBuild:
         bound = partial(bound_query, run, self.model)
         return plan_model(self.model, run.compiled, run.lake, run.request, bound)
 
-    def _put_down(self) -> None:
+    def _record_built(self) -> None:
         run = self.run
         if run.ledger is not None:
             checked = checked_tables(run, self.model, self.attempt.values)
-            run.ledger.put(self.model, run.compiled, run.lake, self.profile, checked)
+            run.ledger.add_built(self.model, run.compiled, run.lake, self.profile, checked)
 
-    def _looked_at(self, facts: ModelPlan) -> dict[str, TableInput]:
+    def _tables_seen(self, facts: ModelPlan) -> dict[str, TableInput]:
         own = self.run.lake.metadata(self.table)
         return {**facts.inputs.tables, **({} if own is None else {str(self.table): own.table_input()})}
 
@@ -220,7 +220,7 @@ class _ModelBuild:
             )
 
     def _require_own_table(self) -> None:
-        """What stands in the table's place must be this model's own work, in rows of the same shape."""
+        """The table must have been made by this model, with rows of the same shape."""
         metadata = self.run.lake.table(self.table)
         if metadata is None or self.run.options.full_refresh or self.settings.materialized is Materialized.VIEW:
             return
@@ -230,11 +230,11 @@ class _ModelBuild:
             raise StrategyError(
                 f"{made.get('tidegate.run-id')}, which wrote main itself, was killed before {self.table} was finished",
                 where=str(self.model.model.path),
-                remedy=f"Make the table anew from its inputs: tidegate run {self.name} --full-refresh",
+                remedy=f"Rebuild the table from its inputs: tidegate run {self.name} --full-refresh",
             )
         if progress is None:
             raise StrategyError(
-                f"the table {self.table} is there already, and no model made it",
+                f"the table {self.table} exists already, and no model made it",
                 where=str(self.model.model.path),
                 remedy="Rename the model; or replace the table, and lose what is in it, with --full-refresh.",
             )
@@ -243,7 +243,7 @@ class _ModelBuild:
             raise StrategyError(
                 f"the rows of {self.table} were written by {before}, and {now} keeps other ones",
                 where=str(self.model.model.path),
-                remedy="Give the model another name, or make its table anew from its inputs with --full-refresh.",
+                remedy="Give the model another name, or rebuild its table from its inputs with --full-refresh.",
             )
 
     def _drop_unreadable(self) -> None:
@@ -260,12 +260,12 @@ class _ModelBuild:
                 message = f"{self.run.short(owned)}: its metadata file is missing, so it is built as if it were new"
                 self.run.emit("warning", self.name, {"message": message})
 
-    def _take_back_unfinished(self) -> None:
-        """Else what was written without being remembered would be written twice."""
+    def _undo_unfinished_write(self) -> None:
+        """Rows that were written without progress would be written twice."""
         metadata = self.run.lake.table(self.table)
         pointer = pointer_before_unfinished_write(self.table, metadata) if metadata is not None else None
         if pointer is not None:
-            message = f"{self.name}: rows that a run wrote to main itself before it was killed are taken back"
+            message = f"{self.name}: rows that a run wrote to main itself before it was killed are removed"
             self.run.emit("warning", self.name, {"message": message})
             self.run.lake.restore(self.table, pointer)
 
@@ -289,9 +289,9 @@ class _ModelBuild:
         now = self.run.lake.table(self.table)
         return now is not None and not self.attempt.decision.rebuild and outcome.rows_written < now.total_records
 
-    def _is_checked_anew(self) -> bool:
-        """Constraints are others than the table was published with, and it is to be what they say; but for what is kept
-        of former times."""
+    def _has_new_constraints(self) -> bool:
+        """The table was published with other constraints, and all of its rows have to meet the new ones; history is
+        left as it is."""
         former = self.run.lake.progress(self.table)
         return former is not None and former.checks != self.model.checks_digest and not keeps_history(self.model)
 
@@ -301,10 +301,10 @@ class _ModelBuild:
             check_before_publish(self.run, self.model, work, self.checks, before, settled)
 
     def _check_again(self) -> ModelResult:
-        """The table stays as it is; its checks are others than it was published with."""
+        """The table stays unchanged; it was published with other checks."""
         run = self.run
         with run.builder.open(self.attempt) as work:
-            # Those that refuse rows are about what comes: others would have rebuilt the table.
+            # Constraints that refuse rows apply to new rows: a changed one would have rebuilt the table.
             self._check(work, settled=left_out(run, self.model))
             progress = run.lake.progress(self.table)
             assert progress is not None
@@ -314,12 +314,12 @@ class _ModelBuild:
             work.set_progress(replace(progress, checks=self.model.checks_digest, checked=others))
             fault("after_progress", self.table)
         self.checked_again = True
-        self._put_down()
+        self._record_built()
         return self._result("skipped")
 
     def _record_digests(self, facts: ModelPlan) -> None:
-        """Of landing files that were consumed without digests: a property of the table and no snapshot, so no reader
-        has anything to do."""
+        """Of landing files that were consumed without digests: a property of the table and no snapshot, so its
+        readers are still up to date."""
         run, metadata = self.run, self.run.lake.table(self.table)
         assert metadata is not None
         assert metadata.progress is not None

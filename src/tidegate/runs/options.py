@@ -15,12 +15,12 @@ from tidegate.errors import OptionsError
 from tidegate.jsontext import json_text
 from tidegate.redaction import looks_secret, passwords_in
 
-__all__ = ["LATEST", "OF_THE_CALL", "RunOptions", "given_again", "is_secret", "put_down"]
+__all__ = ["CALL_OPTIONS", "LATEST", "RunOptions", "is_secret", "put_down", "resumed_variables"]
 
 LATEST = "latest"
 """Instead of a run's id."""
 
-OF_THE_CALL = ("concurrency", "confirmed", "fail_fast", "idempotency_key", "resume")
+CALL_OPTIONS = ("concurrency", "confirmed", "fail_fast", "idempotency_key", "resume")
 """Two calls that differ in nothing else ask for the same tables."""
 
 
@@ -52,7 +52,7 @@ class RunOptions:
     @property
     def digest(self) -> str:
         """Of what is asked for, whoever asks and however it is done."""
-        asked = {name: value for name, value in asdict(self).items() if name not in OF_THE_CALL}
+        asked = {name: value for name, value in asdict(self).items() if name not in CALL_OPTIONS}
         asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
         # A call without --exclude has the digest that it had before there was one: keys outlive versions.
         if exclude := sorted(set(self.exclude)):
@@ -78,12 +78,12 @@ class RunOptions:
         known |= {name: tuple(known.get(name, ())) for name in ("select", "exclude")}
         return cls(**known | {"from_": _moment(known.get("from_")), "to": _moment(known.get("to"))})
 
-    def taken_up(self, now: RunOptions, run_id: str) -> RunOptions:
+    def resumed_with(self, now: RunOptions, run_id: str) -> RunOptions:
         """These, as they were put down, for another try; `now` may say that more is allowed, or how it is done, and has
         to repeat what is secret."""
         return replace(
             self,
-            vars=given_again(self.vars, now.vars, run_id),
+            vars=resumed_variables(self.vars, now.vars, run_id),
             concurrency=now.concurrency or self.concurrency,
             fail_fast=now.fail_fast,
             allow_deletes=now.allow_deletes or self.allow_deletes,
@@ -111,11 +111,11 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def put_down(variables: Mapping[str, str]) -> dict[str, str]:
-    """As the history of runs keeps them."""
+    """As the history of runs records them: secret values sealed."""
     return {name: _seal(name, value) if is_secret(name, value) else value for name, value in variables.items()}
 
 
-def given_again(kept: Mapping[str, str], given: Mapping[str, str], run_id: str) -> dict[str, str]:
+def resumed_variables(kept: Mapping[str, str], given: Mapping[str, str], run_id: str) -> dict[str, str]:
     """The variables of a run that is taken up, of which `kept` was put down. Raises where a secret one is missing, and
     where it is not what it was."""
     secret = [name for name, value in kept.items() if is_secret(name, value) or _SEALED.fullmatch(value)]

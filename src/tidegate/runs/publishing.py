@@ -12,7 +12,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Change, Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
 from tidegate.names import TableName
 from tidegate.runs.context import RunContext
-from tidegate.runs.reads import Reads, compared_with_main, owned_tables, owning_models, reads_of, still_on_main
+from tidegate.runs.reads import Reads, compare_with_main, owned_tables, owning_models, reads_of, still_on_main
 from tidegate.runs.tally import Outcomes
 from tidegate.runs.waves import downstream_of
 
@@ -84,7 +84,7 @@ def _concerned(run: RunContext, outcomes: Outcomes, reads: Reads, conflicting: C
     changes, main = run.catalog.changed_tables(run.branch), run.catalog.head(MAIN)
     compacted = compacted_only(run.catalog, run.branch, [change.table for change in changes])
     moved = {c.table for c in changes if main.get(c.table) not in (c.before, c.after, compacted.get(c.table))}
-    moved |= {*conflicting, *compared_with_main(run.catalog, run.branch, reads).moved}
+    moved |= {*conflicting, *compare_with_main(run.catalog, run.branch, reads).moved}
     readers = {model for model, read in reads.items() if not read.keys().isdisjoint(map(str, moved))}
     return downstream_of(run, owning_models(run.compiled, moved) | readers, outcomes) & outcomes.keys()
 

@@ -21,12 +21,12 @@ from tidegate.runs.context import RunContext
 from tidegate.runs.tally import Outcomes
 
 __all__ = [
-    "Compared",
+    "MainComparison",
     "Reads",
     "bound_query",
     "checked_inputs",
     "checked_tables",
-    "compared_with_main",
+    "compare_with_main",
     "owned_tables",
     "owning_models",
     "reads_of",
@@ -56,17 +56,18 @@ def recorded_reads(lake: BranchView, tables: Iterable[TableName]) -> Reads:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """`unmoved`: where main has the tables that are still as they were read. `moved`: those that are not."""
-
+class MainComparison:
     unmoved: Mapping[TableName, Pointer]
+    """Where main has the tables that are still as they were read."""
+
     moved: frozenset[TableName]
+    """Tables that are not."""
 
 
-def compared_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Compared:
+def compare_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> MainComparison:
     """Compaction moves a table and changes nothing; what the branch changed itself is its own affair."""
     if not reads:
-        return Compared({}, frozenset())
+        return MainComparison({}, frozenset())
     own = {change.table for change in catalog.changed_tables(branch)}
     seen: dict[TableName, list[TableInput]] = {}
     for read in reads.values():
@@ -74,19 +75,19 @@ def compared_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Com
             if (table := TableName.parse(name, "")) not in own:
                 seen.setdefault(table, []).append(state)
     main = catalog.head(MAIN)
-    unmoved = {table: main[table] for table, states in seen.items() if _is_still(main.get(table), states)}
-    return Compared(unmoved, frozenset(seen.keys() - unmoved.keys()))
+    unmoved = {table: main[table] for table, states in seen.items() if _is_unchanged(main.get(table), states)}
+    return MainComparison(unmoved, frozenset(seen.keys() - unmoved.keys()))
 
 
 def still_on_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Mapping[TableName, Pointer]:
     """Where main has all that was read; raises PublishConflictError that names what it has otherwise by now."""
-    compared = compared_with_main(catalog, branch, reads)
+    compared = compare_with_main(catalog, branch, reads)
     if compared.moved:
         raise publish_conflict(branch, sorted(compared.moved))
     return compared.unmoved
 
 
-def _is_still(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
+def _is_unchanged(pointer: Pointer | None, states: Iterable[TableInput]) -> bool:
     if pointer is None:
         return False
     now = read_metadata(pointer).table_input().state

@@ -16,25 +16,25 @@ __all__ = ["Recorder", "profile_of_record", "profile_record"]
 
 
 class Recorder:
-    """A listener. `warning` and `phase` events are kept too: they are the run's log.
+    """A listener. `warning` and `phase` events are recorded, too: they are the run's log.
 
-    Never raises: `lost` is why the first event could not be put down. Those after it are not tried, because each would
+    Never raises: `failure` is why the first event could not be recorded. Later events are not tried, because each would
     wait for a database that does not answer.
     """
 
     def __init__(self, store: StateStore) -> None:
         self._store = store
-        self.lost: StateError | None = None
+        self.failure: StateError | None = None
 
     def __call__(self, event: Event) -> None:
-        if self.lost is not None:
+        if self.failure is not None:
             return
         try:
-            self._put(event)
+            self._record(event)
         except StateError as error:
-            self.lost = error
+            self.failure = error
 
-    def _put(self, event: Event) -> None:
+    def _record(self, event: Event) -> None:
         data = dict(event.data)
         result = data.pop("result", None)
         if isinstance(result, ModelResult):
@@ -47,12 +47,12 @@ class Recorder:
         elif event.name == "anomaly_detected":
             self._store.add_anomaly(AnomalyRecord(run_id=event.run_id, at=event.at, **data))
         elif event.name == "published":
-            # Those of a branch that was kept have waited for it.
+            # The profiles of a branch that was kept become published now.
             self._store.profiles_published(event.run_id, [str(name) for name in data.get("tables", ())])
         self._store.add_event(EventRecord(event.run_id, event.at, event.name, event.model, data))
 
     def finish(self, result: RunResult, finished_at: datetime) -> None:
-        """Tried even where an event was lost: the database may be back."""
+        """RetryOutcome even where an event was lost: the database may be back."""
         try:
             self._store.finish_run(
                 result.run_id,
@@ -66,11 +66,11 @@ class Recorder:
                 resumes=result.resumes,
             )
         except StateError as error:
-            self.lost = self.lost or error
+            self.failure = self.failure or error
 
 
 def profile_record(run_id: str, model: str, at: datetime, profile: Profile) -> ProfileRecord:
-    """Of what waits on the branch; when it is published, its record is told."""
+    """Of what is on the branch; the publish marks the record as published."""
     return ProfileRecord(
         run_id=run_id,
         model=model,

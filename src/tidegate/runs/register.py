@@ -1,4 +1,4 @@
-"""The first thing a run does: say in the state database that it is there, or that it is there again."""
+"""Registers a run in the state database, or resumes one that is registered."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from tidegate.names import TableName
 from tidegate.planner.selection import read_states, select, uses_state
 from tidegate.redaction import redact
 from tidegate.runs.clock import Clock
-from tidegate.runs.options import OF_THE_CALL, RunOptions
+from tidegate.runs.options import CALL_OPTIONS, RunOptions
 from tidegate.runs.result import RunResult
 from tidegate.state import KeyRecord, RunRecord, StateReader, StateStore
 from tidegate.state.liveness import has_ended, is_alive, last_heartbeat, process_identity, process_is_alive
 from tidegate.state.reader import find_run
 
-__all__ = ["Begun", "answer_to", "begin", "interrupted_runs", "repeated", "select_for_run"]
+__all__ = ["RegisteredRun", "interrupted_runs", "register_run", "repeated", "result_for_key", "select_for_run"]
 
 _LONGEST_KEY = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A run that this process does now. `options`: what it was asked for when it was first begun."""
+class RegisteredRun:
+    """A run of this process. `options`: those that it was first started with."""
 
     record: RunRecord
     options: RunOptions
 
 
-def begin(store: StateStore, settings: Settings, options: RunOptions, clock: Clock) -> Begun | RunResult:
-    """A new run, or one that is taken up again; or the result of one that has answered already, and nothing to do."""
+def register_run(store: StateStore, settings: Settings, options: RunOptions, clock: Clock) -> RegisteredRun | RunResult:
+    """A new run, or one that is resumed; or the result of one that succeeded before, and nothing to do."""
     if options.resume is not None:
-        return _take_up(store, settings, options, clock.now())
+        return _resume(store, settings, options, clock.now())
     if options.idempotency_key is not None and not 0 < len(options.idempotency_key) <= _LONGEST_KEY:
         raise OptionsError(f"An idempotency key has 1 to {_LONGEST_KEY} characters", remedy="Give another one.")
     while True:
         seen = None
         if options.idempotency_key is not None:
             seen = store.reader().key(settings.project.name, options.idempotency_key)
-            if (answer := answer_to(store.reader(), seen, options, clock.now())) is not None:
+            if (answer := result_for_key(store.reader(), seen, options, clock.now())) is not None:
                 return answer
         try:
-            return Begun(_register(store, settings, options, clock.now(), seen), options)
+            return RegisteredRun(_register(store, settings, options, clock.now(), seen), options)
         except KeyTakenError:
-            continue  # by somebody at the same moment, who is to be seen now
+            continue  # by another process at the same moment: read it again
 
 
 def _register(
@@ -82,14 +82,14 @@ def _register(
             moment += timedelta(milliseconds=1)
 
 
-def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: datetime) -> Begun | RunResult:
-    """Of several who want the same run, one gets it."""
+def _resume(store: StateStore, settings: Settings, options: RunOptions, now: datetime) -> RegisteredRun | RunResult:
+    """Of several processes that resume the same run, one gets it."""
     seen = find_run(store.reader(), options.resume or "", settings.project.name)
     if seen.status in ("success", "skipped"):
         return repeated(seen)
     if is_alive(seen, now):
         raise _in_flight(seen)
-    asked = RunOptions.from_dict(seen.options).taken_up(options, seen.run_id)
+    asked = RunOptions.from_dict(seen.options).resumed_with(options, seen.run_id)
     taken = replace(
         seen,
         status="running",
@@ -109,7 +109,7 @@ def _take_up(store: StateStore, settings: Settings, options: RunOptions, now: da
     )
     if not store.take_over(seen, taken):
         raise _in_flight(store.reader().run(seen.run_id) or seen)
-    return Begun(taken, asked)
+    return RegisteredRun(taken, asked)
 
 
 def _in_flight(run: RunRecord) -> RunInFlightError:
@@ -141,10 +141,10 @@ def select_for_run(
 
 
 IN_FLIGHT = timedelta(hours=24)
-"""So long a run that gives no sign of its end is waited for."""
+"""How long a run without a heartbeat is taken to be at work."""
 
 
-def answer_to(reader: StateReader, seen: KeyRecord | None, options: RunOptions, now: datetime) -> RunResult | None:
+def result_for_key(reader: StateReader, seen: KeyRecord | None, options: RunOptions, now: datetime) -> RunResult | None:
     """The result of the run that succeeded under the key; None where one is to be begun.
 
     Raises where that run is at work, and where the key was given to another request.
@@ -153,7 +153,7 @@ def answer_to(reader: StateReader, seen: KeyRecord | None, options: RunOptions, 
         return None
     run = reader.run(seen.run_id)
     if seen.digest != options.digest:
-        raise _of_another(seen, run, options)
+        raise _key_of_another_request(seen, run, options)
     if run is None:
         return None
     if run.status in ("success", "skipped"):
@@ -168,16 +168,16 @@ def answer_to(reader: StateReader, seen: KeyRecord | None, options: RunOptions, 
 
 
 def repeated(run: RunRecord) -> RunResult:
-    """What the run came to, once more."""
+    """The result of the run, marked as repeated."""
     if run.result is None:
         raise StateError(f"Run {run.run_id} has succeeded, but its result is not in the state database any more")
     return replace(RunResult.from_dict(run.result), repeated=True)
 
 
-def _of_another(seen: KeyRecord, run: RunRecord | None, options: RunOptions) -> KeyTakenError:
+def _key_of_another_request(seen: KeyRecord, run: RunRecord | None, options: RunOptions) -> KeyTakenError:
     before = RunOptions.from_dict(run.options).to_dict() if run else {}
     now = options.to_record()
-    counted = now.keys() & before.keys() - set(OF_THE_CALL)
+    counted = now.keys() & before.keys() - set(CALL_OPTIONS)
     other = sorted(name.rstrip("_") for name in counted if now[name] != before[name])
     what = f" (not the same: {', '.join(other)})" if other else ""
     return KeyTakenError(

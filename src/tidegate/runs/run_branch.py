@@ -1,4 +1,4 @@
-"""The branch that a run builds on, from its first moment to its last: made or taken up, and then dropped or kept."""
+"""The branch that a run builds on: created or resumed, and at the end dropped or kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.names import TableName
 from tidegate.runs.context import Phases, RunContext
 from tidegate.runs.control.cancellation import Cancellation
-from tidegate.runs.control.heartbeat import Heart
+from tidegate.runs.control.heartbeat import Heartbeat
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.tally import Tally
@@ -34,7 +34,7 @@ class RunBranch:
         ledger: Ledger,
         tally: Tally,
         cancellation: Cancellation,
-        heart: Heart,
+        heartbeat: Heartbeat,
         emit: Emit,
     ) -> None:
         self.run_id = record.run_id
@@ -46,7 +46,7 @@ class RunBranch:
         self._ledger = ledger
         self._tally = tally
         self._cancellation = cancellation
-        self._heart = heart
+        self._heartbeat = heartbeat
         self._emit = emit
 
     @contextlib.contextmanager
@@ -86,7 +86,7 @@ class RunBranch:
     def _took_up(self, run: RunContext, tables: Collection[TableName]) -> bool:
         """False where the earlier try was killed while it made its branch: there is nothing on it to go on with."""
         try:
-            self._ledger.take_up_branch(run.catalog, self.run_id, run.compiled, tables)
+            self._ledger.resume_branch(run.catalog, self.run_id, run.compiled, tables)
         except BranchMissingError:
             return False
         return True
@@ -102,7 +102,7 @@ class RunBranch:
             error = LakeError(
                 f"no branch could be made ({failure}), and --no-publish is there to keep one; nothing was run",
                 where=failure.where,
-                remedy="mend what keeps the catalog from making branches; without --no-publish, main itself is written",
+                remedy="Fix what keeps the catalog from creating branches; without --no-publish, main is written.",
             )
             error.kind = failure.kind
             raise error
@@ -110,15 +110,15 @@ class RunBranch:
         message = (
             f"NO ISOLATION: this run writes main itself, because its branch could not be made ({failure}) and [lake]"
             ' on_branch_failure is "direct". Readers see each table as soon as it is written; one that fails its checks'
-            " is put back to what it was."
+            " is restored."
         )
         self._emit("warning", None, {"message": message})
         return replace(run, publish_mode=self.mode)
 
     def _leave(self, catalog: BranchCatalog) -> None:
-        """A lake that does not answer any more must not take the run's result with it."""
-        self._heart.look()
-        if self._heart.lost:
+        """Never raises: a lake that does not answer must not lose the run's result."""
+        self._heartbeat.check_record()
+        if self._heartbeat.taken_over:
             return
         if self._is_resumable():
             self.kept_for = "resume"
@@ -141,8 +141,8 @@ class RunBranch:
         outcomes = self._tally.outcomes.values()
         statuses = {outcome.result.status for outcome in outcomes}
         whole = statuses <= {"completed", "skipped"}
-        torn = any(outcome.torn for outcome in outcomes)
-        fit = ("completed" in statuses or self._tally.kept) and not torn and (whole or self.mode != "all")
+        unrestored = any(outcome.unrestored for outcome in outcomes)
+        fit = ("completed" in statuses or self._tally.kept) and not unrestored and (whole or self.mode != "all")
         return fit and not self._cancellation.requested
 
     def _is_resumable(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a run has come to so far."""
+"""The state of a run while it is built: outcomes, publishes, warnings, its error."""
 
 from __future__ import annotations
 
@@ -14,31 +14,34 @@ from tidegate.quality.column_profiles import Profile
 from tidegate.results import CheckResult, ModelResult
 from tidegate.state import RunRecord, StateStore
 
-__all__ = ["Earlier", "ModelOutcome", "Outcomes", "Tally"]
+__all__ = ["EarlierTry", "ModelOutcome", "Outcomes", "Tally"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOutcome:
-    """`checked_again`: nothing was built, but the table now remembers that it passed the checks that are declared, or
-    the digests of its landing files.
-    `kept`: nothing was built now, but by an earlier try of the same run.
-
-    `lost`: Spark died under it, or before its turn; it may be tried again.
-
-    `profile`: what the rows look like that were brought to the table. `torn`: the model failed, and the lake did not
-    answer when its table was to be put back, so nobody knows what the branch holds of it. `read`: the tables that
-    showed it to be up to date, its own among them; None where it was built, and its table remembers what it read.
-    """
+    """What one model of the run leaves for the publish and the branch, beside its result."""
 
     result: ModelResult
     checks: tuple[CheckResult, ...] = ()
     drift: tuple[dict[str, Any], ...] = ()
     checked_again: bool = False
+    """Nothing was built, but the table now records that it passed the declared checks, or the digests of its files."""
+
     profile: Profile | None = None
-    torn: bool = False
+    """Of the rows that were written."""
+
+    unrestored: bool = False
+    """It failed, and the lake did not answer when its table was to be restored: what the branch holds is unknown."""
+
     read: Mapping[str, TableInput] | None = None
+    """The tables that showed it to be up to date, its own among them; None where it was built, and its table records
+    what it read."""
+
     kept: bool = False
+    """An earlier try of the same run built it, and nothing was built now."""
+
     lost: bool = False
+    """The builder died under it, or before its turn: it may be tried again."""
 
     @property
     def publishable(self) -> bool:
@@ -84,14 +87,16 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
-    """By model, as the history has it."""
+class EarlierTry:
+    """The recorded results of the try that a resumed run continues."""
 
     built: Mapping[str, ModelResult] = field(default_factory=dict)
+    """Completed models by name."""
+
     checks: tuple[CheckResult, ...] = ()
 
     @classmethod
-    def of(cls, store: StateStore, record: RunRecord) -> Earlier:
+    def of(cls, store: StateStore, record: RunRecord) -> EarlierTry:
         if not record.resumes:
             return cls()
         reader = store.reader()
@@ -99,8 +104,8 @@ class Earlier:
         built = {model.model: model.result for model in models if model.status == "completed"}
         return cls(built, tuple(check.result for check in reader.checks(record.run_id)))
 
-    def told(self, outcome: ModelOutcome) -> ModelOutcome:
-        """A model that was kept, as it was built, with the reason for which it was not built again."""
+    def restored(self, outcome: ModelOutcome) -> ModelOutcome:
+        """The outcome with the result of the earlier try, if that built it; the reason is that of this try."""
         now = outcome.result
         if not outcome.kept or now.model not in self.built:
             return outcome

@@ -68,7 +68,7 @@ def _run_wave(
         started[table] = run.clock.monotonic()
         if failed.is_set() and _fails_fast(run):
             return _not_run(run, table, _FAIL_FAST)
-        if stop := run.guard.why_stop():
+        if stop := run.guard.reason_to_stop():
             return _not_run(run, table, f"blocked: {stop}")
         if (failure := run.unreadable.get(table)) is not None:
             failed.set()
@@ -80,7 +80,7 @@ def _run_wave(
         if built.lost:
             return built
         outcome = after_model(table, built)
-        run.guard.ended(outcome.result)
+        run.guard.add_result(outcome.result)
         if outcome.result.status == "failed":
             failed.set()
         return outcome
@@ -91,7 +91,7 @@ def _run_wave(
     while pending and patience > 0:
         # A short wait: signal handlers run only between waits, and interrupting is repeated until all have ended.
         _, pending = wait(pending, timeout=_POLL_SECONDS)
-        run.guard.look()
+        run.guard.enforce()
         if run.cancellation.requested:
             run.cancellation.interrupt_all()
             patience -= _POLL_SECONDS
@@ -125,7 +125,7 @@ def _run_though_spark_dies(
         if len(under_way) == 1:
             error = run.builder.error(f"Spark's JVM ended while this model was built ({run.builder.why})")
             done[under_way[0]] = _died_under(run, outcomes[under_way[0]], error)
-            run.guard.ended(done[under_way[0]].result)
+            run.guard.add_result(done[under_way[0]].result)
         else:
             suspects += under_way
     return done
@@ -138,7 +138,7 @@ def _blocked(run: RunContext, table: TableName, outcomes: Outcomes, held: set[Ta
         return "cancelled"
     if failed:
         return f"blocked: upstream failed ({', '.join(run.short(name) for name in failed)})"
-    waiting = [name for name in _looked_at(run, table) if name in held] if held else []
+    waiting = [name for name in _tables_seen_by(run, table) if name in held] if held else []
     if waiting:
         return f"blocked: upstream not published ({', '.join(run.short(name) for name in waiting)})"
     if _fails_fast(run) and any(outcome.result.status == "failed" for outcome in outcomes.values()):
@@ -191,11 +191,11 @@ def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collectio
     """`tables` and everything in `among` that reads them, or whose checks do, however far down."""
     found = set(tables)
     for wave in run.compiled.waves:
-        found |= {t for t in wave if t in among and not found.isdisjoint(_looked_at(run, t))}
+        found |= {t for t in wave if t in among and not found.isdisjoint(_tables_seen_by(run, t))}
     return found
 
 
-def _looked_at(run: RunContext, table: TableName) -> tuple[TableName, ...]:
+def _tables_seen_by(run: RunContext, table: TableName) -> tuple[TableName, ...]:
     """By its query and its checks; also those behind views, which may not be selected themselves."""
     model = run.compiled.models[table]
     checks = tables_of_checks(run, model, run.values)

@@ -90,7 +90,7 @@ def test_a_run_that_is_reaped_while_it_sleeps_publishes_nothing_and_stays_as_the
 
     result = shop.run(listener=sleep)
     assert (result.status, result.exit_code, result.publish.tables) == ("failed", 1, ())
-    assert (result.error or "").startswith("Somebody else ended this run as failed: No heartbeat since")
+    assert (result.error or "").startswith("Another process ended this run as failed: No heartbeat since")
     assert (shop.catalog.head(), shop.branches()) == ({}, [])
     run = last_run(shop)
     assert run.status == "failed"

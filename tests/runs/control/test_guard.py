@@ -12,7 +12,7 @@ from tidegate.results import ModelResult
 from tidegate.runs.control.cancellation import Cancellation
 from tidegate.runs.control.guard import Guard
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.control.retries import Failed
+from tidegate.runs.control.retries import AttemptFailure
 
 
 def test_the_time_of_a_run_counts_from_its_beginning() -> None:
@@ -20,21 +20,21 @@ def test_the_time_of_a_run_counts_from_its_beginning() -> None:
     began = clock.monotonic()
     clock.moment += timedelta(seconds=61)  # for what comes before the first model: sources, the compiler, Spark
     settings = RunSection(timeout=timedelta(minutes=1))
-    Guard(settings, clock, Cancellation(), halted.append, lambda *event: None, began).look()
+    Guard(settings, clock, Cancellation(), halted.append, lambda *event: None, began).enforce()
     assert [str(error) for error in halted] == ["the run took longer than 1m"]
 
 
 def test_a_wrong_password_keeps_others_from_being_tried_again() -> None:
     guard = Guard(RunSection(), FakeClock(), Cancellation(), lambda error: None, lambda *event: None)
-    failed = Failed(FailureKind.TRANSIENT, "later")
+    failed = AttemptFailure(FailureKind.TRANSIENT, "later")
     retries = guard.retries(ModelSettings(max_retries=3, retry_delay_seconds=0), Deadline())
     tries: list[int] = []
 
-    def work(number: int) -> Failed:
+    def work(number: int) -> AttemptFailure:
         tries.append(number)
         if number == 2:
             refused = ModelResult("silver.b", "failed", "full_refresh", "full", "", failure_kind="AuthFailed")
-            guard.ended(refused)
+            guard.add_result(refused)
         return failed
 
     assert retries.until_done(work, lambda outcome: outcome).outcome == failed

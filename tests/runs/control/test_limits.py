@@ -19,8 +19,8 @@ from tidegate.runs.control.limits import (
     error_rate_exceeded,
     memory_exceeded,
     memory_in_use,
+    reason_to_stop,
     time_exceeded,
-    why_stop,
 )
 
 MOMENTS = st.floats(0, 1e6)
@@ -114,14 +114,14 @@ def test_too_many_failures_abort_once_enough_models_ended(
 def test_models_that_were_not_tried_do_not_count() -> None:
     results = [result("a", "completed"), result("b", "skipped"), result("c", "failed", "Transient")]
     blocked = [result(name, "blocked") for name in "defgh"]
-    assert why_stop([*results, *blocked], 0.5, 3) is None
-    error = why_stop([*results, *blocked, result("i", "failed", "Transient")], 0.5, 3)
+    assert reason_to_stop([*results, *blocked], 0.5, 3) is None
+    error = reason_to_stop([*results, *blocked, result("i", "failed", "Transient")], 0.5, 3)
     assert error is not None
     assert str(error) == "2 of 4 models failed, and error_rate_abort is 0.5"
 
 
 def test_a_wrong_password_stops_the_run_at_once() -> None:
-    error = why_stop([result("a", "completed"), result("silver.b", "failed", "AuthFailed")])
+    error = reason_to_stop([result("a", "completed"), result("silver.b", "failed", "AuthFailed")])
     assert error is not None
     assert (str(error), error.kind) == ("silver.b: it broke", FailureKind.AUTH_FAILED)
-    assert why_stop([result("a", "failed", "QueryRejected")]) is None
+    assert reason_to_stop([result("a", "failed", "QueryRejected")]) is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tidegate.errors import FailureKind
 from tidegate.runs.control.limits import Deadline
-from tidegate.runs.control.retries import Attempt, Failed, Retries, RetryBudget, RetryPolicy, Tried
+from tidegate.runs.control.retries import Attempt, AttemptFailure, Retries, RetryBudget, RetryOutcome, RetryPolicy
 
 START = datetime(2026, 11, 15, 12, tzinfo=UTC)
 CHANCES = st.floats(0, 1, exclude_max=True)
@@ -53,18 +53,20 @@ def retries(
     return Retries(policy, budget or RetryBudget(100), time, wait or time.wait, chance, deadline or Deadline(), over)
 
 
-def tried(retry: Retries, time: Time, outcomes: list[Failed | None], seconds: float = 1.0) -> Tried[Failed | None]:
+def tried(
+    retry: Retries, time: Time, outcomes: list[AttemptFailure | None], seconds: float = 1.0
+) -> RetryOutcome[AttemptFailure | None]:
     """Each try takes `seconds` and gives the next outcome."""
-    answers: Iterator[Failed | None] = iter(outcomes)
+    answers: Iterator[AttemptFailure | None] = iter(outcomes)
 
-    def work(number: int) -> Failed | None:
+    def work(number: int) -> AttemptFailure | None:
         time.seconds += seconds
         return next(answers)
 
     return retry.until_done(work, lambda outcome: outcome)
 
 
-DOWN = Failed(FailureKind.CONNECTION_FAILED, "no answer")
+DOWN = AttemptFailure(FailureKind.CONNECTION_FAILED, "no answer")
 
 
 @given(LENGTHS, LENGTHS, st.integers(1, 5000), CHANCES, st.none() | st.floats(0, 10_000))
@@ -116,21 +118,21 @@ def test_a_passing_problem_is_gone_at_the_third_try() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in FailureKind if not kind.is_transient])
 def test_what_does_not_pass_is_tried_once(kind: FailureKind) -> None:
     time, budget = Time(), RetryBudget(5)
-    done = tried(retries(time, RetryPolicy(3), budget), time, [Failed(kind, "x")])
+    done = tried(retries(time, RetryPolicy(3), budget), time, [AttemptFailure(kind, "x")])
     assert len(done.attempts) == 1
     assert budget.left == 5
 
 
 def test_a_failure_that_stays_is_given_with_all_tries() -> None:
     time = Time()
-    done = tried(retries(time, RetryPolicy(1)), time, [DOWN, Failed(FailureKind.TRANSIENT, "again")])
-    assert done.outcome == Failed(FailureKind.TRANSIENT, "again")
+    done = tried(retries(time, RetryPolicy(1)), time, [DOWN, AttemptFailure(FailureKind.TRANSIENT, "again")])
+    assert done.outcome == AttemptFailure(FailureKind.TRANSIENT, "again")
     assert [attempt.failure_kind for attempt in done.attempts] == ["ConnectionFailed", "Transient"]
 
 
 def test_the_other_side_is_not_asked_before_it_wants_to_be() -> None:
     time = Time()
-    busy = Failed(FailureKind.QUOTA_EXCEEDED, "slow down", retry_after=90)
+    busy = AttemptFailure(FailureKind.QUOTA_EXCEEDED, "slow down", retry_after=90)
     tried(retries(time, RetryPolicy(1, timedelta(seconds=1))), time, [busy, None])
     assert time.pauses == [90]
 
@@ -138,7 +140,7 @@ def test_the_other_side_is_not_asked_before_it_wants_to_be() -> None:
 def test_a_pause_that_ends_after_the_deadline_is_not_begun() -> None:
     time, budget = Time(), RetryBudget(5)
     deadline = Deadline.after(timedelta(seconds=20), 0)
-    busy = Failed(FailureKind.QUOTA_EXCEEDED, "slow down", retry_after=19)
+    busy = AttemptFailure(FailureKind.QUOTA_EXCEEDED, "slow down", retry_after=19)
     done = tried(retries(time, RetryPolicy(3), budget, deadline=deadline), time, [busy])
     assert (len(done.attempts), time.pauses, budget.left) == (1, [], 5)
 
@@ -168,7 +170,7 @@ def test_those_who_watch_hear_of_each_retry_and_its_pause() -> None:
 
 
 def test_what_the_work_raises_goes_through() -> None:
-    def work(number: int) -> Failed | None:
+    def work(number: int) -> AttemptFailure | None:
         raise KeyError(number)
 
     with pytest.raises(KeyError, match="1"):
@@ -177,7 +179,7 @@ def test_what_the_work_raises_goes_through() -> None:
 
 def test_a_cancel_ends_a_pause_at_once() -> None:
     cancelled = threading.Event()
-    time, done = Time(), list[Tried[Failed | None]]()
+    time, done = Time(), list[RetryOutcome[AttemptFailure | None]]()
     pausing = threading.Event()
 
     def wait(seconds: float) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.errors import FailureKind, RunCancelledError, SourceError
-from tidegate.runs.control.services import Level, Pace
+from tidegate.runs.control.services import ConcurrencyLevel, Throttle
 
 NEVER = 600.0
 """No waiter looks again by itself within a test: who is not woken hangs."""
@@ -28,12 +28,12 @@ class Watch:
         return self.seconds
 
 
-def fail(pace: Pace, error: Exception) -> None:
+def fail(pace: Throttle, error: Exception) -> None:
     with pytest.raises(type(error)), pace.turn():
         raise error
 
 
-def succeed(pace: Pace) -> None:
+def succeed(pace: Throttle) -> None:
     with pace.turn():
         pass
 
@@ -46,8 +46,8 @@ def together(count: int, work: Callable[[int], None]) -> list[threading.Thread]:
 
 
 def test_it_starts_with_one_goes_up_by_one_and_halves_when_throttled() -> None:
-    watch, heard = Watch(), list[Level]()
-    pace = Pace("crm", 5, 30, told=heard.append, monotonic=watch)
+    watch, heard = Watch(), list[ConcurrencyLevel]()
+    pace = Throttle("crm", 5, 30, on_level=heard.append, monotonic=watch)
     levels = [pace.level]
     for _ in range(6):
         succeed(pace)
@@ -59,11 +59,11 @@ def test_it_starts_with_one_goes_up_by_one_and_halves_when_throttled() -> None:
     levels.append(pace.level)
     assert levels == [1, 2, 3, 4, 5, 5, 5, 2, 3]
     assert [level.level for level in heard] == [2, 3, 4, 5, 2, 3]
-    assert heard[0] == Level("crm", 2, 5)
+    assert heard[0] == ConcurrencyLevel("crm", 2, 5)
 
 
 def test_other_failures_change_nothing() -> None:
-    pace = Pace("crm", 5, 30)
+    pace = Throttle("crm", 5, 30)
     succeed(pace)
     fail(pace, ValueError("x"))
     fail(pace, SourceError("x", source="crm", kind=FailureKind.CONNECTION_FAILED))
@@ -72,7 +72,7 @@ def test_other_failures_change_nothing() -> None:
 
 def test_a_failure_that_is_a_value_counts_as_an_exception_does() -> None:
     watch = Watch()
-    pace = Pace("crm", 8, 1, monotonic=watch)
+    pace = Throttle("crm", 8, 1, monotonic=watch)
     for _ in range(3):
         succeed(pace)
     with pace.turn() as turn:
@@ -82,7 +82,7 @@ def test_a_failure_that_is_a_value_counts_as_an_exception_does() -> None:
 
 def test_answers_to_what_was_asked_before_a_throttle_say_nothing_new() -> None:
     watch = Watch()
-    pace = Pace("crm", 8, 30, monotonic=watch)
+    pace = Throttle("crm", 8, 30, monotonic=watch)
     for _ in range(7):
         succeed(pace)
     with pace.turn(), pace.turn() as second, pace.turn() as third:
@@ -93,8 +93,8 @@ def test_answers_to_what_was_asked_before_a_throttle_say_nothing_new() -> None:
 
 @given(st.integers(1, 12), st.lists(st.sampled_from(["ok", "throttled", "broken"]), max_size=60))
 def test_the_level_is_never_below_one_nor_above_the_most(most: int, fates: list[str]) -> None:
-    watch, heard = Watch(), list[Level]()
-    pace = Pace("crm", most, 10, told=heard.append, monotonic=watch)
+    watch, heard = Watch(), list[ConcurrencyLevel]()
+    pace = Throttle("crm", most, 10, on_level=heard.append, monotonic=watch)
     for fate in fates:
         before = pace.level
         with pace.turn() as turn:
@@ -112,7 +112,7 @@ def test_the_level_is_never_below_one_nor_above_the_most(most: int, fates: list[
 @given(st.integers(1, 6), st.lists(st.lists(st.booleans(), max_size=12), min_size=1, max_size=8))
 def test_threads_never_exceed_the_level_and_all_come_to_their_turn(most: int, work: list[list[bool]]) -> None:
     """Of each thread: whether each of its pieces of work goes well or is throttled."""
-    pace = Pace("crm", most, 0, poll_seconds=NEVER)
+    pace = Throttle("crm", most, 0, poll_seconds=NEVER)
     wrong, done = list[str](), [0] * len(work)
 
     def run(number: int) -> None:
@@ -135,7 +135,7 @@ def test_threads_never_exceed_the_level_and_all_come_to_their_turn(most: int, wo
 
 
 def test_who_waits_is_woken_when_another_ends() -> None:
-    pace = Pace("crm", 4, 0, poll_seconds=NEVER)
+    pace = Throttle("crm", 4, 0, poll_seconds=NEVER)
     inside = threading.Event()
     with pace.turn():
         [thread] = together(1, lambda number: pace.turn().__enter__() and inside.set())
@@ -147,7 +147,7 @@ def test_who_waits_is_woken_when_another_ends() -> None:
 @pytest.mark.parametrize(("asked", "rest"), [(None, 30.0), (5.0, 30.0), (120.0, 120.0)])
 def test_nobody_asks_while_the_service_rests(asked: float | None, rest: float) -> None:
     watch = Watch()
-    pace = Pace("crm", 4, 30, monotonic=watch, poll_seconds=0.005)
+    pace = Throttle("crm", 4, 30, monotonic=watch, poll_seconds=0.005)
     with pace.turn() as turn:
         turn.failed(FailureKind.QUOTA_EXCEEDED, retry_after=asked)
     inside = threading.Event()
@@ -166,7 +166,7 @@ def test_nobody_asks_while_the_service_rests(asked: float | None, rest: float) -
 
 def test_an_exception_says_how_long_the_service_wants_to_rest() -> None:
     watch = Watch()
-    pace = Pace("crm", 4, 30, monotonic=watch)
+    pace = Throttle("crm", 4, 30, monotonic=watch)
     error = SourceError("slow down", source="crm", kind=FailureKind.QUOTA_EXCEEDED)
     error.retry_after = 120.0
     fail(pace, error)
@@ -175,7 +175,7 @@ def test_an_exception_says_how_long_the_service_wants_to_rest() -> None:
 
 def test_a_cancel_ends_the_waiting() -> None:
     cancelled = threading.Event()
-    pace = Pace("crm", 4, 600, cancelled.is_set, poll_seconds=0.005)
+    pace = Throttle("crm", 4, 600, cancelled.is_set, poll_seconds=0.005)
     fail(pace, THROTTLED)
     ended = threading.Event()
 

@@ -1,4 +1,4 @@
-"""A circuit breaker for each service: one that failed to answer several times in a row is left alone for a while."""
+"""A circuit breaker for each service: after several failed connections in a row no call is made for a while."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ from dataclasses import dataclass, replace
 from tidegate.errors import CircuitOpenError, FailureKind
 from tidegate.spark.spark_errors import read_failure
 
-__all__ = ["Circuit", "CircuitBreaker", "Guarded"]
+__all__ = ["Circuit", "CircuitBreaker", "GuardedCall"]
 
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """The state as a value. Closed: `opened_at` is None. Open for `pause` seconds from then on; after that half open:
-    one caller may try (`probing`), and its fate decides."""
+    """The state as a value: closed, open for a pause, then half open."""
 
     most: int
+    """Failures in a row that open it."""
+
     pause: float
+    """Seconds that it stays open."""
+
     failures: int = 0
     opened_at: float | None = None
+    """None: it is closed."""
+
     probing: bool = False
+    """Half open: one caller tries, and whether that succeeds decides."""
 
     def state(self, now: float) -> str:
         if self.opened_at is None:
@@ -34,7 +40,7 @@ class Circuit:
         return self.opened_at is None or (not self.probing and not self.wait(now))
 
     def wait(self, now: float) -> float:
-        """Seconds until someone may try; while one tries, as long as a pause."""
+        """Seconds until a call may be tried; a whole pause while one is being tried."""
         if self.opened_at is None:
             return 0.0
         return self.pause if self.probing else min(self.pause, max(0.0, self.opened_at + self.pause - now))
@@ -56,12 +62,12 @@ class Circuit:
         return replace(self, failures=failures, opened_at=now if failures >= self.most else None)
 
     def left(self, probe: bool) -> Circuit:
-        """The caller went without having learnt anything."""
+        """The call ended without showing whether the service answers."""
         return replace(self, probing=False) if probe else self
 
 
-class Guarded:
-    """One call; for callers whose failures are values and not exceptions."""
+class GuardedCall:
+    """One call. `failed`: for callers whose failures are values, not exceptions."""
 
     def __init__(self) -> None:
         self.kind: FailureKind | None = None
@@ -87,12 +93,12 @@ class CircuitBreaker:
         return self._circuit.state(self._monotonic())
 
     @contextlib.contextmanager
-    def guarding(self) -> Iterator[Guarded]:
-        """Raises CircuitOpenError without having asked the service. A failure to connect counts; any other answer shows
-        that the service is there. A cancelled call shows nothing, nor does one that another service's breaker kept from
-        being made."""
+    def guarding(self) -> Iterator[GuardedCall]:
+        """Raises CircuitOpenError without calling the service. Only a failure to connect counts; any other answer shows
+        that the service is there. A cancelled call counts neither way, nor does one that the breaker of another service
+        prevented."""
         probe = self._enter()
-        call = Guarded()
+        call = GuardedCall()
         try:
             yield call
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""Cancelling: a flag that work looks at between steps, and the sessions to interrupt within them."""
+"""Cancelling a run: a flag that is checked between steps, and the Spark sessions to interrupt within them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Cancellation:
     """Thread-safe. A model registers its session while it works.
 
-    `orderly` False: there is nothing to put in order (no branch yet, or all is published), so a signal ends the main
+    `orderly` False: there is nothing to clean up (no branch yet, or all is published), so a signal ends the main
     thread at once with KeyboardInterrupt.
     """
 
     def __init__(self) -> None:
         self.orderly = False
-        self._hears = False
+        self._receives_signals = False
         self.why = "The run was cancelled"
         self._requested = threading.Event()
         self._lock = threading.Lock()
-        self._asking: threading.Thread | None = None
+        self._interrupter: threading.Thread | None = None
         self._pause = threading.Event()
         self._sessions: dict[int, SparkSession] = {}
 
@@ -43,30 +43,30 @@ class Cancellation:
         return self._requested.is_set()
 
     def request(self, why: str | None = None) -> None:
-        """`why`: for those who are ended by it; the first reason counts."""
+        """`why`: for the error of what is cancelled; the first reason counts."""
         if why and not self.requested:
             self.why = why
         self._requested.set()
 
     def request_from_outside(self, why: str) -> None:
-        """As a signal would; for another thread than the one that works."""
+        """As a signal does, but from another thread."""
         self.request(why)
         with self._lock:
-            if self._hears and not self.orderly:
+            if self._receives_signals and not self.orderly:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     @contextlib.contextmanager
-    def hearing(self) -> Iterator[None]:
-        """The main thread does the work, and hears signals."""
-        self._hears = True
+    def receiving_signals(self) -> Iterator[None]:
+        """While the main thread does the work, and receives signals."""
+        self._receives_signals = True
         try:
             yield
         finally:
             with self._lock:
-                self._hears = False
+                self._receives_signals = False
 
     def wait(self, seconds: float) -> bool:
-        """Pause; True, and at once, when the end has been asked for."""
+        """Pause; True, and at once, when a cancel was requested."""
         return self._requested.wait(seconds)
 
     def check(self) -> None:
@@ -85,13 +85,13 @@ class Cancellation:
                 self._sessions.pop(id(session), None)
 
     def interrupt_all(self) -> None:
-        """Until every model has let go of its session: one between two jobs has none to interrupt.
+        """Repeat until every model has released its session: one between two jobs has no job to interrupt.
 
-        The JVM may be too busy to answer, so the asking is left to a thread that nobody waits for.
+        The JVM may be too busy to answer, so a thread of its own does it, and no caller waits for that.
         """
-        if self._asking is None or not self._asking.is_alive():
-            self._asking = threading.Thread(target=self._interrupt, name="interrupt", daemon=True)
-            self._asking.start()
+        if self._interrupter is None or not self._interrupter.is_alive():
+            self._interrupter = threading.Thread(target=self._interrupt, name="interrupt", daemon=True)
+            self._interrupter.start()
 
     def _interrupt(self) -> None:
         while sessions := self._watched():
@@ -106,7 +106,7 @@ class Cancellation:
 
 @contextlib.contextmanager
 def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
-    """SIGINT, SIGTERM and SIGHUP ask for an end; only the main thread receives them."""
+    """SIGINT, SIGTERM and SIGHUP request a cancel; only the main thread receives them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -122,7 +122,7 @@ def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
     for number in former:
         signal.signal(number, handle)
     try:
-        with cancellation.hearing():
+        with cancellation.receiving_signals():
             yield
     finally:
         for number, handler in former.items():
@@ -131,7 +131,7 @@ def cancelled_by_signals(cancellation: Cancellation) -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_signals() -> Iterator[None]:
-    """For the last things that a process does, which are quick: a second Ctrl-C must not leave them half done."""
+    """For the last steps of a process, which are quick: a second Ctrl-C must not interrupt them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What a run is held to: the retries its models share, time, memory, failures, and the pace of the services it asks."""
+"""The limits of one run: shared retries, time, memory, failures, and the calls to services."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ from tidegate.project.model import ModelSettings
 from tidegate.results import ModelResult
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.cancellation import Cancellation
-from tidegate.runs.control.limits import Deadline, Overdue, memory_exceeded, memory_in_use, time_exceeded, why_stop
+from tidegate.runs.control.limits import (
+    Deadline,
+    Overdue,
+    memory_exceeded,
+    memory_in_use,
+    reason_to_stop,
+    time_exceeded,
+)
 from tidegate.runs.control.retries import Retries, RetryBudget, RetryPolicy
-from tidegate.runs.control.services import Level, Services
+from tidegate.runs.control.services import ConcurrencyLevel, Services
 
 __all__ = ["Guard"]
 
@@ -24,7 +31,7 @@ _MEMORY_SECONDS = 1.0
 
 
 class Guard:
-    """Thread-safe. `halt` ends the run from outside; `emit` is the run's."""
+    """Thread-safe. `halt` stops the run; `emit` is the run's."""
 
     def __init__(
         self,
@@ -43,11 +50,11 @@ class Guard:
         self._emit = emit
         self._budget = RetryBudget(settings.retries)
         self._deadline = Deadline.after(settings.timeout, clock.monotonic() if started is None else started)
-        self._ended: list[ModelResult] = []
+        self._results: list[ModelResult] = []
         self._lock = threading.Lock()
-        self._memory_looked_at = clock.monotonic()
+        self._memory_checked_at = clock.monotonic()
         self.overdue = Overdue(clock.monotonic)
-        self.services = Services(settings, lambda: cancellation.requested, self._tell_level, clock.monotonic)
+        self.services = Services(settings, lambda: cancellation.requested, self._emit_level, clock.monotonic)
 
     def deadline(self, model: ModelSettings) -> Deadline:
         """From now on, for all tries of a model together."""
@@ -59,28 +66,30 @@ class Guard:
         )
         soonest = deadline.or_sooner(self._deadline)
         wait = self._cancellation.wait
-        return Retries(policy, self._budget, self._clock, wait, deadline=soonest, over=lambda: bool(self.why_stop()))
+        return Retries(
+            policy, self._budget, self._clock, wait, deadline=soonest, over=lambda: bool(self.reason_to_stop())
+        )
 
-    def ended(self, result: ModelResult) -> None:
+    def add_result(self, result: ModelResult) -> None:
         with self._lock:
-            self._ended.append(result)
+            self._results.append(result)
 
-    def why_stop(self) -> RunAbortedError | None:
-        """What has ended so far tells that the other models need not be tried."""
+    def reason_to_stop(self) -> RunAbortedError | None:
+        """Why the remaining models are not to be tried."""
         with self._lock:
-            return why_stop(self._ended, self._settings.error_rate_abort, self._settings.error_rate_models)
+            return reason_to_stop(self._results, self._settings.error_rate_abort, self._settings.error_rate_models)
 
-    def look(self) -> None:
-        """To be called now and then while models are built."""
+    def enforce(self) -> None:
+        """Stop what is over its limit. To be called now and then while models are built."""
         self.overdue.end_late()
         now = self._clock.monotonic()
         error = time_exceeded(self._deadline, now)
         limit = self._settings.memory_limit
-        if error is None and limit is not None and now - self._memory_looked_at >= _MEMORY_SECONDS:
-            self._memory_looked_at = now
+        if error is None and limit is not None and now - self._memory_checked_at >= _MEMORY_SECONDS:
+            self._memory_checked_at = now
             error = memory_exceeded(memory_in_use(), limit)
         if error is not None and not self._cancellation.requested:
             self._halt(error)
 
-    def _tell_level(self, level: Level) -> None:
+    def _emit_level(self, level: ConcurrencyLevel) -> None:
         self._emit("concurrency", None, asdict(level))

@@ -1,4 +1,4 @@
-"""The signs of life of a run, and its ear: whoever wants it to end says so in its record."""
+"""Writes the heartbeat of a run, and watches its record for a cancel request or a takeover."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ from tidegate.runs.clock import Clock
 from tidegate.state import RunRecord, StateStore
 from tidegate.state.liveness import HEARTBEAT_SECONDS, has_ended
 
-__all__ = ["Heart"]
+__all__ = ["Heartbeat"]
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
-class Heart:
-    """Beats in the state, and in the lake while the run has a branch there.
-
-    `lost`: somebody else has ended the run, or taken it up: its record and its branch are not this process's any more.
-    """
+class Heartbeat:
+    """Writes to the state, and to the lake while the run has a branch there."""
 
     def __init__(
         self,
@@ -33,8 +30,10 @@ class Heart:
         halt: Callable[[TidegateError], None],
         beat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
-        """`cancel` is called once, where the record asks for the end; `halt` where there is nothing to work for."""
-        self.lost = False
+        """`cancel` is called once, where the record asks for it; `halt` where the run is no longer this process's."""
+        self.taken_over = False
+        """Another process has ended or resumed the run: its record and its branch are not this process's any more."""
+
         self._run_id = run.run_id
         self._resumes = run.resumes
         self._store = store
@@ -42,79 +41,79 @@ class Heart:
         self._cancel = cancel
         self._halt = halt
         self._beat_seconds = beat_seconds
-        self._asked = False
+        self._cancel_seen = False
         self._catalog: BranchCatalog | None = None
-        self._minding = threading.Lock()
-        self._looking = threading.Lock()
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._go, name="heart", daemon=True)
+        self._branch_lock = threading.Lock()
+        self._record_lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="heartbeat", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
-        """To be called before the run itself ends its record: what others did to it until now still counts."""
-        if self._over.is_set():
+        """To be called before the run finishes its record: what other processes did to it until now still counts."""
+        if self._stopped.is_set():
             return
-        self._over.set()
+        self._stopped.set()
         if self._thread.ident is not None:
             self._thread.join()
-        self.look()
+        self.check_record()
 
     @contextlib.contextmanager
-    def minding(self, catalog: BranchCatalog, branch: str) -> Iterator[None]:
-        """As long as the run works on `branch`; main needs no sign of life."""
+    def with_branch(self, catalog: BranchCatalog, branch: str) -> Iterator[None]:
+        """Write the heartbeat of `branch`, too; main needs none."""
         self._catalog = None if branch == MAIN else catalog
         try:
             yield
         finally:
-            with self._minding:
+            with self._branch_lock:
                 self._catalog = None
 
-    def look(self) -> None:
-        """Read the record and heed it. A state that does not answer is asked again the next time."""
-        with contextlib.suppress(StateError), self._looking:
+    def check_record(self) -> None:
+        """Act on what other processes wrote to the run's record. A state that does not answer is read the next time."""
+        with contextlib.suppress(StateError), self._record_lock:
             record = self._store.reader().run(self._run_id)
-            if record is not None and not self.lost:
-                self._heed(record)
+            if record is not None and not self.taken_over:
+                self._act_on(record)
 
-    def _heed(self, record: RunRecord) -> None:
+    def _act_on(self, record: RunRecord) -> None:
         if has_ended(record):
-            self.lost = True
-            self._end(f"Somebody else ended this run as {record.status}: {record.error or 'no reason was given'}")
+            self.taken_over = True
+            self._end(f"Another process ended this run as {record.status}: {record.error or 'no reason was given'}")
         elif record.resumes != self._resumes:
-            self.lost = True
-            self._end(f"This run was taken up by another process: {record.pid} on {record.host}")
-        elif record.cancel_requested_at is not None and not self._asked:
-            self._asked = True
+            self.taken_over = True
+            self._end(f"Another process resumed this run: {record.pid} on {record.host}")
+        elif record.cancel_requested_at is not None and not self._cancel_seen:
+            self._cancel_seen = True
             self._cancel(record)
 
     def _end(self, why: str) -> None:
         remedy = "Nothing more of it is published. See `tidegate history` for who else worked on it, then run again."
         self._halt(RunAbortedError(why, kind=FailureKind.CANCELLED, remedy=remedy))
 
-    def _go(self) -> None:
-        beaten = time.monotonic()
-        beating: threading.Thread | None = None
-        while not self._over.wait(_LOOK_SECONDS):
-            self.look()
-            if time.monotonic() - beaten < self._beat_seconds or self.lost:
+    def _loop(self) -> None:
+        last_beat = time.monotonic()
+        lake_beat: threading.Thread | None = None
+        while not self._stopped.wait(_POLL_SECONDS):
+            self.check_record()
+            if time.monotonic() - last_beat < self._beat_seconds or self.taken_over:
                 continue
-            beaten = time.monotonic()
+            last_beat = time.monotonic()
             with contextlib.suppress(TidegateError):
                 self._store.heartbeat(self._run_id, self._clock.now(), self._resumes)
-            if beating is None or not beating.is_alive():
-                # Apart: while the lake lets us wait, the run must hear, and others see in the state that it lives.
-                beating = threading.Thread(target=self._beat_in_lake, name="heart-in-lake", daemon=True)
-                beating.start()
+            if lake_beat is None or not lake_beat.is_alive():
+                # In a thread of its own: a lake that hangs must delay neither the heartbeat in the state nor a cancel.
+                lake_beat = threading.Thread(target=self._beat_in_lake, name="heartbeat-in-lake", daemon=True)
+                lake_beat.start()
 
     def _beat_in_lake(self) -> None:
         try:
-            with self._minding:
+            with self._branch_lock:
                 if self._catalog is not None:
                     self._catalog.heartbeat(self._run_id)
         except BranchMissingError as error:
             self._catalog = None
-            self._end(f"Somebody else dropped the branch of this run: {error}")
+            self._end(f"Another process dropped the branch of this run: {error}")
         except TidegateError:
             pass

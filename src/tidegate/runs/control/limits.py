@@ -25,8 +25,8 @@ __all__ = [
     "error_rate_exceeded",
     "memory_exceeded",
     "memory_in_use",
+    "reason_to_stop",
     "time_exceeded",
-    "why_stop",
 ]
 
 _PROC = Path("/proc")
@@ -35,17 +35,20 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment of a monotonic clock, in seconds; `at` None: never. `limit` is what the user set."""
+    """When a model or a run must have ended."""
 
     at: float | None = None
+    """Seconds of a monotonic clock; None: never."""
+
     limit: timedelta | None = None
+    """What the user set."""
 
     @staticmethod
     def after(limit: timedelta | None, now: float) -> Deadline:
         return Deadline() if limit is None else Deadline(now + limit.total_seconds(), limit)
 
     def left(self, now: float) -> float | None:
-        """Seconds, none below 0; None: as long as it takes."""
+        """Seconds, at least 0; None: no limit."""
         return None if self.at is None else max(0.0, self.at - now)
 
     def passed(self, now: float) -> bool:
@@ -58,7 +61,7 @@ class Deadline:
 
     def model_error(self) -> ModelTimeoutError:
         return ModelTimeoutError(
-            f"it took longer than {_told(self.limit)}",
+            f"it took longer than {_text_of(self.limit)}",
             remedy="Raise `timeout` of the model, or model_timeout in [run] of tidegate.toml.",
         )
 
@@ -67,18 +70,18 @@ def time_exceeded(deadline: Deadline, now: float) -> RunAbortedError | None:
     if not deadline.passed(now):
         return None
     return RunAbortedError(
-        f"the run took longer than {_told(deadline.limit)}",
+        f"the run took longer than {_text_of(deadline.limit)}",
         kind=FailureKind.TIMEOUT,
         remedy="Raise timeout in [run] of tidegate.toml, or run fewer models at once.",
     )
 
 
-def _told(limit: timedelta | None) -> str:
+def _text_of(limit: timedelta | None) -> str:
     return format_duration(limit or timedelta())
 
 
 def memory_exceeded(used: int | None, limit: int | None) -> RunAbortedError | None:
-    """Bytes. `used` None: it cannot be told, so nothing is said of it."""
+    """In bytes. `used` None: unknown, so never exceeded."""
     if used is None or limit is None or used <= limit:
         return None
     return RunAbortedError(
@@ -91,7 +94,7 @@ def memory_exceeded(used: int | None, limit: int | None) -> RunAbortedError | No
 def memory_in_use(process: int | None = None, proc: Path = _PROC) -> int | None:
     """Bytes of memory that this process and all below it hold now, Spark's JVM and its Python workers among them.
 
-    None where the system does not say (it has no /proc).
+    None where the system has no /proc.
     """
     own = os.getpid() if process is None else process
     sizes = [_resident(proc / str(each)) for each in _family(own, proc)]
@@ -119,7 +122,7 @@ def _resident(folder: Path) -> int | None:
 
 
 def _names(folder: Path) -> Sequence[str]:
-    """None when the process has ended meanwhile."""
+    """Empty when the process has ended meanwhile."""
     try:
         return os.listdir(folder)
     except OSError:
@@ -135,7 +138,7 @@ def _text(file: Path) -> str:
 
 
 def error_rate_exceeded(failed: int, ended: int, share: float | None, least: int) -> RunAbortedError | None:
-    """`share` of the models that ended failed, or more; not judged before `least` of them ended."""
+    """At least `share` of the models that ended failed; not judged before `least` of them ended."""
     # Divided, not multiplied: 0.07 * 100 is more than 7.
     if share is None or not failed or ended < least or failed / ended < share:
         return None
@@ -146,8 +149,10 @@ def error_rate_exceeded(failed: int, ended: int, share: float | None, least: int
     )
 
 
-def why_stop(results: Iterable[ModelResult], share: float | None = None, least: int = 1) -> RunAbortedError | None:
-    """Whether what has ended so far tells that the other models need not be tried."""
+def reason_to_stop(
+    results: Iterable[ModelResult], share: float | None = None, least: int = 1
+) -> RunAbortedError | None:
+    """Why the remaining models are not to be tried, by the results so far."""
     ended = [result for result in results if result.status in ("completed", "skipped", "failed")]
     failed = [result for result in ended if result.status == "failed"]
     for result in failed:
@@ -166,11 +171,11 @@ class Overdue:
         self._end = end
         self._lock = threading.Lock()
         self._running: dict[int, tuple[SparkSession, Deadline]] = {}
-        self._asking: threading.Thread | None = None
+        self._interrupter: threading.Thread | None = None
 
     @contextlib.contextmanager
     def limiting(self, session: SparkSession, deadline: Deadline) -> Iterator[None]:
-        """What fails after the deadline failed because of it: raises ModelTimeoutError."""
+        """Whatever fails after the deadline raises ModelTimeoutError."""
         if deadline.at is None:
             yield
             return
@@ -189,16 +194,16 @@ class Overdue:
                 self._running.pop(id(session), None)
 
     def end_late(self) -> None:
-        """End the jobs of all that are late. To be repeated: what is between two jobs has none to end.
+        """Cancel the jobs of all that are overdue. To be repeated: one between two jobs has no job to cancel.
 
-        The JVM may be too busy to answer, so the asking is left to a thread that nobody waits for.
+        The JVM may be too busy to answer, so a thread of its own does it, and no caller waits for that.
         """
         now = self._monotonic()
         with self._lock:
             late = [session for session, deadline in self._running.values() if deadline.passed(now)]
-        if late and (self._asking is None or not self._asking.is_alive()):
-            self._asking = threading.Thread(target=self._end_all, args=(late,), name="overdue", daemon=True)
-            self._asking.start()
+        if late and (self._interrupter is None or not self._interrupter.is_alive()):
+            self._interrupter = threading.Thread(target=self._end_all, args=(late,), name="overdue", daemon=True)
+            self._interrupter.start()
 
     def _end_all(self, sessions: list[SparkSession]) -> None:
         for session in sessions:

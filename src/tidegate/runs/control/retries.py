@@ -13,14 +13,14 @@ from tidegate.errors import FailureKind
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.limits import Deadline
 
-__all__ = ["Attempt", "Failed", "Retries", "RetryBudget", "RetryPolicy", "Tried"]
+__all__ = ["Attempt", "AttemptFailure", "Retries", "RetryBudget", "RetryOutcome", "RetryPolicy"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How one piece of work is tried again: at most `most` times, after pauses that grow from `first` to `longest`."""
+    """Work is tried again at most `most` times, after pauses that grow from `first` to `longest`."""
 
     most: int = 0
     first: timedelta = timedelta(seconds=30)
@@ -32,13 +32,13 @@ class RetryPolicy:
         return min(longest, first * 2.0 ** min(retry - 1, 60))
 
     def pause(self, retry: int, chance: float, retry_after: float | None = None) -> float:
-        """Anything up to the ceiling (`chance` is in [0, 1)), so that all who failed together do not come back
-        together; but never before the other side wants to be asked."""
+        """Anything up to the ceiling (`chance` is in [0, 1)), so that models that failed together are not
+        tried again together; but never before the `retry_after` of the service."""
         return max(self.ceiling(retry) * chance, retry_after or 0.0)
 
 
 class RetryBudget:
-    """The retries that the models of a run share: a service that is down is not asked again by each. Thread-safe."""
+    """The retries that the models of a run share: not each of them retries a service that is down. Thread-safe."""
 
     def __init__(self, most: int) -> None:
         self._left = most
@@ -58,8 +58,8 @@ class RetryBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """What is to know of a failure to decide whether to try again."""
+class AttemptFailure:
+    """What decides whether a failure is tried again."""
 
     kind: FailureKind
     error: str
@@ -87,8 +87,8 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried(Generic[T]):
-    """What the last try gave. `cancelled`: it would have been tried again, had the run not been cancelled."""
+class RetryOutcome(Generic[T]):
+    """The last outcome. `cancelled`: it would have been tried again, had the run not been cancelled."""
 
     outcome: T
     attempts: tuple[Attempt, ...]
@@ -111,11 +111,11 @@ class Retries:
     def until_done(
         self,
         work: Callable[[int], T],
-        failure: Callable[[T], Failed | None],
-        told: Callable[[Attempt, float], None] = lambda attempt, pause: None,
-    ) -> Tried[T]:
+        failure: Callable[[T], AttemptFailure | None],
+        on_retry: Callable[[Attempt, float], None] = lambda attempt, pause: None,
+    ) -> RetryOutcome[T]:
         """`work` gets the number of the try, from 1, and gives a value that `failure` understands; what it raises goes
-        through. `told` hears of each failed try that is followed by another, and of the pause before that."""
+        through. `on_retry` receives each failed try that is followed by another, and the pause before that."""
         attempts: list[Attempt] = []
         while True:
             started_at, started = self.clock.now(), self.clock.monotonic()
@@ -126,14 +126,14 @@ class Retries:
             attempts.append(Attempt(len(attempts) + 1, started_at, took, kind, error))
             pause = self._pause(failed, len(attempts)) if failed else None
             if pause is None:
-                return Tried(outcome, tuple(attempts))
-            told(attempts[-1], pause)
+                return RetryOutcome(outcome, tuple(attempts))
+            on_retry(attempts[-1], pause)
             if self.wait(pause):
-                return Tried(outcome, tuple(attempts), cancelled=True)
+                return RetryOutcome(outcome, tuple(attempts), cancelled=True)
             if self.over():
-                return Tried(outcome, tuple(attempts))
+                return RetryOutcome(outcome, tuple(attempts))
 
-    def _pause(self, failed: Failed, retry: int) -> float | None:
+    def _pause(self, failed: AttemptFailure, retry: int) -> float | None:
         """None: not again."""
         if not failed.kind.is_transient or retry > self.policy.most or self.over():
             return None

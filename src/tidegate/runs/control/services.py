@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 from tidegate.config import RunSection
 from tidegate.errors import CircuitOpenError, FailureKind, RunCancelledError
-from tidegate.runs.control.breaker import CircuitBreaker, Guarded
+from tidegate.runs.control.breaker import CircuitBreaker, GuardedCall
 from tidegate.runs.control.limits import Deadline
 from tidegate.spark.spark_errors import read_failure
 
-__all__ = ["Asked", "Level", "Pace", "Services", "Turn"]
+__all__ = ["ConcurrencyLevel", "ServiceCalls", "Services", "Throttle", "Turn"]
 
 
 _POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """How many may ask `service` at once now, and how many at most."""
+class ConcurrencyLevel:
+    """How many calls to `service` may run at once now, and how many at most."""
 
     service: str
     level: int
@@ -30,19 +30,19 @@ class Level:
 
 
 class Turn:
-    """One piece of work; it says how it went before it ends, or nothing if it went well."""
+    """One call; it reports its failure before it ends, or nothing where it succeeded."""
 
     def __init__(self, age: int) -> None:
         self.age = age
-        self.fate: FailureKind | None = None
+        self.failure_kind: FailureKind | None = None
         self.retry_after: float | None = None
 
     def failed(self, kind: FailureKind, retry_after: float | None = None) -> None:
-        self.fate, self.retry_after = kind, retry_after
+        self.failure_kind, self.retry_after = kind, retry_after
 
 
-class Pace:
-    """Thread-safe. It starts with one at a time; who comes when that is reached, or while the service rests, waits."""
+class Throttle:
+    """Thread-safe. It starts with one call at a time; a call waits while that many run, or while the service rests."""
 
     def __init__(
         self,
@@ -50,21 +50,21 @@ class Pace:
         most: int,
         cooldown_seconds: float,
         cancelled: Callable[[], bool] = lambda: False,
-        told: Callable[[Level], None] = lambda level: None,
+        on_level: Callable[[ConcurrencyLevel], None] = lambda level: None,
         monotonic: Callable[[], float] = time.monotonic,
         poll_seconds: float = _POLL_SECONDS,
     ) -> None:
-        """`told` hears of each new level; it must not ask for a turn itself."""
+        """`on_level` receives each new level; it must not wait for a turn itself."""
         self.service = service
         self.most = most
         self._cooldown = cooldown_seconds
         self._cancelled = cancelled
-        self._told = told
+        self._on_level = on_level
         self._monotonic = monotonic
         self._poll = poll_seconds
         self._changed = threading.Condition()
-        self._telling = threading.Lock()
-        self._level = self._last_told = 1
+        self._report_lock = threading.Lock()
+        self._level = self._last_reported = 1
         self._running = 0
         self._age = 0
         self._rests_until: float | None = None
@@ -79,7 +79,7 @@ class Pace:
 
     @property
     def rest(self) -> float:
-        """For how many seconds nobody may ask."""
+        """For how many seconds no call may start."""
         with self._changed:
             return self._rest()
 
@@ -88,8 +88,8 @@ class Pace:
         """Waits until it is allowed; raises RunCancelledError if the run is cancelled meanwhile, and ModelTimeoutError
         after the deadline.
 
-        An exception of kind QuotaExceeded is a throttle; any other says nothing about how much the service can bear,
-        nor does another service that is left alone.
+        An exception of kind QuotaExceeded lowers the level; any other does not, nor does an open circuit of another
+        service.
         """
         turn = self._begin(deadline or Deadline())
         try:
@@ -103,7 +103,7 @@ class Pace:
             raise
         finally:
             self._end(turn)
-            self._tell()
+            self._report_level()
 
     def _begin(self, deadline: Deadline) -> Turn:
         with self._changed:
@@ -130,32 +130,32 @@ class Pace:
     def _end(self, turn: Turn) -> None:
         with self._changed:
             self._running -= 1
-            # What began before the last throttle was asked at the old level: it says nothing new.
-            if turn.fate is FailureKind.QUOTA_EXCEEDED:
+            # What began before the level was last lowered does not change it again.
+            if turn.failure_kind is FailureKind.QUOTA_EXCEEDED:
                 if turn.age == self._age:
                     self._level = max(1, self._level // 2)
                     self._age += 1
                 until = self._monotonic() + max(self._cooldown, turn.retry_after or 0.0)
                 self._rests_until = max(until, self._rests_until or until)
-            elif turn.fate is None and turn.age == self._age:
+            elif turn.failure_kind is None and turn.age == self._age:
                 self._level = min(self.most, self._level + 1)
             self._changed.notify_all()
 
-    def _tell(self) -> None:
-        """One at a time, so that the last level told is the one that holds."""
-        with self._telling:
+    def _report_level(self) -> None:
+        """One at a time, so that the last level reported is the one that holds."""
+        with self._report_lock:
             level = self._level
-            if level != self._last_told:
-                self._last_told = level
-                self._told(Level(self.service, level, self.most))
+            if level != self._last_reported:
+                self._last_reported = level
+                self._on_level(ConcurrencyLevel(self.service, level, self.most))
 
 
-class Asked:
-    """For callers whose failures are values and not exceptions."""
+class ServiceCalls:
+    """The calls to several services. `failed`: for callers whose failures are values, not exceptions."""
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
-        self.calls: list[Guarded] = []
+        self.calls: list[GuardedCall] = []
 
     def failed(self, kind: FailureKind, retry_after: float | None = None) -> None:
         for turn in self.turns:
@@ -165,47 +165,54 @@ class Asked:
 
 
 class Services:
-    """Thread-safe; a service is known from the first time it is asked."""
+    """Thread-safe. A service is added with its first call."""
 
     def __init__(
         self,
         settings: RunSection,
         cancelled: Callable[[], bool] = lambda: False,
-        told: Callable[[Level], None] = lambda level: None,
+        on_level: Callable[[ConcurrencyLevel], None] = lambda level: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._cancelled = cancelled
-        self._told = told
+        self._on_level = on_level
         self._monotonic = monotonic
-        self._known: dict[str, tuple[Pace, CircuitBreaker]] = {}
+        self._services: dict[str, tuple[Throttle, CircuitBreaker]] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def asking(self, *names: str, deadline: Deadline | None = None) -> Iterator[Asked]:
-        """Waits for a turn at each of them. Raises CircuitOpenError, RunCancelledError when the run is cancelled, or
+    def calling(self, *names: str, deadline: Deadline | None = None) -> Iterator[ServiceCalls]:
+        """Wait for a turn at each of them. Raises CircuitOpenError, RunCancelledError when the run is cancelled, or
         ModelTimeoutError after the deadline."""
-        asked = Asked()
+        calls = ServiceCalls()
         # In one order for all, so that no two wait for each other.
         services = [self._of(name) for name in sorted(set(names))]
         with contextlib.ExitStack() as stack:
-            asked.turns += [stack.enter_context(pace.turn(deadline)) for pace, _ in services]
-            asked.calls += [stack.enter_context(breaker.guarding()) for _, breaker in services]
-            yield asked
+            calls.turns += [stack.enter_context(throttle.turn(deadline)) for throttle, _ in services]
+            calls.calls += [stack.enter_context(breaker.guarding()) for _, breaker in services]
+            yield calls
 
-    def pace(self, name: str) -> Pace:
+    def throttle(self, name: str) -> Throttle:
         return self._of(name)[0]
 
     def breaker(self, name: str) -> CircuitBreaker:
         return self._of(name)[1]
 
-    def _of(self, name: str) -> tuple[Pace, CircuitBreaker]:
+    def _of(self, name: str) -> tuple[Throttle, CircuitBreaker]:
         run = self._settings
         with self._lock:
-            if name not in self._known:
+            if name not in self._services:
                 pause = run.breaker_pause.total_seconds()
-                self._known[name] = (
-                    Pace(name, run.max_concurrency, run.cooldown_seconds, self._cancelled, self._told, self._monotonic),
+                self._services[name] = (
+                    Throttle(
+                        name,
+                        run.max_concurrency,
+                        run.cooldown_seconds,
+                        self._cancelled,
+                        self._on_level,
+                        self._monotonic,
+                    ),
                     CircuitBreaker(name, run.breaker_failures, pause, self._monotonic),
                 )
-            return self._known[name]
+            return self._services[name]
