@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Place", "Problem", "Severity", "did_you_mean", "not_toml", "toml_reason"]
+__all__ = ["Place", "Problem", "Severity", "did_you_mean", "not_toml", "not_yaml", "toml_reason"]
 
 
 class Severity(StrEnum):
@@ -61,3 +61,11 @@ def toml_reason(error: tomllib.TOMLDecodeError) -> tuple[str, str | None]:
     if reason == "Cannot overwrite a value":
         return "a key is there twice", "keep one of the two lines"
     return reason[:1].lower() + reason[1:], None
+
+
+def not_yaml(error: Exception, file: str) -> Problem:
+    """From an error of the YAML parser, which has a mark where it knows the place."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    reason = getattr(error, "problem", None) or getattr(error, "context", None) or error
+    place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    return Problem("UnreadableFile", f"not valid YAML: {reason}".splitlines()[0], place)

@@ -19,7 +19,7 @@ from tidegate.contracts.model_contract import (
     physical_rule,
 )
 from tidegate.names import nearest
-from tidegate.problems import Place, Problem, did_you_mean
+from tidegate.problems import Place, Problem, did_you_mean, not_yaml
 
 __all__ = ["CONTRACT_KEYS", "OBJECT_KEYS", "PROPERTY_KEYS", "Keys", "YamlDocument", "YamlEntry", "read_odcs"]
 
@@ -133,12 +133,8 @@ def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, t
     """Every property of the schema must be a column of the model; `required` means that it never holds NULL."""
     try:
         document = YamlDocument(text, file)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
-        return None, (Problem("UnreadableFile", f"not valid YAML: {error.problem or error.context}", place),)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return None, (Problem("UnreadableFile", f"not valid YAML: {error}".splitlines()[0], Place(file)),)
+        return None, (not_yaml(error, file),)
     contract = _OdcsReader(document).contract(table)
     return contract, tuple(document.problems)
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from tidegate.config.toml_lines import line_of
-from tidegate.problems import Place, Problem, not_toml
+from tidegate.problems import Place, Problem, not_toml, not_yaml
 
 __all__ = ["SettingEntry", "SourceNode", "entries_of", "read_settings_file", "read_tree"]
 
@@ -123,12 +123,8 @@ def _read_yaml(text: str, file: str) -> SourceNode | Problem:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
         return SourceNode({}, Place(file)) if root is None else _Yaml(loader, file).node(root)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
-        return Problem("UnreadableFile", f"not valid YAML: {error.problem or error.context}", place)
     except yaml.YAMLError as error:
-        return Problem("UnreadableFile", f"not valid YAML: {error}".splitlines()[0], Place(file))
+        return not_yaml(error, file)
     except RecursionError:
         return Problem("UnreadableFile", "a value holds itself, or the file is nested too deeply", Place(file))
 
@@ -194,12 +190,8 @@ def _entries_of_yaml(text: str, file: str) -> tuple[tuple[SettingEntry, ...], tu
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         values = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
-        return (), (Problem("UnreadableFile", f"not valid YAML: {error.problem or error.context}", place),)
     except (yaml.YAMLError, ValueError) as error:
-        return (), (Problem("UnreadableFile", f"not valid YAML: {error}".splitlines()[0], Place(file)),)
+        return (), (not_yaml(error, file),)
     if root is None:
         return (), ()
     if not isinstance(root, yaml.MappingNode):
