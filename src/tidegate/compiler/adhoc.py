@@ -24,7 +24,7 @@ from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.errors import StatementError
 from tidegate.names import TableName, quote
 
-__all__ = ["AsOf", "ColumnsOf", "as_of", "bind_adhoc", "column_faults", "refused"]
+__all__ = ["AsOf", "ColumnsOf", "bind_adhoc", "refused"]
 
 _SPARK = Dialect.get_or_raise("spark")
 _LONGEST = 100
@@ -111,11 +111,11 @@ def bind_adhoc(
     if faults:
         raise refused(sql, faults)
     shortening = shorten_columns(query, tables_read)
-    edits = [Edit(start, end, text) for start, end, text in shortening.edits]
+    edits = list(shortening.edits)
     for reference in query.references:
         table = tables_read[reference.start]
         alias = None if reference.alias else shortening.aliases.get(reference.start)
-        if alias and _as_it_was(reference):
+        if alias and _reads_earlier_state(reference):
             # Its alias would have to follow AS OF.
             name = ".".join(reference.parts)
             message = f"{name} AS OF is named like another table of the query"
@@ -151,7 +151,7 @@ def _as_typed(fault: SqlFault) -> SqlFault:
     return replace(fault, message=message, suggestion=fault.suggestion or _HELP.get(fault.code))
 
 
-def _as_it_was(reference: TableReference) -> bool:
+def _reads_earlier_state(reference: TableReference) -> bool:
     return bool(reference.node.args.get("version") or reference.node.args.get("when"))
 
 
@@ -185,8 +185,7 @@ def column_faults(
     sources = {}
     for reference in query.references:
         table = tables[reference.start]
-        as_it_was = reference.node.args.get("version") or reference.node.args.get("when")
-        relation = NOTHING_KNOWN if as_it_was else columns_of(table)
+        relation = NOTHING_KNOWN if _reads_earlier_state(reference) else columns_of(table)
         sources[id(reference.node)] = QuerySource(str(table), relation, open=True)
     lenient = settings.spark.conf.get("spark.sql.ansi.enabled", "true").lower() == "false"
     own_functions = settings.spark.function_names

@@ -60,8 +60,7 @@ class _Binder:
             raise QueryError(query.message, where=file, remedy=remedy)
         tables = self._tables(query, file, {call.placeholder for call in rendered.landings})
         shortening = shorten_columns(query, tables)
-        edits = [Edit(start, end, text) for start, end, text in shortening.edits]
-        edits += self._dates(query, file)
+        edits = [*shortening.edits, *self._dates(query, file)]
         for reference, edit in self._relations(query, rendered, tables):
             name = None if reference.alias else shortening.aliases.get(reference.start) or _needed_name(reference, edit)
             edits.append(_named(edit, name))

@@ -21,7 +21,7 @@ from tidegate.problems import did_you_mean
 from tidegate.project import LoadedProject, load_project
 from tidegate.sources import Discovery, known_tables, mentioned, together
 
-__all__ = ["compile_from_disk", "refuse_unknown_variables", "sources_named"]
+__all__ = ["compile_from_disk", "sources_named"]
 
 
 def refuse_unknown_variables(project: LoadedProject, settings: Settings, cli_vars: Mapping[str, object]) -> None:

@@ -39,7 +39,7 @@ from tidegate.project import LoadedProject, Materialized, Model, Severity
 from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
 
-__all__ = ["PROJECT_PASSES", "CompiledModels", "compile_project", "gc_paused"]
+__all__ = ["PROJECT_PASSES", "compile_project", "gc_paused"]
 
 
 class CompiledModels(Mapping[TableName, CompiledModel]):

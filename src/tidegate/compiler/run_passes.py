@@ -29,7 +29,7 @@ from tidegate.compiler.passes.settings_rules import check_quarantine, check_quer
 from tidegate.names import TableName
 from tidegate.redaction import holds_secret, register
 
-__all__ = ["FILE_PASSES", "MODEL_PASSES", "cores", "run_in_forks", "run_passes"]
+__all__ = ["FILE_PASSES", "MODEL_PASSES", "cores", "run_passes"]
 
 _PR_SET_PDEATHSIG = 1
 Item = TypeVar("Item")

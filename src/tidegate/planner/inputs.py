@@ -21,7 +21,6 @@ from tidegate.sources.source_catalogs import has_own_catalog, has_source_catalog
 __all__ = [
     "Inputs",
     "ZoneState",
-    "count_rows",
     "is_elsewhere",
     "read_inputs",
     "recorded_inputs",

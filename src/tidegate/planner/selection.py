@@ -16,7 +16,7 @@ from tidegate.names import TableName, nearest
 from tidegate.planner.selector_words import METHODS, STATES
 from tidegate.project.model import Materialized
 
-__all__ = ["ModelStates", "Selectors", "ambiguous_name", "read_states", "select", "uses_state"]
+__all__ = ["ModelStates", "ambiguous_name", "read_states", "select", "uses_state"]
 
 
 @dataclass(frozen=True, slots=True)

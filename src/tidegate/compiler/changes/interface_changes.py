@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Protocol
 
 from tidegate.compiler.changes.interfaces import Interface, Interfaces
 from tidegate.compiler.compiled import Compiled, Diagnostic, DiagnosticSeverity, Span
+from tidegate.compiler.lineage_graph import LineageStep
 from tidegate.compiler.sql.locate import line_and_column, offset_in_source
 from tidegate.datatypes import Column, DataType
 from tidegate.names import TableName, nearest
@@ -88,14 +88,7 @@ class InterfaceChange:
     reaches: tuple[Reached, ...] = ()
 
 
-class Downstream(Protocol):
-    @property
-    def table(self) -> str: ...
-    @property
-    def column(self) -> str | None: ...
-
-
-Reach = Callable[[str, str], Iterable[Downstream]]
+Reach = Callable[[str, str], Iterable[LineageStep]]
 """What is downstream of a table's column, such as `LineageGraph.impact`."""
 
 

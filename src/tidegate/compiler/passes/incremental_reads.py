@@ -19,7 +19,7 @@ from tidegate.project import Materialized
 from tidegate.project.strategies import Deltas
 from tidegate.project.template_names import WATERMARK_NAMES
 
-__all__ = ["check_archives", "check_reading", "looked_up_zones"]
+__all__ = ["check_archives", "check_reading"]
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from tidegate.compiler.sql.queries import ParsedQuery, TableReference
 from tidegate.compiler.sql.scopes import enclosing_selects, sources_of, visible_name
+from tidegate.compiler.sql.sql_text import Edit
 from tidegate.names import TableName
 
 __all__ = ["Shortening", "shorten_columns"]
@@ -24,7 +25,7 @@ class Shortening:
     """`aliases` by the start of the reference that needs one; `edits`: spans of qualifiers with their replacement."""
 
     aliases: Mapping[int, str]
-    edits: tuple[tuple[int, int, str], ...]
+    edits: tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def shorten_columns(query: ParsedQuery, tables: Mapping[int, TableName]) -> Shor
         first, kept = match.parts[0].meta["start"], match.parts[match.keep]
         alias = aliases.get(match.reference.start)
         end = kept.meta["start"] if alias is None else kept.meta["end"] + 1
-        edits.append((first, end, "" if alias is None else f"`{alias}`"))
+        edits.append(Edit(first, end, "" if alias is None else f"`{alias}`"))
     return Shortening(aliases, tuple(edits))
 
 

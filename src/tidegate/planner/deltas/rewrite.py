@@ -28,7 +28,7 @@ from tidegate.planner.deltas.delta_query import LINEAGE, TOUCHED, DeltaQuery, De
 from tidegate.planner.deltas.restricted_query import Restrictor
 from tidegate.planner.deltas.touched_keys import Images, TouchedKeysQuery
 
-__all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "output_columns", "rewrite", "unique_columns"]
+__all__ = ["NO_KEY", "explain", "needed_columns", "newest_rows", "rewrite", "unique_columns"]
 
 NO_KEY = "no key: declare @unique_key (tracked: @group_key) with the columns by which its rows can be found"
 
