@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ import pytest
 
 from tests.projects import ProjectFolder, run_types
 from tests.sources.postgres import Postgres, running_postgres
+from tidegate.spark.classes import SPARES_ARCHIVE
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark
@@ -111,7 +113,9 @@ def test_a_quality_test_may_read_a_source_that_no_model_reads(shop: ProjectFolde
     test = "SELECT n FROM {{ this }} JOIN erp.public.limits ON n > most\n"
     shop.file("models/silver/a/tests/quality/within_limits.sql", test)
     command = [sys.executable, "-m", "tidegate", "run", "--project", str(shop.root)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # A JVM with the driver has a class archive of its own, which takes longer to write than one start without it.
+    environment = {**os.environ, SPARES_ARCHIVE: "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
     assert "2 quarantined" in output
