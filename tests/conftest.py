@@ -32,6 +32,9 @@ With one compiler a JVM reserves only 48 MiB for compiled code. Many different q
 quarter of the time goes into removing code that is compiled again.
 """
 
+INTERPRETED = {} if os.environ.get("TIDEGATE_PROVE") else {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""For a few rows it takes longer to compile an expression than to interpret it. Processes of their own compile."""
+
 # A machine that is busy is no fault of what is tested.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
@@ -132,7 +135,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     section = SparkSection(
         master="local[2]",
         memory="2g",
-        conf={"spark.driver.extraJavaOptions": QUICK_JVM, "spark.sql.codegen.wholeStage": "false"},
+        conf={"spark.driver.extraJavaOptions": QUICK_JVM, "spark.sql.codegen.wholeStage": "false", **INTERPRETED},
     )
     session = start_session(section, spark_log.parent)
     yield session

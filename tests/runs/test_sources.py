@@ -11,7 +11,6 @@ import pytest
 
 from tests.projects import ProjectFolder, run_types
 from tests.sources.postgres import Postgres, running_postgres
-from tidegate.spark.classes import SPARES_ARCHIVE
 from tidegate.state import open_reader
 
 pytestmark = pytest.mark.spark
@@ -114,7 +113,7 @@ def test_a_quality_test_may_read_a_source_that_no_model_reads(shop: ProjectFolde
     shop.file("models/silver/a/tests/quality/within_limits.sql", test)
     command = [sys.executable, "-m", "tidegate", "run", "--project", str(shop.root)]
     # A JVM with the driver has a class archive of its own, which takes longer to write than one start without it.
-    environment = {**os.environ, SPARES_ARCHIVE: "1"}
+    environment = {**os.environ, "TIDEGATE_NO_CLASS_ARCHIVE": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
