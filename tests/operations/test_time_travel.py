@@ -48,25 +48,30 @@ def test_what_stands_between_two_commits_is_never_shown(shop: ProjectFolder) -> 
     shop.model("gold.names", "SELECT g, count(*) AS n, max(name) AS last FROM silver.orders GROUP BY g", **always)
     shop.model("gold.copy", "SELECT id, name FROM silver.orders", kind="append")
     shop.run()
-    before = {name: shop.rows(f"silver.{name}") for name in ("orders", "groups")}
+    tables = ("silver.orders", "silver.groups")
+    before = shop.rows_of(*tables)
     others.sql("UPDATE shop.src.orders SET name = 'A' WHERE id = 1")
     others.sql("INSERT INTO shop.src.orders VALUES (4, 'd', 'z')")
     second = shop.run()
     assert run_types(second)["silver.orders"] == run_types(second)["silver.groups"] == "incremental"
 
-    for name, was in before.items():
+    after = shop.rows_of(*tables)
+    expected = {}
+    for full_name, was in before.items():
+        name = full_name.removeprefix("silver.")
         middle = table(shop, name).snapshots[middle_of(shop, name)]
         assert middle.summary[PARTIAL] == "true"
         assert middle.parent_id is not None
         current = table(shop, name).current_snapshot_id
         for clause in (f"'{at(middle.timestamp_ms)}'", f"timestamp_millis({middle.timestamp_ms})"):
-            assert shop.rows(f"SELECT t.* FROM silver.{name} TIMESTAMP AS OF {clause} AS t WHERE true") == was
+            expected[f"SELECT t.* FROM silver.{name} TIMESTAMP AS OF {clause} AS t WHERE true"] = was
         with pytest.raises(QueryError, match=f"{middle.id} of shop.silver.{name} is in the middle") as refused:
             shop.rows(f"SELECT * FROM silver.{name} VERSION AS OF {middle.id}")
         assert str(current) in refused.value.remedy
         assert str(middle.parent_id) in refused.value.remedy
-        assert shop.rows(f"SELECT * FROM silver.{name} VERSION AS OF {middle.parent_id}") == was
-        assert shop.rows(f"SELECT * FROM silver.{name} FOR VERSION AS OF {current}") == shop.rows(f"silver.{name}")
+        expected[f"SELECT * FROM silver.{name} VERSION AS OF {middle.parent_id}"] = was
+        expected[f"SELECT * FROM silver.{name} FOR VERSION AS OF {current}"] = after[full_name]
+    assert shop.rows_of(*expected) == expected
 
     found = {one.table: one for one in diff(shop.settings, second.run_id, root=shop.spark).tables}
     orders = found["silver.orders"]

@@ -39,15 +39,18 @@ def profiles(shop: ProjectFolder, model: str) -> tuple[ProfileRecord, ...]:
         return state.profiles(model)
 
 
-def expected(shop: ProjectFolder, name: str, relation: str) -> tuple[Any, ...]:
-    """NULLs, least, greatest, mean and the exact number of different values, by a query."""
-    column = quote(name)
-    mean = f"avg(try_cast(CAST({column} AS string) AS double))"
-    (row,) = shop.rows(
-        f"SELECT count(*) - count({column}) AS nulls, CAST(min({column}) AS string) AS a, CAST(max({column}) AS string)"
-        f" AS b, {mean} AS m, count(DISTINCT {column}) AS d FROM {relation}"
-    )
-    return row
+def expected(shop: ProjectFolder, relation: str, *names: str) -> dict[str, tuple[Any, ...]]:
+    """NULLs, least, greatest, mean and the exact number of different values of each column, by queries."""
+    queries = {}
+    for name in names:
+        column = quote(name)
+        mean = f"avg(try_cast(CAST({column} AS string) AS double))"
+        queries[name] = (
+            f"SELECT count(*) - count({column}) AS nulls, CAST(min({column}) AS string) AS a, CAST(max({column})"
+            f" AS string) AS b, {mean} AS m, count(DISTINCT {column}) AS d FROM {relation}"
+        )
+    rows = shop.rows_of(*queries.values())
+    return {name: rows[sql][0] for name, sql in queries.items()}
 
 
 def found(record: ProfileRecord, name: str) -> dict[str, Any]:
@@ -65,15 +68,17 @@ def test_a_profile_is_what_a_query_would_find(shop: ProjectFolder) -> None:
     (record,) = profiles(shop, "silver.facts")
     assert (record.run_id, record.scope, record.rows, record.table_rows) == (result.run_id, "table", 100, 100)
     assert record.snapshot_id == next(m for m in result.materializations if m.model == "silver.facts").snapshot_id
-    for name in ("number", "some", "half"):
+    numbers, others = ("number", "some", "half"), ("name", "day", "local")
+    queried = expected(shop, "silver.facts", *numbers, *others)
+    for name in numbers:
         column = found(record, name)
-        nulls, least, greatest, mean, distinct = expected(shop, name, "silver.facts")
+        nulls, least, greatest, mean, distinct = queried[name]
         assert (column["nulls"], float(column["min"]), float(column["max"])) == (nulls, float(least), float(greatest))
         assert column["mean"] == pytest.approx(mean)
         assert column["distinct"] == pytest.approx(distinct, rel=0.05)
-    for name in ("name", "day", "local"):
+    for name in others:
         column = found(record, name)
-        nulls, least, greatest, _mean, distinct = expected(shop, name, "silver.facts")
+        nulls, least, greatest, _mean, distinct = queried[name]
         shown = (nulls, least.replace(" ", "T"), greatest.replace(" ", "T"))
         assert (column["nulls"], column["min"], column["max"]) == shown
         assert (column["mean"], column["distinct"]) == (None, pytest.approx(distinct, rel=0.05))
