@@ -32,6 +32,9 @@ With one compiler a JVM reserves only 48 MiB for compiled code. Many different q
 quarter of the time goes into removing code that is compiled again.
 """
 
+ROOMY_JVM = "-Xms1g -Xmn600m -XX:MetaspaceSize=256m"
+"""For the session that all tests share: a heap that grows from little, and the room for classes, is collected often."""
+
 INTERPRETED = {} if os.environ.get("TIDEGATE_PROVE") else {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """For a few rows it takes longer to compile an expression than to interpret it. Processes of their own compile."""
 
@@ -135,7 +138,11 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
     section = SparkSection(
         master="local[2]",
         memory="2g",
-        conf={"spark.driver.extraJavaOptions": QUICK_JVM, "spark.sql.codegen.wholeStage": "false", **INTERPRETED},
+        conf={
+            "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
+            "spark.sql.codegen.wholeStage": "false",
+            **INTERPRETED,
+        },
     )
     session = start_session(section, spark_log.parent)
     yield session
