@@ -12,8 +12,14 @@ from tests.projects import ProjectFolder, run_types, statuses
 from tidegate.state import open_reader
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
-ON_SPARK = "nessie"
-"""The catalog on which a whole project is built by Spark also without TIDEGATE_PROVE: tests/lake tries Spark on all."""
+POINTERS = ("embedded", "jdbc", "nessie")
+"""Catalogs on which pointers alone are moved. A REST server reads the metadata, so there only Spark can build."""
+ON_SPARK = ("nessie", "rest", *(("embedded", "jdbc") if PROVE else ()))
+"""tests/lake tries Spark on all catalogs, and every other test of runs on the embedded one."""
+CASES = [
+    *(pytest.param("pointers", kind, marks=[pytest.mark.spark] if kind == "nessie" else []) for kind in POINTERS),
+    *(pytest.param("spark", kind, marks=pytest.mark.spark) for kind in ON_SPARK),
+]
 
 TOML = """[project]
 name = "shop"
@@ -40,21 +46,17 @@ def configure(shop: ProjectFolder, place: Place, monkeypatch: pytest.MonkeyPatch
     shop.file("tidegate.toml", TOML.format(warehouse=place.folder / "warehouse", lake=lake, state=state))
 
 
-@pytest.fixture(params=["pointers", pytest.param("spark", marks=pytest.mark.spark)])
-def shop(request: pytest.FixtureRequest, place: Place, tmp_path: Path) -> ProjectFolder:
-    if request.param == "spark" and not PROVE and place.kind != ON_SPARK:
-        pytest.skip("tests/lake tries every catalog on Spark: only with TIDEGATE_PROVE")
-    shop = ProjectFolder(tmp_path / "shop", request.getfixturevalue("spark") if request.param == "spark" else None)
-    shop.builder.failing_checks["row_count(>, 100)"] = 1
-    return shop
-
-
 def check_rows(shop: ProjectFolder, table: str, expected: list[tuple[object, ...]]) -> None:
     if shop.spark is not None:
         assert shop.rows(table) == expected
 
 
-def test_a_project_runs_from_end_to_end(shop: ProjectFolder, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("builder", "place"), CASES, indirect=["place"])
+def test_a_project_runs_from_end_to_end(
+    builder: str, place: Place, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = ProjectFolder(tmp_path / "shop", request.getfixturevalue("spark") if builder == "spark" else None)
+    shop.builder.failing_checks["row_count(>, 100)"] = 1
     configure(shop, place, monkeypatch)
     shop.file("landing/orders/1.csv", "id,customer,amount\n1,ann,10\n2,bob,20\n3,ann,30\n")
     shop.model("bronze.orders", "SELECT * FROM {{ landing_zone('orders') }}", merge_strategy="append_only")
