@@ -143,7 +143,7 @@ def test_killed_anywhere_a_run_loses_nothing(
     heads, branches = shop.catalog.head(), shop.branches()
     files, landing = listing(place.folder / "warehouse"), listing(shop.root / "landing")
 
-    report = run_chaos(shop.settings, wanted=(ALL if PROVE else ONE)[place.kind], root=shop.spark)
+    report = run_chaos(shop.settings, request=(ALL if PROVE else ONE)[place.kind], root=shop.spark)
     assert report.failed == ()
     assert {trial.point for trial in report.trials} == (
         set(report.uninterrupted.reached) if PROVE else set(ONE[place.kind].points)
@@ -195,7 +195,7 @@ def test_the_other_ways_to_publish_lose_nothing_either(
     write_shop(shop)
     assert shop.run().exit_code == 0
     shop.file("landing/events/b.csv", "id,n\n3,3\n4,4\n")
-    report = run_chaos(shop.settings, wanted=KillRequest(every=True, sample=12), root=shop.spark)
+    report = run_chaos(shop.settings, request=KillRequest(every=True, sample=12), root=shop.spark)
     assert report.failed == ()
 
 
