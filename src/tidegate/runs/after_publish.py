@@ -1,4 +1,4 @@
-"""What follows the building of a run's tables: unusual numbers, landing files to archive, upkeep of the lake."""
+"""What a run does after its publish: reports anomalies, archives landing files, maintains the lake."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Maintain", "archive_landing_files", "report_anomalies", "run_mainten
 class _Report(Protocol):
     @property
     def summary(self) -> str:
-        """What was done, in one line; empty where that is nothing."""
+        """What was done, in one line; empty for nothing."""
 
     @property
     def errors(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Move landing files that were read and published out of the way, to `_processed/<run_id>/`."""
+"""Archives landing files that were read and published, in `_processed/<run_id>/` of their zone."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _put_back(source: Path, target: Path) -> str:
 
 
 def archive_consumed(compiled: Compiled, settings: Settings, main: BranchView) -> tuple[int, tuple[str, ...]]:
-    """Move the files that every reader of a zone has published; gives how many, and what a person should know."""
+    """Move the files that every reader of a zone has published. Returns how many, and warnings."""
     zones = {
         zone for model in compiled.models.values() if model.model.settings.archive_landing_zones for zone in model.zones
     }

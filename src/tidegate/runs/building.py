@@ -1,4 +1,4 @@
-"""Building a run's models and publishing them as its mode says."""
+"""Builds the models of a run, and publishes them by its publish mode."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tidegate.spark.session import local_cores
 
 __all__ = ["Building"]
 
-_NOT_TWICE = "What main has already is found there, and not built a second time."
+_NOT_TWICE = "What main has already is not built a second time."
 _REFUSED = (FailureKind.AUTH_FAILED, FailureKind.QUOTA_EXCEEDED)
-"""Then the lake has answered, and main is where it was."""
+"""With these the lake has answered, and main has not moved."""
 
 
 class Building:
-    """Builds the models and publishes them as the mode says."""
+    """The models of one run."""
 
     def __init__(self, run: RunContext, phases: Phases, tally: Tally, tables: Collection[TableName]) -> None:
         self.run = run
@@ -53,7 +53,7 @@ class Building:
         return self.run.publish_mode == mode and not self.run.options.no_publish
 
     def _publish(self, outcomes: Outcomes) -> Collection[TableName]:
-        """What has been published."""
+        """Returns what was published."""
         if not _built(outcomes):
             return ()
         self.run.check_record()
@@ -65,7 +65,7 @@ class Building:
             return ()
         except TidegateError as error:
             if isinstance(error, LakeUnavailableError) and error.kind not in _REFUSED:
-                # Its answer may be what was lost, and then nobody knows whether main has moved.
+                # The answer may have been lost on the way, so it is unknown whether main has moved.
                 self.tally.in_doubt = True
                 error.remedy = f"{error.remedy or 'Run again'}. {_NOT_TWICE}"
             self.tally.error = self.tally.error or error
@@ -102,7 +102,7 @@ class Building:
         return self._after_publish(table, outcome)
 
     def _publish_wave(self, outcomes: Outcomes) -> Collection[TableName]:
-        """A wave goes out whole or not at all; what is held back blocks what reads it."""
+        """A wave is published whole or not at all; what is held back blocks its readers."""
         if all(outcome.usable for outcome in outcomes.values()):
             self._check_published(self._publish(outcomes))
             for table in outcomes:
@@ -112,7 +112,7 @@ class Building:
         return [table for table in _built(outcomes) if table not in self.tally.published and not self._unchanged(table)]
 
     def _held_back(self, outcomes: Outcomes, what: str) -> None:
-        """Say which tables stay on the branch, and because of which models."""
+        """Emit which tables stay on the branch, and because of which models."""
         built = sorted(map(self.run.short, _built(outcomes)))
         if not built or self.run.cancellation.requested:
             return

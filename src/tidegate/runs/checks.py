@@ -1,4 +1,4 @@
-"""The gates of a run: what must hold on the branch before a table may go out, and what is looked at afterwards."""
+"""The checks of a run: those that must pass before a table is published, and the warnings after it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
 
 
 def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> QualityError | None:
-    """What keeps the table from being published: the first, and how many more there are."""
+    """The error that keeps the table from being published: the first failure, and how many more there are."""
     places = {(check.stage, check.name): check.place for check in checks}
     blocking = [result for result in results if result.blocks]
     if not blocking:
@@ -97,7 +97,7 @@ def _emit_results(run: RunContext, name: str, results: Iterable[CheckResult]) ->
 
 
 def kind_of_check(check: Check) -> str:
-    """What a person calls it."""
+    """Its kind as users know it."""
     if check.call is None:
         return "test"
     if check.call.keyed:

@@ -30,7 +30,7 @@ class SystemClock:
 
 
 class FixedClock(SystemClock):
-    """It is always the same time of day, so that two runs write the same times; what takes long takes long."""
+    """The date and time stand still, so that two runs write the same times; durations are real."""
 
     def __init__(self, moment: datetime) -> None:
         self._moment = moment

@@ -30,7 +30,7 @@ __all__ = ["BranchUse", "PhaseSpans", "Phases", "RunContext"]
 
 
 class PhaseSpans:
-    """When each phase began and ended, of all models of a run; they come from several threads."""
+    """When each phase began and ended, of all models of a run. Thread-safe."""
 
     def __init__(self) -> None:
         self._spans: list[tuple[str, float, float]] = []
@@ -39,7 +39,7 @@ class PhaseSpans:
         self._spans.append((name, began, ended))
 
     def wall_ms(self) -> dict[str, int]:
-        """For how long at least one model was in the phase: those side by side count once."""
+        """For how long at least one model was in the phase: parallel ones count once."""
         spans = sorted(self._spans.copy(), key=lambda span: span[1])
         wall: dict[str, float] = {}
         until: dict[str, float] = {}
@@ -51,7 +51,7 @@ class PhaseSpans:
 
 
 class Phases:
-    """Milliseconds by phase. `spans`: where the times are gathered of all that runs side by side."""
+    """Milliseconds by phase. `spans`: collects the times of everything that runs in parallel."""
 
     def __init__(self, clock: Clock, spans: PhaseSpans | None = None) -> None:
         self._clock = clock
@@ -81,7 +81,7 @@ _POLL_SECONDS = 0.1
 
 
 class BranchUse:
-    """Who is at work on a run's branch: models read it while they are built, so it follows main only when none is."""
+    """Counts the models that are being built: they read the branch, so it is refreshed from main only while none is."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -100,7 +100,7 @@ class BranchUse:
 
     @contextlib.contextmanager
     def alone(self, check: Callable[[], None]) -> Iterator[None]:
-        """Waits until no model is being built, and lets none begin. `check` may raise to give up the wait."""
+        """Wait until no model is being built, and let none start. `check` may raise to end the wait."""
         with self._changed:
             while self._building:
                 check()

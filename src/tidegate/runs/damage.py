@@ -1,4 +1,4 @@
-"""A table that cannot be read because a file of it is gone: which table and snapshot, and the way back."""
+"""Missing files: which table and snapshot lack one, and how to repair it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tables_read_or_written(models: Iterable[CompiledModel], compiled: Compiled) 
 
 
 def is_damaged(run: RunContext, table: TableName) -> bool:
-    """Looked for only where a full refresh was asked for: it reads all manifests of the table."""
+    """Checked only for a full refresh: it reads all manifests of the table."""
     return run.options.full_refresh and missing_file(run.lake.heads(), [table], "") is not None
 
 
@@ -61,7 +61,7 @@ def missing_file_behind(heads: Heads, tables: Iterable[TableName], namespace: st
 
 
 def missing_file(heads: Heads, tables: Iterable[TableName], namespace: str) -> LakeError | None:
-    """The first by name; None where the files of these tables are all there."""
+    """The first by name; None where no file of these tables is missing."""
     # Only here: it brings PyIceberg, which takes a second to load.
     from tidegate.lake.missing_files import first_damage
 

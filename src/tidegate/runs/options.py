@@ -1,4 +1,4 @@
-"""What the caller of a run may ask for."""
+"""The options of a run."""
 
 from __future__ import annotations
 
@@ -21,17 +21,12 @@ LATEST = "latest"
 """Instead of a run's id."""
 
 CALL_OPTIONS = ("concurrency", "confirmed", "fail_fast", "idempotency_key", "resume")
-"""Two calls that differ in nothing else ask for the same tables."""
+"""Two calls that differ only in these ask for the same tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """None means: what tidegate.toml says. `confirmed` allows `full_refresh` over tables that keep history.
-
-    `verify`: each table built from changes is compared with a full build. `resume`: the id of a run to go on with, or
-    `latest`; what that run was asked for then counts, and of these only what is about how it is done.
-    `idempotency_key`: a call with a key that a run answered already gets that run's result.
-    """
+    """None: the value of tidegate.toml."""
 
     select: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -43,15 +38,22 @@ class RunOptions:
     no_publish: bool = False
     allow_deletes: bool = False
     confirmed: bool = False
+    """Allows `full_refresh` of tables that keep history."""
+
     verify: bool = False
+    """Compare each table that was built from changes with a full build."""
+
     from_: datetime | None = None
     to: datetime | None = None
     resume: str | None = None
+    """The id of a run to resume, or `latest`. Its recorded options count, see `resumed_with`."""
+
     idempotency_key: str | None = None
+    """A call with the key of a run that succeeded gets that run's result."""
 
     @property
     def digest(self) -> str:
-        """Of what is asked for, whoever asks and however it is done."""
+        """Of the options that decide what is built."""
         asked = {name: value for name, value in asdict(self).items() if name not in CALL_OPTIONS}
         asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
         # A call without --exclude has the digest that it had before there was one: keys outlive versions.
@@ -73,14 +75,14 @@ class RunOptions:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
-        """What a later version knows more of is left out."""
+        """Unknown options, of a later version, are left out."""
         known = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
         known |= {name: tuple(known.get(name, ())) for name in ("select", "exclude")}
         return cls(**known | {"from_": _moment(known.get("from_")), "to": _moment(known.get("to"))})
 
     def resumed_with(self, now: RunOptions, run_id: str) -> RunOptions:
-        """These, as they were put down, for another try; `now` may say that more is allowed, or how it is done, and has
-        to repeat what is secret."""
+        """These recorded options for another try. `now` may allow more, or change how it is done, and has to repeat
+        secret variables."""
         return replace(
             self,
             vars=resumed_variables(self.vars, now.vars, run_id),
@@ -101,7 +103,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 _ROUNDS = 100_000
-"""So that trying out likely values takes long."""
+"""Makes guessing the value slow."""
 
 _SEALED = re.compile(r"\*{3}[0-9a-f]{32}")
 
@@ -116,8 +118,8 @@ def put_down(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def resumed_variables(kept: Mapping[str, str], given: Mapping[str, str], run_id: str) -> dict[str, str]:
-    """The variables of a run that is taken up, of which `kept` was put down. Raises where a secret one is missing, and
-    where it is not what it was."""
+    """The variables of a resumed run, of which `kept` was recorded. Raises where a secret one is missing, or has
+    another value."""
     secret = [name for name, value in kept.items() if is_secret(name, value) or _SEALED.fullmatch(value)]
     if missing := [name for name in secret if name not in given]:
         raise OptionsError(

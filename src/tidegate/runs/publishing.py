@@ -1,4 +1,4 @@
-"""Moving what a run built to main, and what happens when somebody else moved main first."""
+"""Publishes what a run built to main, and rebuilds it where another run moved main first: a publish conflict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run gives back: the values behind the console's lines and `run --json`."""
+"""The result of a run: what the console and `run --json` show."""
 
 from __future__ import annotations
 
@@ -35,30 +35,26 @@ PHASES = ("branch_creation", "config_loading", "build_result", "iceberg_write", 
 
 @dataclass(frozen=True, slots=True)
 class Publish:
-    """`in_doubt`: the lake did not answer, so more than `tables` may be on main."""
-
     mode: str
     tables: tuple[str, ...] = ()
     conflicts: int = 0
     in_doubt: bool = False
+    """The lake did not answer, so main may have more than `tables`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """`status`: success, partial, failed, cancelled or skipped (nothing had to run).
-
-    `resumes`: how often the run was taken up again. `branch_kept_for`: `publish` or `resume` where its branch stands.
-    `repeated`: this is what an earlier call came to, and nothing was run now. `phase_profiles` adds up the times of
-    all models; `phase_wall_ms` counts those that ran side by side once.
-    """
-
     run_id: str
     status: str
+    """success, partial, failed, cancelled, or skipped where nothing had to run."""
+
     branch: str
     publish: Publish
     started_at: datetime
     duration_ms: int
     phase_profiles: Mapping[str, int]
+    """Milliseconds by phase, added up over all models."""
+
     materializations: tuple[ModelResult, ...]
     check_results: tuple[CheckResult, ...] = ()
     drift: tuple[Mapping[str, Any], ...] = ()
@@ -69,10 +65,17 @@ class RunResult:
     remedy: str | None = None
     where: str | None = None
     resumes: int = 0
+    """How often the run was resumed."""
+
     branch_kept_for: str | None = None
+    """`publish` or `resume` where its branch still exists."""
+
     repeated: bool = False
+    """This is the result of an earlier call, and nothing was run now."""
+
     idempotency_key: str | None = None
     phase_wall_ms: Mapping[str, int] = field(default_factory=dict)
+    """Milliseconds by phase, in which parallel models count once."""
 
     @property
     def exit_code(self) -> int:
@@ -123,7 +126,7 @@ class RunResult:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> RunResult:
-        """What `to_dict` gave, as the history of runs keeps it."""
+        """The reverse of `to_dict`, from the history of runs."""
         values = _known(cls, document)
         materializations = (_known(ModelResult, each) for each in values["materializations"])
         checks = (_known(CheckResult, each) for each in values["check_results"])
@@ -158,13 +161,13 @@ def attach_result(error: BaseException, result: RunResult) -> None:
 
 
 def result_of(error: BaseException) -> RunResult | None:
-    """None where no run had begun."""
+    """None where no run was registered."""
     found = (getattr(each, _ATTRIBUTE, None) for each in causes(error))
     return next((result for result in found if isinstance(result, RunResult)), None)
 
 
 def document_before_run() -> dict[str, Any]:
-    """The document of a run that was never registered: it has no id, and has done nothing."""
+    """The document of a run that was never registered."""
     result = RunResult(
         run_id="",
         status="failed",

@@ -1,4 +1,4 @@
-"""Building models wave by wave: side by side within a wave, blocked below a failure."""
+"""Builds models wave by wave: those of a wave in parallel, none below one that failed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FAIL_FAST = "blocked: an earlier model failed (fail-fast)"
 _NOT_TRIED = "blocked: not tried, Spark's JVM ended too often (raise [spark] memory, or lower [run] concurrency)"
 _POLL_SECONDS = 0.1
 _CANCEL_SECONDS = 1.5
-"""How long a cancelled model may take to end: one that Spark is planning, not running, cannot be interrupted."""
+"""How long a cancelled model may take to end: Spark cannot interrupt a query while it plans it."""
 
 
 def run_waves(
@@ -32,7 +32,7 @@ def run_waves(
     after_model: Callable[[TableName, ModelOutcome], ModelOutcome] = lambda table, outcome: outcome,
     after_wave: Callable[[Outcomes], Iterable[TableName]] = lambda outcomes: (),
 ) -> Outcomes:
-    """Build `tables` in order. `after_model` may replace an outcome; `after_wave` names tables held back."""
+    """Build `tables` in order. `after_model` may replace an outcome; `after_wave` returns tables that are held back."""
     outcomes: Outcomes = {}
     held: set[TableName] = set()
     pool = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="model")
@@ -49,7 +49,7 @@ def run_waves(
             held.update(after_wave(done))
             outcomes.update(done)
     finally:
-        # Whoever was cancelled and does not hear it has been given up; the process is about to end.
+        # A cancelled model that does not end is abandoned; the process is about to end.
         pool.shutdown(wait=not run.cancellation.requested, cancel_futures=True)
     return outcomes
 
@@ -107,7 +107,7 @@ def _run_though_spark_dies(
     tables: Collection[TableName],
     after_model: Callable[[TableName, ModelOutcome], ModelOutcome],
 ) -> Outcomes:
-    """A wave. Where Spark's JVM dies under several models, any of them may be to blame, so each is tried again alone.
+    """A wave. Where the builder dies under several models, any of them may be the cause, so each is tried again alone.
     One that was alone when it died has failed. Where it died too often, the rest is not tried."""
     done, waiting, suspects = Outcomes(), list(tables), list[TableName]()
     while waiting or suspects:
@@ -151,7 +151,7 @@ def _fails_fast(run: RunContext) -> bool:
 
 
 def _not_run(run: RunContext, table: TableName, reason: str, since: float | None = None) -> ModelOutcome:
-    """`since`: when it was begun, if it was, by the run's clock."""
+    """`since`: when it was started, if it was, by the run's clock."""
     duration = 0 if since is None else round((run.clock.monotonic() - since) * 1000)
     result = replace(_blocked_result(run, table, reason), duration_ms=duration)
     run.emit("after_model_run", run.short(table), {"result": result})
@@ -165,7 +165,7 @@ def _blocked_result(run: RunContext, table: TableName, reason: str) -> ModelResu
 
 
 def _failed(run: RunContext, table: TableName, error: TidegateError) -> ModelOutcome:
-    """Without having been tried."""
+    """The outcome of a model that cannot be tried."""
     name, strategy = run.short(table), run.compiled.models[table].model.settings.written_as
     result = ModelResult(name, "failed", strategy, None, "").failed(error)
     run.emit("before_model_run", name, {})
@@ -196,7 +196,7 @@ def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collectio
 
 
 def _tables_seen_by(run: RunContext, table: TableName) -> tuple[TableName, ...]:
-    """By its query and its checks; also those behind views, which may not be selected themselves."""
+    """Tables that its query and its checks read, also through views, which may not be selected themselves."""
     model = run.compiled.models[table]
     checks = tables_of_checks(run, model, run.values)
     return tables_behind({*model.depends_on, *checks} - {table}, run.compiled)

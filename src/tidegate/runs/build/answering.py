@@ -1,4 +1,4 @@
-"""Checks of one model's table → their results, wherever the table stands: on a branch or on main."""
+"""Runs the checks of one model's table, on a branch or on main."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"}
 """A key can break these only where a row of it was written."""
 
 _BY_ROW = frozenset({"references", "relationships"})
-"""Each row keeps or breaks these by itself, though other rows must be read to tell."""
+"""Each row meets or breaks these by itself, though other rows must be read for it."""
 
 _RUN_ID = "tidegate.run-id"
 
@@ -57,7 +57,7 @@ def _other_run(snapshot: Snapshot, last: Snapshot) -> bool:
 
 
 class _Unfit(CheckAnswer):
-    """The check does not go with the type of a column. It is told by names and types alone, which are not hidden."""
+    """The check does not fit the type of a column. Its message has only names and types, which are never hidden."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""SQL that tells two states of a table apart, row by row: what came, what went, what changed and in which columns."""
+"""SQL that compares two states of a table row by row: inserted, deleted and updated rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The landing files of one model's run: which to read, whether they held still, and that they are taken."""
+"""The landing files of one build: which to read, whether they changed meanwhile, and recording them as consumed."""
 
 from __future__ import annotations
 

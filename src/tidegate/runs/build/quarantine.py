@@ -1,4 +1,4 @@
-"""Quarantine in a run: by which constraints a model refuses rows, and what those found."""
+"""Quarantine in a run: the constraints by which a model refuses rows, and their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sieve_of(
     bad_records: BadRecords | None,
     functions: OwnFunctions,
 ) -> QuarantineRules | None:
-    """None where nothing can be refused."""
+    """None where no row can be refused."""
     constraints: tuple[RowConstraint, ...] = ()
     if model.model.settings.quarantine:
         fields = frame.schema.jsonValue()["fields"]
@@ -60,7 +60,7 @@ def _reads_all(model: CompiledModel, decision: Decision) -> bool:
 
 
 def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
-    """The constraints by which a model refuses rows, where nothing is written: no row of it has come past them."""
+    """The results of a quarantining model's constraints where nothing is written: no row of its table breaks them."""
     if not model.model.settings.quarantine:
         return ()
     constraints = row_constraints(model.checks, model.relation, run.settings.project.namespace)

@@ -1,4 +1,4 @@
-"""Spark as the builder of a run. It is started again when its JVM dies under the models: one may need more memory."""
+"""Spark as the builder of a run. It is restarted when its JVM dies, as of a model that needs too much memory."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["SparkBuilder", "open_spark_builder"]
 
 _MOST_RESTARTS = 2
-"""The first, where several models ran and any may be to blame; the second, where one alone was."""
+"""The first after several models ran and any may be the cause, the second after one ran alone."""
 
 _DYING_SECONDS = 10.0
 _MOMENT_SECONDS = 0.5
-"""Any error may be the first that is seen of a JVM which was killed: PySpark wraps what it gets."""
+"""Any error may be the first sign of a JVM that was killed: PySpark wraps what it gets."""
 _OUT_OF_MEMORY = 52
 """The exit code of Spark for an OutOfMemoryError."""
 
@@ -45,7 +45,7 @@ _SIGNS = (
     "Error while sending or receiving",
     "OutOfMemoryError",
 )
-"""What a model's failure says when the JVM is going, or gone; a source or a catalog that is down says none of it."""
+"""Texts in the failure of a model whose JVM is dying or dead; a source or a catalog that is down has none of them."""
 
 
 def open_spark_builder(settings: Settings, say: Callable[[str], None] = lambda line: None) -> SparkBuilder:

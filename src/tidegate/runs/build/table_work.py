@@ -1,4 +1,4 @@
-"""One model's table on the branch, built and checked in a Spark session of its own."""
+"""Builds and checks one model's table on the branch, in a Spark session of its own."""
 
 from __future__ import annotations
 

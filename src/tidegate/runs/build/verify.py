@@ -1,4 +1,4 @@
-"""Whether a table that was brought up to date from changes is the one that a full build gives.
+"""Compares a table that was updated from changes with what a full build gives.
 
 Nothing is written for it: the full query runs once more and both sides are reduced to an order-free number. Only where
 those differ are rows compared.
