@@ -52,7 +52,7 @@ class RunBranch:
     @contextlib.contextmanager
     def held(self, run: RunContext, tables: Collection[TableName], phases: Phases) -> Iterator[RunContext]:
         """The branch goes whatever the outcome, but for `--no-publish`, which keeps it for `tidegate publish`, and for
-        `--publish all`, where one model's failure holds the others back until the run is taken up again."""
+        `--publish all`, where one model's failure holds the others back until the run is resumed."""
         catalog = run.catalog
         stands = self.left_behind(catalog)
         try:

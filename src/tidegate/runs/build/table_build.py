@@ -128,7 +128,7 @@ class TableBuild:
 
     @property
     def constraint_results(self) -> tuple[CheckResult, ...]:
-        """Of the constraints that were asked of the result, because rows that break them were put aside."""
+        """Of the constraints that the result was checked against, because rows that break them go to quarantine."""
         found = constraint_results(self.name, self.refused)
         if not touches_hidden_columns(self.run.compiled, self.model):
             return found
@@ -159,13 +159,13 @@ class TableBuild:
         outcomes: list[WriteOutcome] = []
         for number, interval in enumerate(intervals):
             run.cancellation.check()
-            anew = self.decision.rebuild and number == 0
+            rebuilt = self.decision.rebuild and number == 0
             with self.phases.timed("build_result"):
                 run.emit("phase", self.name, {"phase": "build_result", "step": number + 1, "steps": len(intervals)})
-                built = self._frame(interval, anew)
+                built = self._frame(interval, rebuilt)
             fault("after_build", self.table)
             with partly_written(self.session, if_any=number + 1 < len(intervals)):
-                request = self._request(built.frame, interval, dropped, anew)
+                request = self._request(built.frame, interval, dropped, rebuilt)
                 # The first interval brings the bad records of all: they have no time.
                 outcomes.append(self._write(request, built.bad_records if number == 0 else None))
             dropped = dict(outcomes[-1].dropped_columns)
@@ -178,7 +178,7 @@ class TableBuild:
         return summed(outcomes), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
-        """A query may stumble over a row that it would have left out among all rows; those are asked then."""
+        """A query may fail on a changed row that it would leave out among all rows; then all rows are read."""
         before = {table: self.run.lake.pointer(table) for table in (self.table, self.table.quarantine)}
         try:
             return self._from_changes()
@@ -367,7 +367,7 @@ class TableBuild:
         used = {} if self.model.manual or self.arrival else used_columns(facts.inputs, self._bound())
         took = self._spent_ms - self.aside_ms
         whole = decision.delta is None and (decision.complete or self.settings.traits.replaces_table)
-        anew = decision.rebuild or former is None
+        rebuilt = decision.rebuild or former is None
         rows = sum(metadata.total_records for metadata in facts.inputs.metadata.values())
         key = row_key(self.model, facts.inputs, metadata, self._bound)
         return Progress(
@@ -388,18 +388,18 @@ class TableBuild:
             full_rows=rows if whole else former.full_rows if former else 0,
             delta_factor=self._delta_factor(took),
             deltas=0 if decision.delta is None or self.verified else (former.deltas if former else 0) + 1,
-            unique=unique_after(self.model, anew, () if has_foreign_rows(metadata) or not former else former.unique),
-            order=self._order(metadata, anew),
+            unique=unique_after(self.model, rebuilt, () if has_foreign_rows(metadata) or not former else former.unique),
+            order=self._order(metadata, rebuilt),
             key=key.columns,
             proven_since=proven_since(metadata, key, former, whole=decision.delta is None),
             checks=self.model.checks_digest,
             checked=checked_inputs(self.run, self.model, self.values()),
         )
 
-    def _order(self, metadata: TableMetadata, anew: bool) -> Order | None:
+    def _order(self, metadata: TableMetadata, rebuilt: bool) -> Order | None:
         if not keeps_order(self.model, self._bound()):
             return None
-        return order_after(metadata, self.former, self.run.run_id, rebuilt=anew)
+        return order_after(metadata, self.former, self.run.run_id, rebuilt=rebuilt)
 
     def _bound(self) -> BoundQuery:
         return self.query or bound_query(self.run, self.model)
