@@ -34,13 +34,13 @@ def test_a_restart_is_waited_for_and_nothing_is_lost_or_there_twice(postgres: Po
 def test_a_server_that_stays_away_is_an_error_after_a_while(
     postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(store, "_RESTART_SECONDS", 0.1)
     with open_state(postgres_url) as state:
         postgres.stop()
         try:
             with pytest.raises(StateError, match="The state database cannot be reached") as caught:
                 state.add_event(event("lost"))
-            monkeypatch.setattr(store, "_PATIENCE_SECONDS", 600)
+            monkeypatch.setattr(store, "_RESTART_SECONDS", 600)
             with pytest.raises(StateError):
                 state.add_event(event("lost, too"))  # who was waited for in vain is not waited for again
         finally:
