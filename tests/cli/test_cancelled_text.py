@@ -43,5 +43,5 @@ def test_other_commands_say_no_more_than_that(
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tidegate.operations.workspace.Workspace.compile_project", interrupt)
+    monkeypatch.setattr("tidegate.operations.workspace.Workspace.compile_with_sources", interrupt)
     assert tidegate("compile").err == "error: Cancelled\n"

@@ -133,7 +133,7 @@ def test_a_run_that_lives_is_named_with_who_does_it(store: StateStore, settings:
     run = begun(store, settings)
     with pytest.raises(RunInFlightError) as caught:
         register_run(store, settings, RunOptions(resume=run.run_id), Noon())
-    sign = "last sign of life 2026-11-15 12:00:00 UTC"
+    sign = "last heartbeat 2026-11-15 12:00:00 UTC"
     assert str(caught.value) == (
         f"Run {run.run_id} is at work: process {os.getpid()} on {socket.gethostname()}, {sign}"
     )

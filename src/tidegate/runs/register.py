@@ -113,7 +113,7 @@ def _resume(store: StateStore, settings: Settings, options: RunOptions, now: dat
 
 
 def _in_flight(run: RunRecord) -> RunInFlightError:
-    sign = f"last sign of life {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
+    sign = f"last heartbeat {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
     return RunInFlightError(
         f"Run {run.run_id} is at work: process {run.pid} on {run.host}, {sign}",
         remedy=f"Wait for it, or end it with: tidegate cancel {run.run_id}",
@@ -159,7 +159,7 @@ def result_for_key(reader: StateReader, seen: KeyRecord | None, options: RunOpti
     if run.status in ("success", "skipped"):
         return repeated(run)
     if not has_ended(run) and process_is_alive(run) is not False and now - last_heartbeat(run) < IN_FLIGHT:
-        sign = f"process {run.pid} on {run.host}, last sign of life {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
+        sign = f"process {run.pid} on {run.host}, last heartbeat {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
         raise RunInFlightError(
             f"Run {run.run_id} with the idempotency key '{seen.key}' is at work: {sign}",
             remedy="Call again when it has ended. One whose machine is gone is given up by `tidegate reap`.",
