@@ -142,6 +142,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
             "spark.sql.codegen.wholeStage": "false",
             **INTERPRETED,
+            "spark.sql.ui.explainMode": "simple",  # each statement's plan is written for an interface that is off
         },
     )
     session = start_session(section, spark_log.parent)
