@@ -132,12 +132,12 @@ def test_when_every_model_fails_nothing_is_published(pointer_shop: ProjectFolder
 
 def test_fail_fast_starts_no_further_wave(pointer_shop: ProjectFolder) -> None:
     shop = pointer_shop
-    shop.model("a.bad", FAILS)
-    shop.model("a.good", "SELECT 1 AS x")
-    shop.model("b.next", "SELECT * FROM a.good")
-    result = shop.run(fail_fast=True)
+    shop.model("a.first", "SELECT 1 AS x")
+    shop.model("a.second", FAILS)
+    shop.model("b.next", "SELECT * FROM a.first")
+    result = shop.run(fail_fast=True, concurrency=1)
     assert statuses(result)["b.next"] == "blocked"
-    assert result.publish.tables == ("a.good",)
+    assert result.publish.tables == ("a.first",)
 
 
 @pytest.mark.spark

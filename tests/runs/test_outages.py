@@ -225,7 +225,7 @@ def test_postgresql_with_the_lake_is_restarted_while_a_model_is_built(
         start = once("after_model_run", "silver.b", postgres.start)
         unrestored = shop.run(listener=for_a_while, no_publish=True)
         assert statuses(unrestored) == {"bronze.a": "completed", "silver.b": "failed"}
-        assert "could not be put back" in unrestored.warnings[0]
+        assert "could not be restored" in unrestored.warnings[0]
         assert shop.branches() == []  # what nobody knows is not kept to be published
 
 
