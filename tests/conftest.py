@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -47,6 +48,13 @@ PLANTED_TOKEN = ("TIDEGATE_TEST_TOKEN", "planted-42c0ffee42")
 
 _KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for kind in ("nessie", "rest"))]
 _numbers = count(1)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests live until the end: the garbage collector need not visit them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,11 +22,17 @@ from tidegate.errors import SelectionError, TidegateError
 from tidegate.lake import open_catalog
 from tidegate.operations.cancel import cancel_run
 from tidegate.runs.clock import SystemClock
+from tidegate.runs.control import heartbeat
 from tidegate.runs.control.heartbeat import Heartbeat
 from tidegate.state import RunRecord, StateStore, open_reader, open_state
 
 NOW = datetime.now(UTC)
 RUN = "run-20240601-120000-001"
+
+
+@pytest.fixture(autouse=True)
+def frequent_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "_POLL_SECONDS", 0.02)
 
 
 @pytest.fixture

@@ -51,13 +51,13 @@ class Verified:
             ("built from changes it has", self.only_table, self.table_samples),
             ("built from all rows it has", self.only_full, self.full_samples),
         )
-        told = [
+        differences = [
             f"{words} {count} row{'s' if count != 1 else ''} that the other has not"
             + (f", such as {', '.join(json_text(dict(row)) for row in samples[:_SHOWN])}" if samples else "")
             for words, count, samples in sides
             if count
         ]
-        return f"verification failed: {'; '.join(told) or 'its columns are others'}; the full build was taken"
+        return f"verification failed: {'; '.join(differences) or 'its columns are others'}; the full build was taken"
 
 
 def can_be_verified(model: CompiledModel) -> bool:

@@ -121,8 +121,8 @@ def _is_document(path: Path, start: bytes) -> bool:
 
 
 def _parses(line: bytes) -> bool:
-    """Whether the line begins with a whole value: two of them are lines, and wrong; half a value is a document. Of a
-    value with a comma behind it and nothing else nobody knows."""
+    """Whether the line begins with a whole value: two of them are lines, and wrong; half a value is a document. A
+    value followed only by a comma may be either."""
     text = line.decode(errors="replace").strip()
     try:
         _, end = json.JSONDecoder(parse_int=str).raw_decode(text)
