@@ -116,3 +116,21 @@ def test_a_program_that_is_not_there_is_an_error_at_once(tmp_path: Path) -> None
         processes.start(["no-such-program"])
     with pytest.raises(PermissionError):
         processes.start(["./plain"], cwd=tmp_path)
+
+
+def test_a_process_whose_end_is_interrupted_is_ended_with_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = processes.start(["/bin/sh", "-c", STUBBORN], cwd=tmp_path)
+    assert eventually((tmp_path / "began").exists)
+
+    def interrupted(seconds: float | None = None) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            processes.end(process)
+    assert process.poll() is None
+    processes.end_all()
+    assert process.poll() == -signal.SIGKILL

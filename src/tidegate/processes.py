@@ -96,16 +96,17 @@ def release(process: subprocess.Popen[bytes]) -> None:
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_SECONDS) -> None:
-    """End the process and all of its group: SIGTERM first, then SIGKILL. Returns when it has ended."""
-    if process.poll() is not None:
-        _close(process)
-        return
-    _signal(process, signal.SIGTERM)
-    _close(process)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(grace)
-    _signal(process, signal.SIGKILL)
+    """End the process and all of its group: SIGTERM first, then SIGKILL. Returns when it has ended. Where a signal
+    interrupts this, `end_all` ends the rest of the group."""
+    if process.poll() is None:
+        _signal(process, signal.SIGTERM)
+        _close_pipe(process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
+    if process in _running:  # its guard still holds the group, so that no other one can have its number
+        _signal(process, signal.SIGKILL)
     process.wait()
+    _close(process)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -126,6 +127,10 @@ def end_all() -> None:
 def _close(process: subprocess.Popen[bytes]) -> None:
     with _lock:
         _running.discard(process)
+    _close_pipe(process)
+
+
+def _close_pipe(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError, ValueError):
         assert process.stdin is not None
         process.stdin.close()

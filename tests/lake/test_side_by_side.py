@@ -49,20 +49,21 @@ def _count_up(place: Place, worker: str, times: int) -> int:
 
 
 def test_processes_that_publish_at_once_lose_no_update_and_readers_see_all_or_nothing(place: Place) -> None:
-    reader, seen = place.open(), set()
+    reader, seen, rounds = place.open(), set(), 0
     with ProcessPoolExecutor(3, mp_context=get_context("spawn")) as pool:
-        work = [pool.submit(_count_up, place, name, 3) for name in "abc"]
-        while not all(future.done() for future in work):
-            heads = reader.head()
-            versions = {_version(heads.get(table)) for table in TABLES}
-            assert len(versions) == 1 or not reader.capabilities.atomic_publish
-            seen |= versions
-        for future in work:
-            future.result()
+        while len(seen) < 2:  # on a busy machine all publishes of a round may come between two reads
+            rounds += 1
+            work = [pool.submit(_count_up, place, name, 3) for name in "abc"]
+            while not all(future.done() for future in work):
+                heads = reader.head()
+                versions = {_version(heads.get(table)) for table in TABLES}
+                assert len(versions) == 1 or not reader.capabilities.atomic_publish
+                seen |= versions
+            for future in work:
+                future.result()
     counted = {_version(pointer) for pointer in reader.head().values()}
     # Where a publish is not one step, what is called a conflict may have moved a part, which is then counted again.
-    assert counted == {9} or (not reader.capabilities.atomic_publish and min(counted) > 9)
-    assert len(seen) > 1
+    assert counted == {9 * rounds} or (not reader.capabilities.atomic_publish and min(counted) > 9)
     assert reader.list_branches() == ()
 
 
