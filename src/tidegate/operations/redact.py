@@ -116,7 +116,7 @@ class HiddenColumnRedactor:
     def _is_of_hidden(
         self, table: TableName, check: Check | None, fields: Mapping[str, Any], hidden: Collection[str]
     ) -> bool:
-        """Whether the value that was found is anomaly of a hidden column, not only a count."""
+        """Whether the value that was found is one of a hidden column, not only a count."""
         if fields.get("unit") or self._is_unknown(table):
             return not fields.get("unit")
         if check is not None and check.call is not None and self._compiled is not None:

@@ -52,7 +52,7 @@ class Recorder:
         self._store.add_event(EventRecord(event.run_id, event.at, event.name, event.model, data))
 
     def finish(self, result: RunResult, finished_at: datetime) -> None:
-        """RetryOutcome even where an event was lost: the database may be back."""
+        """Tried even where an event was lost: the database may be back."""
         try:
             self._store.finish_run(
                 result.run_id,

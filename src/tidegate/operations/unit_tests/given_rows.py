@@ -197,7 +197,7 @@ class InputViews:
         return [Column(column) for column in names.values() if relation.find(column) is None]
 
     def _aligned(self, name: Input, relation: Relation, rows: DeclaredRows, frame: DataFrame) -> DataFrame:
-        """DeclaredRows given as a query, with the columns that the input has."""
+        """Rows given as a query, with the columns that the input has."""
         there = {column.lower(): column for column in frame.columns}
         extra = [column for column in frame.columns if relation.find(column) is None]
         if extra and relation.complete:
