@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.amounts import duration, size
 from tidegate.cli.error_text import render_diagnostics
-from tidegate.cli.terminal import TextTable, painter, plain
+from tidegate.cli.terminal import TextTable, painter, plain, print_lines
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span, count_line
 
 ERROR, WARNING, INFO = DiagnosticSeverity
@@ -177,6 +177,27 @@ def test_a_table_folds_long_text_on_a_terminal_and_is_one_line_a_row_elsewhere(
         "             and stays so",
     ]
     assert pipe.getvalue().splitlines() == list(table.lines())
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_a_table_without_colour_has_no_escape_at_all(monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    table, coloured, without = TextTable(("run", "rows"), [("run-1", "12")]), Terminal(), Terminal()
+    table.print(coloured)
+    if by == "variable":
+        monkeypatch.setenv("NO_COLOR", "1")
+    table.print(without, color=by == "variable")
+    assert "\x1b[1m" in coloured.getvalue()
+    assert without.getvalue() == click.unstyle(coloured.getvalue())
+
+
+def test_lines_reach_a_pipe_before_the_command_goes_on() -> None:
+    pipe = io.BytesIO()
+    stream = io.TextIOWrapper(pipe, encoding="utf-8")
+    print_lines(["first day"], stream)
+    assert pipe.getvalue() == b"first day\n"
 
 
 def test_a_table_too_wide_to_fold_is_written_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegate.amounts import duration, plural
+from tidegate.cli.terminal import color_system
 
 __all__ = ["LiveView"]
 
@@ -52,7 +53,7 @@ class LiveView:
         self._rows = 0
         self._spinner = Spinner("dots")
         self._console = Console(
-            file=stream, highlight=False, markup=False, emoji=False, no_color=None if color else True
+            file=stream, highlight=False, markup=False, emoji=False, color_system=color_system(color)
         )
         self._live = Live(get_renderable=self._render, console=self._console, transient=True, refresh_per_second=8)
         self._live.start()

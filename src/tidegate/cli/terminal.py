@@ -18,6 +18,7 @@ __all__ = [
     "Paint",
     "TextTable",
     "clean",
+    "color_system",
     "cut_cells",
     "display_width",
     "is_terminal",
@@ -57,6 +58,11 @@ def painter(stream: TextIO) -> Paint:
     return _coloured if is_terminal(stream) and not os.environ.get("NO_COLOR") else plain
 
 
+def color_system(color: bool) -> Literal["auto"] | None:
+    """What a console of rich is opened with. Its own `no_color` drops only the colors: bold and dim stay escapes."""
+    return "auto" if color and not os.environ.get("NO_COLOR") else None
+
+
 WIDEST_CELL = 60
 _NO_WRAP = 24
 _LEAST_WRAPPED = 20
@@ -88,7 +94,8 @@ class TextTable:
             # rich takes a tenth of a second to import, which output for a pipe need not pay.
             from rich.console import Console
 
-            console = Console(file=stream, highlight=False, markup=False, emoji=False, no_color=None if color else True)
+            system = color_system(color)
+            console = Console(file=stream, highlight=False, markup=False, emoji=False, color_system=system)
             least = sum(2 + (width if width <= _NO_WRAP else _LEAST_WRAPPED) for width in self._widths) - 2
             if least <= console.width:
                 console.print(self._rich())
@@ -131,6 +138,7 @@ def print_lines(lines: Iterable[OutputLine], stream: TextIO, color: bool = True)
             line.print(stream, color)
         else:
             print(line, file=stream)
+    stream.flush()  # a pipe would get it only when the command ends, which may be minutes from here
 
 
 def clean(text: str) -> str:
