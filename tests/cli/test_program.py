@@ -69,6 +69,21 @@ def test_commands_that_only_look_import_no_pyspark() -> None:
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [("", ["sqlalchemy"]), ("branches", []), ("reap", ["sqlalchemy"])],
+    ids=["overview", "branches", "reap"],
+)
+def test_light_commands_import_only_what_they_need(project: Path, command: str, needed: list[str]) -> None:
+    heavy = ("pyspark", "pyiceberg", "sqlalchemy", "sqlglot", "jinja2", "rich", "tidegate.compiler", "tidegate.sources")
+    check = (
+        f"import sys; from tidegate.cli.main import run_cli; assert run_cli({command.split()}) == 0; "
+        f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], cwd=project, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == str(needed)
+
+
 def test_common_options_work_before_and_after_the_command(tidegate: Call, tmp_path: Path) -> None:
     (tmp_path / "tidegate.toml").write_text("")
     before = tidegate("--project", str(tmp_path), "--json", "history")

@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tidegate.compiler.compiled import Compiled
 from tidegate.config import Settings
 from tidegate.errors import SourceError, TidegateError
 from tidegate.lake import is_initialized, open_catalog
 from tidegate.names import TableName
 from tidegate.operations.workspace import Workspace
-from tidegate.project.model_files import discover
-from tidegate.sources import Discovery, SourceTable, known_tables
-from tidegate.state import ModelRunRecord, RunRecord
+
+if TYPE_CHECKING:
+    from tidegate.compiler.compiled import Compiled
+    from tidegate.sources import Discovery, SourceTable
+    from tidegate.state import ModelRunRecord, RunRecord
 
 __all__ = [
     "ListedBranch",
@@ -103,6 +104,9 @@ class SourceList:
 
 
 def list_sources(settings: Settings) -> SourceList:
+    # The other lists live in this file too, and must not wait for what reads sources.
+    from tidegate.sources import known_tables
+
     return SourceList(known_tables(settings, refresh=True), len(settings.sources))
 
 
@@ -184,6 +188,8 @@ class Overview:
 
 
 def overview(workspace: Workspace) -> Overview:
+    from tidegate.project.model_files import discover
+
     settings, last = workspace.settings, None
     models = discover(settings.root, settings.project.namespace).models
     with suppress(TidegateError), workspace.state() as state:
