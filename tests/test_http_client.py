@@ -130,3 +130,56 @@ def test_a_proxy_that_cannot_be_used_is_reported(proxy: Receiver, monkeypatch: p
     assert (reply.kind, reply.sent, reply.attempts) == (FailureKind.QUERY_REJECTED, False, 1)
     assert "scheme" in reply.reason
     assert "t0p-secret" not in reply.reason
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nbody",
+    ],
+)
+def test_an_accepted_document_is_not_sent_again_whatever_its_body(response: bytes) -> None:
+    with breaking_off(response) as (url, requests):
+        reply = HttpClient(url, status_suffices=True).send("POST", content=b"{}", repeatable=True, retry=QUICK)
+    assert (reply.status, reply.kind, len(requests)) == (200, None, 1)
+
+
+def test_a_body_in_an_encoding_that_was_not_accepted_hides_no_status() -> None:
+    with breaking_off(b"HTTP/1.1 409 Conflict\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nbody") as (url, _):
+        reply = HttpClient(url).send("GET", repeatable=True)
+    assert (reply.status, reply.kind, reply.body) == (409, FailureKind.CONFLICT, b"body")
+
+
+def test_blanks_around_a_header_are_dropped_and_a_value_that_cannot_be_sent_is_not_shown() -> None:
+    with receiving() as receiver:
+        HttpClient(receiver.url, {"Authorization": " Bearer abc "}).send("POST", content=b"{}", repeatable=False)
+        refused = HttpClient(receiver.url, {"Authorization": "top\nsecret"}).send("GET", repeatable=True)
+    (post,) = receiver.posts
+    assert post.headers["authorization"] == "Bearer abc"
+    assert (refused.kind, refused.reason) == (
+        FailureKind.QUERY_REJECTED,
+        "a header has a value that HTTP cannot carry",
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*SSLSocket")  # Python leaves the socket of a failed handshake to the collector
+def test_a_connection_that_the_server_resets_is_tried_again() -> None:
+    unreached = HttpRetryPolicy(first_pause=0.0, when_unreachable=False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        accepted = []
+
+        def reset() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    accepted.append(connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0"))
+                    connection.close()
+
+        thread = threading.Thread(target=reset)
+        thread.start()
+        url = f"https://127.0.0.1:{server.getsockname()[1]}"
+        reply = HttpClient(url).send("GET", repeatable=True, retry=unreached)
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    assert (reply.kind, reply.broken, len(accepted)) == (FailureKind.CONNECTION_FAILED, True, 3)

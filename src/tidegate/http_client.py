@@ -51,7 +51,7 @@ class HttpRetryPolicy:
     """Where the server asks for a longer pause, the request fails at once."""
 
     when_unreachable: bool = True
-    """Whether to try again where no connection could be made."""
+    """Whether to try again where the server refused the connection or its host is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,9 @@ class Reply:
 
     sent: bool = True
     """False where no connection could be made, so the server has not received the request."""
+
+    broken: bool = False
+    """The server ended the connection, in whichever state it was."""
 
     untrusted: bool = False
     """The certificate of the server was not accepted."""
@@ -116,17 +119,20 @@ class HttpClient:
         timeout_covers_attempt: bool = False,
         time_limit: float | None = None,
         max_bytes: int | None = None,
+        status_suffices: bool = False,
         proxies: bool = True,
         timing: Timing | None = None,
     ) -> None:
         """`timeout`: seconds that each wait for the server may take, or an attempt as a whole, with the look-up of the
         host, where `timeout_covers_attempt`. `time_limit`: seconds from now on for all requests together. `max_bytes`:
-        where a response is cut off. `proxies`: whether HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured."""
+        where a response is cut off. `status_suffices`: the body of a 2xx response is not read, so that nothing in it
+        can turn it into a failure. `proxies`: whether HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured."""
         self.url = url
         self._headers = {"User-Agent": f"tidegate/{__version__}", "Accept-Encoding": "identity", **(headers or {})}
         self._timeout = timeout
         self._timeout_covers_attempt = timeout_covers_attempt
         self._max_bytes = max_bytes
+        self._status_suffices = status_suffices
         self._proxies = proxies
         self._timing = timing or Timing()
         self._deadline = None if time_limit is None else self._timing.now() + time_limit
@@ -186,8 +192,8 @@ class HttpClient:
         import httpx
 
         try:
-            merged = httpx.Headers(self._headers, encoding="latin-1")  # HTTP carries it; the default is ASCII
-            merged.update(httpx.Headers(headers, encoding="latin-1"))
+            merged = _header_values(self._headers)
+            merged.update(_header_values(headers))
             timeout = httpx.Timeout(self._seconds_for_attempt()).as_dict()
             request = httpx.Request(method, url, headers=merged, content=content, extensions={"timeout": timeout})
             transport = self._transport()
@@ -201,7 +207,9 @@ class HttpClient:
                 response.close()
         except httpx.TimeoutException as error:
             return _timed_out(sent=not isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout))
-        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol) as error:
+        except httpx.LocalProtocolError:
+            return _impossible("a header has a value that HTTP cannot carry")  # the error itself shows the value
+        except httpx.UnsupportedProtocol as error:
             return _impossible(error)
         except Exception as error:
             return _unreachable(error, sent=not isinstance(error, httpx.ConnectError | httpx.ProxyError))
@@ -227,6 +235,8 @@ class HttpClient:
         import httpx
 
         status = response.status_code
+        if status < 300 and self._status_suffices:
+            return Reply(status=status)
         if status < 300:
             body = b"".join(self._chunks(response))
             return _timed_out() if self._is_late() else Reply(status=status, body=body)
@@ -241,7 +251,7 @@ class HttpClient:
 
     def _chunks(self, response: httpx.Response) -> Iterator[bytes]:
         size = 0
-        for chunk in response.iter_bytes():
+        for chunk in response.iter_raw():  # no encoding is accepted, so there is nothing to decode
             size += len(chunk)
             if self._max_bytes is not None and size >= self._max_bytes:
                 yield chunk[: len(chunk) - (size - self._max_bytes)]
@@ -268,14 +278,22 @@ def pause_before(attempt: int, first: float, longest: float) -> float:
 
 
 def _may_repeat(reply: Reply, retry: HttpRetryPolicy) -> bool:
-    return reply.may_pass and (reply.sent or retry.when_unreachable)
+    begun = reply.sent or reply.broken or reply.kind is FailureKind.TIMEOUT
+    return reply.may_pass and (begun or retry.when_unreachable)
 
 
 def _timed_out(sent: bool = True) -> Reply:
     return Reply(FailureKind.TIMEOUT, reason="timed out", sent=sent, may_pass=True)
 
 
-def _impossible(error: Exception) -> Reply:
+def _header_values(headers: Mapping[str, str]) -> httpx.Headers:
+    """Without the blanks around a value, which HTTP does not carry; in Latin-1, where httpx would take ASCII alone."""
+    import httpx
+
+    return httpx.Headers({name: value.strip(" \t") for name, value in headers.items()}, encoding="latin-1")
+
+
+def _impossible(error: Exception | str) -> Reply:
     """An address, a header or a proxy that HTTP cannot carry."""
     return Reply(FailureKind.QUERY_REJECTED, reason=str(error), sent=False)
 
@@ -291,6 +309,7 @@ def _unreachable(error: Exception, sent: bool) -> Reply:
         FailureKind.CONNECTION_FAILED,
         reason=reason,
         sent=sent,
+        broken=any(isinstance(each, ConnectionResetError | BrokenPipeError) for each in chain),
         untrusted=untrusted,
         may_pass=not any(isinstance(each, ssl.SSLCertVerificationError) for each in chain),
     )

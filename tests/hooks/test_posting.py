@@ -119,7 +119,7 @@ def test_a_server_that_never_answers_costs_its_time_out_only() -> None:
     with receiving(never) as receiver:
         answer = post(at(receiver.url, timeout=SHORT, retries=1), b"{}")
     assert (answer.kind, answer.tries) == (FailureKind.TIMEOUT, 2)
-    assert answer.message == "no answer within 150ms"
+    assert answer.message == "no response within 150ms"
     assert answer.duration_ms < 5000
 
 
@@ -148,7 +148,7 @@ def test_a_server_that_sends_a_byte_now_and_then_gains_no_time() -> None:
         answer = post(at(f"http://127.0.0.1:{server.getsockname()[1]}", timeout=SHORT, retries=0), b"{}")
         over.set()
         thread.join()
-    assert (answer.kind, answer.message) == (FailureKind.TIMEOUT, "no answer within 150ms")
+    assert (answer.kind, answer.message) == (FailureKind.TIMEOUT, "no response within 150ms")
 
 
 def test_what_the_server_says_back_shows_no_secret() -> None:

@@ -324,10 +324,10 @@ def test_webhooks_that_never_answer_and_commands_that_hang_cost_their_time_out_o
         assert result.status == "success"
         assert sorted(result.warnings) == [
             "hook 'gate' on before_materialize of silver.b failed: not done after 200ms, so it was ended",
-            "hook 'later' on after_model_run of bronze.a failed: no answer within 200ms",
-            "hook 'later' on after_model_run of silver.b failed: no answer within 200ms",
-            "hook 'slow' on pipeline_complete failed: no answer within 200ms",
-            f"the callback to {receiver.url} failed: no answer within 200ms",
+            "hook 'later' on after_model_run of bronze.a failed: no response within 200ms",
+            "hook 'later' on after_model_run of silver.b failed: no response within 200ms",
+            "hook 'slow' on pipeline_complete failed: no response within 200ms",
+            f"the callback to {receiver.url} failed: no response within 200ms",
         ]
         build(shop, 2)
         before = shop.catalog.head()

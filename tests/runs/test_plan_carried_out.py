@@ -11,6 +11,7 @@ from tests.recorded import is_current
 from tests.runs.test_conflicts import another_run
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.hooks.events import Event
+from tidegate.planner import decide
 from tidegate.planner.make_plan import ModelPlan, plan_model
 from tidegate.runs import model_run
 
@@ -78,3 +79,21 @@ def test_landing_files_are_listed_when_the_model_is_built(
     pointer_shop.model("a.orders", "SELECT * FROM {{ landing_zone('orders') }}", merge_strategy="append_only")
     pointer_shop.run()
     assert decided_again == ["orders"]
+
+
+def test_a_query_that_cannot_be_planned_fails_its_model_alone(
+    pointer_shop: ProjectFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pointer_shop.model("a.base", "SELECT 1 AS id, 1 AS x", merge_strategy="incremental", unique_key="id")
+    pointer_shop.model("b.deep", "SELECT id, x FROM a.base", merge_strategy="incremental", unique_key="id")
+    pointer_shop.model("b.flat", "SELECT 1 AS x")
+    pointer_shop.run()
+
+    def too_deep(*arguments: Any) -> None:
+        raise RecursionError("maximum recursion depth exceeded")
+
+    pointer_shop.run("a.base", full_refresh=True)
+    pointer_shop.model("b.flat", "SELECT 2 AS x")
+    monkeypatch.setattr(decide, "delta_query", too_deep)
+    result = pointer_shop.run()
+    assert statuses(result) == {"a.base": "skipped", "b.deep": "failed", "b.flat": "completed"}

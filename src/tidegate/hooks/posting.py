@@ -55,6 +55,7 @@ def post(
         timeout=endpoint.timeout.total_seconds(),
         timeout_covers_attempt=True,
         max_bytes=_MAX_BYTES,
+        status_suffices=True,
         timing=Timing(wait=wait) if wait else None,
     )
     retry = HttpRetryPolicy(
@@ -97,7 +98,7 @@ def _headers(endpoint: Endpoint, body: bytes, headers: Mapping[str, str]) -> dic
 def _message(reply: Reply, timeout: timedelta) -> str:
     if reply.status is None:
         if reply.kind is FailureKind.TIMEOUT:
-            return f"no answer within {format_duration(timeout)}"
+            return f"no response within {format_duration(timeout)}"
         if reply.kind is FailureKind.QUERY_REJECTED:
             return f"it cannot be sent: {one_line(reply.reason)}"
         return f"it cannot be reached: {one_line(reply.reason)}"

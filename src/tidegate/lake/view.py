@@ -64,6 +64,9 @@ class PinnedView(BranchView):
     def of(cls, view: BranchView) -> PinnedView:
         return cls(view.catalog, view.branch, view)
 
+    def heads(self) -> Heads:
+        return self.view.heads()
+
     def pointer(self, table: TableName) -> Pointer | None:
         if table not in self.seen:
             self.seen[table] = self.view.pointer(table)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from tidegate.compiler.compiled import BoundQuery, Compiled, CompiledModel
-from tidegate.errors import FailureKind, LakeError, QueryError
+from tidegate.errors import FailureKind, LakeError
 from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
 from tidegate.lake.progress import Progress
@@ -179,10 +179,12 @@ def make_plan(
             try:
                 try:
                     facts = plan_model(model, compiled, lake, request, bound)
-                except QueryError:
+                except LakeError:
+                    raise
+                except Exception:
                     if preview or bound is None:
                         raise
-                    facts = plan_model(model, compiled, lake, request)  # it fails when it is built
+                    facts = plan_model(model, compiled, lake, request)  # this model alone fails, when it is built
             except LakeError as error:
                 if error.kind is not FailureKind.NOT_FOUND:
                     raise

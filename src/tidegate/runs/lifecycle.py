@@ -7,7 +7,7 @@ import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues
@@ -51,9 +51,6 @@ from tidegate.runs.source_availability import require_one_readable, unreadable_m
 from tidegate.runs.tally import EarlierTry, ModelOutcome, Tally
 from tidegate.sources.source_catalogs import readable
 from tidegate.state import RunRecord, StateStore, open_state
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["run_project"]
 

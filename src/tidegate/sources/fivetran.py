@@ -182,7 +182,14 @@ class _FivetranApi:
         if reply.pause is not None:
             why = "it keeps failing" if reply.retry_after is None else f"it asks to wait {reply.pause:g} s"
             message += f"; {why}, and the time limit is {self._seconds:g} s"
-        return self._error(message, reply.kind, path, remedy)
+        return self._error(message, self._kind(reply), path, remedy)
+
+    def _kind(self, reply: Reply) -> FailureKind:
+        """Only 404 means that a thing is not there: tables of a connection that is reported gone are not left out."""
+        assert reply.kind is not None
+        status = reply.status or 0
+        rejected = 400 <= status < 500 and status not in _STATUSES and not reply.may_pass
+        return FailureKind.QUERY_REJECTED if rejected else reply.kind
 
     def _meaning(self, status: int) -> tuple[str, str]:
         if status in _STATUSES:

@@ -14,8 +14,6 @@ from tidegate.http_client import HttpClient, Reply, pause_before
 
 __all__ = ["JsonServer", "MovedError", "UnansweredError"]
 
-_WRITE_ATTEMPTS = 12
-_FIRST_PAUSE_SECONDS = 0.04
 _LONGEST_PAUSE_SECONDS = 1.0
 
 
@@ -35,6 +33,12 @@ class JsonServer(ABC):
     name: str
     """What people call such a server."""
 
+    max_write_attempts = 12
+    """How often a write on a contended branch is tried."""
+
+    first_pause_seconds = 0.04
+    """Before the second attempt; each later pause is twice as long."""
+
     def __init__(self, uri: str, headers: Mapping[str, str]) -> None:
         self.uri = uri
         # Without proxies, as Iceberg's own clients in Spark reach the same server.
@@ -43,12 +47,12 @@ class JsonServer(ABC):
     def write_attempts(self, change: str) -> Iterator[int]:
         """The numbers of the attempts to write on a contended branch, with a growing pause between two. Raises when
         they are used up."""
-        for number in range(_WRITE_ATTEMPTS):
+        for number in range(self.max_write_attempts):
             if number:
-                time.sleep(pause_before(number, _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS))
+                time.sleep(pause_before(number, self.first_pause_seconds, _LONGEST_PAUSE_SECONDS))
             yield number
         raise LakeUnavailableError(
-            f"{self.name} did not accept the change '{change}' in {_WRITE_ATTEMPTS} attempts",
+            f"the {self.name} server did not carry out '{change}' in {self.max_write_attempts} attempts",
             where=self.uri,
             remedy="see whether the server works and whether many runs write to this lake at once, then try again",
         )

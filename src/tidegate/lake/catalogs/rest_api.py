@@ -121,6 +121,8 @@ class _Config:
 
 class RestApi(JsonServer):
     name = "Iceberg REST"
+    max_write_attempts = 6
+    first_pause_seconds = 0.1
 
     def __init__(self, server: RestServer) -> None:
         headers = {key: value.reveal() for key, value in server.headers.items()}
@@ -300,7 +302,7 @@ class RestApi(JsonServer):
         return LakeError(
             f"the REST catalog does not offer {what}",
             where=self.uri,
-            remedy="use a server that has that endpoint, or another kind of [lake] catalog",
+            remedy="use a server that offers it, or another kind of [lake] catalog",
         )
 
 
