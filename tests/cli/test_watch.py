@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +39,16 @@ def collect(changes: Iterator[list[str]], last: str) -> set[str]:
     while last not in paths:
         paths |= set(next(changes))
     return paths
+
+
+def assert_next(folder: Path, changes: Iterator[list[str]], path: str) -> None:
+    """A watch gone deaf fails, instead of waiting for ever: another file changes after a while."""
+    other = threading.Timer(5, write, (folder / "tidegate.toml", "[project]"))
+    other.start()
+    try:
+        assert next(changes) == [path]
+    finally:
+        other.cancel()
 
 
 def write(path: Path, text: str = "select 2") -> None:
@@ -97,6 +109,41 @@ def test_a_folder_that_is_moved_in_or_away_is_a_change(folder: Path, changes: It
     assert next(changes) == ["models/gold/new.sql"]
     (folder / "models/gold").rename(folder / "elsewhere")
     assert next(changes) == ["models/gold"]
+
+
+def test_a_folder_with_a_dot_in_its_name_that_is_moved_away_is_a_change(folder: Path) -> None:
+    write(folder / "models/v1.2/old.sql")
+    changes = watching(folder)
+    (folder / "models/v1.2").rename(folder / "elsewhere")
+    assert_next(folder, changes, "models/v1.2")
+
+
+@pytest.mark.parametrize("how", ["removed", "swapped"])
+def test_a_watched_folder_that_is_replaced_at_once_is_watched_on(
+    folder: Path, changes: Iterator[list[str]], how: str
+) -> None:
+    if how == "swapped":
+        write(folder / "new/silver/a.sql")
+        (folder / "models").rename(folder / "old")
+        (folder / "new").rename(folder / "models")
+    else:
+        shutil.rmtree(folder / "models")
+        write(folder / "models/silver/a.sql")
+    collect(changes, "models")
+    write(folder / "models/silver/b.sql")
+    assert_next(folder, changes, "models/silver/b.sql")
+
+
+def test_an_edited_file_that_a_model_links_to_is_a_change(folder: Path) -> None:
+    write(folder / "shared/b.sql")
+    (folder / "models/silver/b.sql").symlink_to(folder / "shared/b.sql")
+    changes = watching(folder)
+    write(folder / "shared/b.sql", "select 22")
+    assert_next(folder, changes, "models/silver/b.sql")
+    (folder / "models/silver/c.sql").symlink_to(folder / "shared/c.sql")
+    assert next(changes) == ["models/silver/c.sql"]
+    write(folder / "shared/c.sql")
+    assert_next(folder, changes, "models/silver/c.sql")
 
 
 @pytest.mark.parametrize("name", ["models/.a.sql.swp", "models/silver/a.sql~", "models/notes.md", "models/.git/a.sql"])

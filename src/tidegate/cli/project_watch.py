@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Set
+import stat
+from collections.abc import Callable, Generator, Iterable, Iterator, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,10 @@ _SETTLE_MS = 30
 _IDLE_MS = 200
 """How often single paths are looked at."""
 
+_Events = Generator[set[tuple[Change, str]], None, None]
+_Stamps = dict[str, tuple[int, ...]]
+"""Paths, each with what changes when it does."""
+
 
 @dataclass(frozen=True, slots=True)
 class WatchedPaths:
@@ -31,12 +37,15 @@ class WatchedPaths:
     landing: Path | None = None
     """Only the names of the folders directly inside it count: a zone that comes or goes."""
 
-    def single_paths(self) -> dict[str, tuple[int, ...]]:
+    def single_paths(self) -> _Stamps:
         """What file system events of `folders` do not cover, each with what changes when it does."""
-        paths = {str(folder): () for folder in self.folders if folder.is_dir()}
+        paths = {str(folder): identity for folder in self.folders if (identity := _identity(folder)) is not None}
         paths |= {f"{self.landing}/{zone}": () for zone in _folder_names(self.landing)}
-        stamps = ((file, _stamp(file)) for file in self.files)
-        return {**paths, **{str(file): stamp for file, stamp in stamps if stamp is not None}}
+        return paths | _stamps(map(str, self.files))
+
+    def linked_files(self) -> _Stamps:
+        """The files in `folders` that are links: events tell of the link, not of the file that it leads to."""
+        return _stamps(link for folder in self.folders for link in _links(folder))
 
 
 def watch_project(paths: Callable[[], WatchedPaths]) -> Iterator[frozenset[str]]:
@@ -44,29 +53,49 @@ def watch_project(paths: Callable[[], WatchedPaths]) -> Iterator[frozenset[str]]
 
     `paths` is called each time, because the change may be in the setting of where to look.
     """
-    before, events = paths().single_paths(), _events(paths())
-    next(events)  # the watch begins here, not when the first change is asked for
-    return _changes(paths, before, events)
+    watched = paths()
+    before, events = watched.single_paths(), _armed(watched)  # now, not when the first change is asked for
+    return _changes(paths, before, watched.linked_files(), events)
 
 
 def _changes(
-    paths: Callable[[], WatchedPaths],
-    before: dict[str, tuple[int, ...]],
-    events: Generator[set[tuple[Change, str]], None, None],
+    paths: Callable[[], WatchedPaths], before: _Stamps, links_before: _Stamps, events: _Events
 ) -> Iterator[frozenset[str]]:
     while True:
-        changed = frozenset(path for change, event in next(events) for path in _project_files(change, event))
-        now = paths().single_paths()
-        if now != before:
-            changed |= {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
-            events.close()  # a folder may have come or gone
-            events, before = _events(paths()), now
-            next(events)
+        happened, watched = next(events), paths()
+        changed = {path for change, event in happened for path in _project_files(change, event)}
+        replaced, now = _replaced(happened, watched), watched.single_paths()
+        if replaced or now != before:
+            changed |= replaced | _differences(before, now)
+            events.close()
+            events, before = _armed(watched), now
+        links = watched.linked_files() if happened or changed else _stamps(links_before)
+        changed |= _differences(links_before, links)
+        links_before = links
         if changed:
-            yield changed
+            yield frozenset(changed)
 
 
-def _events(paths: WatchedPaths) -> Generator[set[tuple[Change, str]], None, None]:
+def _armed(paths: WatchedPaths) -> _Events:
+    """Events that have begun, of the folders that are there now: one may be replaced in the meantime."""
+    while True:
+        events = _events(paths)
+        with suppress(FileNotFoundError):
+            if not _replaced(next(events), paths):
+                return events
+        events.close()
+
+
+def _replaced(happened: set[tuple[Change, str]], paths: WatchedPaths) -> set[str]:
+    """The watched folders that went: one that is there again may have the same inode, but nothing watches it."""
+    return {path for change, path in happened if change is not Change.modified} & set(map(str, paths.folders))
+
+
+def _differences(before: _Stamps, now: _Stamps) -> set[str]:
+    return {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+
+
+def _events(paths: WatchedPaths) -> _Events:
     """An empty set where nothing has changed for a while."""
     there = [folder for folder in paths.folders if folder.is_dir()]
     return watch(
@@ -89,7 +118,7 @@ def _project_files(change: Change, path: str) -> Set[str]:
     if path.lower().endswith(_PROJECT_FILES):
         return {path}
     if change is Change.deleted:
-        return set() if Path(path).suffix else {path}
+        return {path}  # what it was can no longer be told: a folder may be named like a file
     if change is Change.added and os.path.isdir(path):
         return {str(file) for file in Path(path).rglob("*") if file.name.lower().endswith(_PROJECT_FILES)}
     return set()
@@ -103,9 +132,33 @@ def _folder_names(folder: Path | None) -> Iterator[str]:
         return
 
 
-def _stamp(file: Path) -> tuple[int, ...] | None:
+def _links(folder: Path) -> Iterator[str]:
+    seen: set[str] = set()  # folders that link to each other would have no end
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(parent)
+        folders[:] = [name for name in folders if real not in seen and not name.startswith((".", "__"))]
+        seen.add(real)
+        names = (name for name in files if name.lower().endswith(_PROJECT_FILES) and not name.startswith((".", "__")))
+        yield from (path for name in names if os.path.islink(path := os.path.join(parent, name)))
+
+
+def _identity(folder: Path) -> tuple[int, ...] | None:
+    """None where there is no such folder."""
     try:
-        status = file.stat()
+        status = folder.stat()
     except OSError:
         return None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
+
+
+def _stamps(files: Iterable[str]) -> _Stamps:
+    """A file that is not there has an empty one."""
+    return {file: _stamp(file) for file in files}
+
+
+def _stamp(file: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(file)
+    except OSError:
+        return ()
     return status.st_mtime_ns, status.st_size, status.st_ino
