@@ -49,14 +49,14 @@ demo: setup ## build a small shop twice, the second time with bad data (DEMO=fol
 	@$(BIN)/tidegate demo $(DEMO)
 
 test: setup ## all tests, those that need no JVM first (PYTEST='-k name' narrows them down)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not spark' $(PYTEST)
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not spark' $(PYTEST)
 	@$(BIN)/python -m tests.services.nessie
 	@$(BIN)/python -m tests.services.iceberg_rest
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'spark and not alone' $(PYTEST)
 	@$(BIN)/python -m pytest -m 'spark and alone' $(PYTEST) $$(grep -rl 'mark\.alone' tests --include='test_*.py') || [ $$? -eq 5 ]
 
 test-fast: $(VENV)/.package ## the tests that need no JVM
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not spark' $(PYTEST)
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not spark' $(PYTEST)
 
 lint: $(VENV)/.package ## ruff, mypy, import rules
 	@$(BIN)/ruff check .
