@@ -60,7 +60,7 @@ def test_hooks_hear_every_run_and_an_abort_before_publish_leaves_main_as_it_was(
     shop.model("bronze.a", "SELECT 1 AS x", audit="row_count(>, 0)")
     shop.model("silver.b", "SELECT x FROM bronze.a")
     with receiving() as receiver:
-        configure(shop, f'{LISTEN}[callback]\nurl = "{receiver.url}/runs/{{run_id}}"\n')
+        configure(shop, f'{LISTEN}[callback]\nurl = "{receiver.url}/runs/{{run_id}}"\nretries = 0\n')
         first = shop.run(concurrency=1)
     assert first.status == "success"
     heard = [(document["event"], document["model"]) for document in told(shop)]
