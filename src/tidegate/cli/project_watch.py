@@ -44,7 +44,7 @@ class WatchedPaths:
         return paths | _stamps(map(str, self.files))
 
     def linked_files(self) -> _Stamps:
-        """The files in `folders` that are links: events tell of the link, not of the file that it leads to."""
+        """The files in `folders` that are links: events report the link, not the file that it leads to."""
         return _stamps(link for folder in self.folders for link in _links(folder))
 
 
@@ -115,10 +115,8 @@ def _is_hidden(path: str, folders: list[Path]) -> bool:
 
 def _project_files(change: Change, path: str) -> Set[str]:
     """A folder may be moved here or away whole, with one event for all that is in it."""
-    if path.lower().endswith(_PROJECT_FILES):
+    if path.lower().endswith(_PROJECT_FILES) or change is Change.deleted:  # what is gone may have been a folder
         return {path}
-    if change is Change.deleted:
-        return {path}  # what it was can no longer be told: a folder may be named like a file
     if change is Change.added and os.path.isdir(path):
         return {str(file) for file in Path(path).rglob("*") if file.name.lower().endswith(_PROJECT_FILES)}
     return set()

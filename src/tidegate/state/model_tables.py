@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from tidegate.state.run_records import ModelRunRecord, ProgressEntry
-from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata
+from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata, replace_row
 
 __all__ = [
     "entries_of_run",
@@ -64,9 +64,7 @@ model_runs = Table(
 
 
 def put_model_run(connection: Connection, record: ModelRunRecord) -> None:
-    same = (model_runs.c.run_id == record.run_id) & (model_runs.c.model == record.model)
-    connection.execute(delete(model_runs).where(same))
-    connection.execute(insert(model_runs), [asdict(record)])
+    replace_row(connection, model_runs, asdict(record))
 
 
 def has_model_run(connection: Connection, run_id: str, model: str) -> bool:

@@ -16,15 +16,13 @@ from sqlalchemy import (
     RowMapping,
     String,
     Table,
-    delete,
     func,
-    insert,
     select,
     update,
 )
 
 from tidegate.state.run_records import AnomalyRecord, ProfileRecord, QualityRecord
-from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata
+from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata, replace_row
 
 __all__ = [
     "anomalies",
@@ -66,10 +64,7 @@ quality_results = Table(
 
 
 def put_check(connection: Connection, record: QualityRecord) -> None:
-    table = quality_results.c
-    key = ("run_id", "model", "stage", "name")
-    connection.execute(delete(quality_results).where(*(table[column] == getattr(record, column) for column in key)))
-    connection.execute(insert(quality_results), [asdict(record)])
+    replace_row(connection, quality_results, asdict(record))
 
 
 def checks_of_run(connection: Connection, run_id: str, model: str | None) -> tuple[QualityRecord, ...]:
@@ -113,10 +108,7 @@ anomalies = Table(
 
 def put_anomaly(connection: Connection, record: AnomalyRecord) -> None:
     # A part of a key cannot be NULL everywhere: what is about the whole table has an empty column.
-    row = {**asdict(record), "column": record.column or ""}
-    key = ("run_id", "model", "kind", "column")
-    connection.execute(delete(anomalies).where(*(anomalies.c[name] == row[name] for name in key)))
-    connection.execute(insert(anomalies), [row])
+    replace_row(connection, anomalies, {**asdict(record), "column": record.column or ""})
 
 
 def anomalies_of_run(connection: Connection, run_id: str) -> tuple[AnomalyRecord, ...]:
@@ -154,9 +146,7 @@ profiles = Table(
 
 
 def put_profile(connection: Connection, record: ProfileRecord) -> None:
-    same = (profiles.c.run_id == record.run_id) & (profiles.c.model == record.model)
-    connection.execute(delete(profiles).where(same))
-    connection.execute(insert(profiles), [asdict(record)])
+    replace_row(connection, profiles, asdict(record))
 
 
 def mark_published(connection: Connection, run_id: str, models: Sequence[str]) -> None:

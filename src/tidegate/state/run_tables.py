@@ -15,7 +15,6 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
-    delete,
     func,
     insert,
     select,
@@ -23,7 +22,7 @@ from sqlalchemy import (
 )
 
 from tidegate.state.run_records import EventRecord, KeyRecord, RunRecord
-from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata
+from tidegate.state.sql_types import RedactedJson, RedactedText, UtcTime, metadata, replace_row
 
 __all__ = [
     "append_event",
@@ -168,7 +167,5 @@ def put_key(connection: Connection, record: KeyRecord, seen: KeyRecord | None) -
     """Replaces `seen`; False, and nothing changed, where another record is stored."""
     if find_key(connection, record.project, record.key) != seen:
         return False
-    table = idempotency_keys.c
-    connection.execute(delete(idempotency_keys).where(table.project == record.project, table.key == record.key))
-    connection.execute(insert(idempotency_keys), [asdict(record)])
+    replace_row(connection, idempotency_keys, asdict(record))
     return True

@@ -1,17 +1,24 @@
-"""Column types that behave the same on SQLite and PostgreSQL, and the metadata that all tables belong to."""
+"""What all tables share: column types that are the same on SQLite and PostgreSQL, metadata, and how a row is put."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, MetaData, Text, types
+from sqlalchemy import JSON, Connection, DateTime, Dialect, MetaData, Table, Text, delete, insert, types
 
 from tidegate.redaction import redacted
 
-__all__ = ["RedactedJson", "RedactedText", "UtcTime", "metadata"]
+__all__ = ["RedactedJson", "RedactedText", "UtcTime", "metadata", "replace_row"]
 
 metadata = MetaData()
+
+
+def replace_row(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert `row` in place of the one with the same primary key."""
+    connection.execute(delete(table).where(*(column == row[column.name] for column in table.primary_key)))
+    connection.execute(insert(table), [dict(row)])
 
 
 class UtcTime(types.TypeDecorator[datetime]):

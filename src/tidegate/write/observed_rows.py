@@ -201,7 +201,7 @@ def _masks(conditions: list[str]) -> list[str]:
 
 
 def _hashable(value: str, kind: DataType) -> str:
-    """The text of a nested value tells -0.0 from 0.0."""
+    """The text of a nested value distinguishes -0.0 from 0.0."""
     whole = comparable(value, kind, zeros=False)
     return f"to_json(named_struct('v', {whole}), {_EXACT_JSON})" if kind.is_nested else whole
 

@@ -130,7 +130,7 @@ def relocate(pointer: Pointer, table: TableName, warehouse: Path) -> Pointer:
     data: dict[str, Any] = load_json(pointer.location)
     properties = {key: value for key, value in data.get("properties", {}).items() if key not in _PATH_PROPERTIES}
     moved = {**data, "location": f"file:{folder}", "properties": properties}
-    # The name tells Iceberg whether the file is compressed, and this one is not.
+    # By the name Iceberg knows whether the file is compressed, and this one is not.
     name = local_path(pointer.location).name.replace(".gz.metadata.json", ".metadata.json")
     path = folder / "metadata" / name
     write_atomically(path, json.dumps(moved, separators=(",", ":"), ensure_ascii=False).encode())

@@ -41,7 +41,7 @@ def _struct(node: Any, scope: ExpressionScope) -> Typed:
 
 
 def _is_named_struct(node: Any) -> bool:
-    """The parser has one class for both functions; only the length of the name tells which it was."""
+    """The parser has one class for both functions; only the length of the name shows which it was."""
     meta = node.meta
     return "start" in meta and meta["end"] - meta["start"] + 1 >= len("named_struct")
 
