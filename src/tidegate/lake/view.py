@@ -54,11 +54,11 @@ class BranchView:
 
 @dataclass(frozen=True)
 class PinnedView(BranchView):
-    """Reads each pointer of `view` once. Metadata files never change, so what is read through it depends on `seen`
-    alone."""
+    """Reads each pointer of `view` once. Metadata files never change, so what is read through it depends on
+    `pointers` alone."""
 
     view: BranchView
-    seen: dict[TableName, Pointer | None] = field(default_factory=dict)
+    pointers: dict[TableName, Pointer | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, view: BranchView) -> PinnedView:
@@ -68,9 +68,9 @@ class PinnedView(BranchView):
         return self.view.heads()
 
     def pointer(self, table: TableName) -> Pointer | None:
-        if table not in self.seen:
-            self.seen[table] = self.view.pointer(table)
-        return self.seen[table]
+        if table not in self.pointers:
+            self.pointers[table] = self.view.pointer(table)
+        return self.pointers[table]
 
 
 @lru_cache(maxsize=256)

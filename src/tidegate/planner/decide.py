@@ -216,7 +216,7 @@ def _append(
 ) -> Decision:
     if model.manual or progress is None:
         return Decision(RunType.INCREMENTAL, reason)
-    since = {name: seen for name, seen in progress.tables.items() if name in inputs.tables}
+    since = {name: last_read for name, last_read in progress.tables.items() if name in inputs.tables}
     cautions = append_cautions(inputs, bound)
     reason = "; ".join([reason, *(caution.short for caution in cautions)])
     warnings = tuple(caution.warning for caution in cautions if caution.warning)
@@ -237,7 +237,7 @@ def _decide_changed_definition(
         reason = "definition changed: applies to what comes"
         return Decision(RunType.INCREMENTAL, reason, complete=complete, all_files=not model.manual)
     if keeps_history(model):
-        # Everything that is there is read and merged again; rows whose source is gone stay.
+        # All inputs are read and merged again; rows whose source rows were deleted stay.
         return Decision(RunType.BACKFILL, "definition changed", complete=complete, all_files=True)
     return Decision(RunType.BACKFILL, "definition changed", rebuild=True, complete=complete, all_files=True)
 

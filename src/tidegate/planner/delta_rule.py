@@ -109,7 +109,7 @@ def _is_distrusted(metadata: TableMetadata) -> bool:
 
 
 def has_foreign_rows(metadata: TableMetadata, state: Snapshot | None = None) -> bool:
-    """Whether another program than a run has written rows into the table, as far back as its history goes.
+    """Whether anything but a run has written rows into the table, as far back as its history goes.
 
     `state`: a snapshot to look back from; None: the current one.
     """
@@ -117,5 +117,5 @@ def has_foreign_rows(metadata: TableMetadata, state: Snapshot | None = None) -> 
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:
-    """Rows that no run wrote. Deletes need no run: some of Iceberg's carry no name of one."""
+    """Rows that no run wrote. Deletes do not count: some of Iceberg's own have no run id."""
     return snapshot.changed_rows and snapshot.count("added-records") > 0 and "tidegate.run-id" not in snapshot.summary

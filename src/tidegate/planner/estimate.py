@@ -32,7 +32,7 @@ _FULL = 0.5
 _DELTA = 0.85
 """To find touched keys, merge and insert: more jobs, more commits."""
 _LOOKED_UP = 0.15
-"""To know the touched keys before the query for them begins, where it reads more than changed rows."""
+"""To collect the touched keys before their query starts, where it reads more than changed rows."""
 _READ_VALUE = 2e-8
 _WRITE_VALUE = 8e-8
 _JOINED_ROW = 3e-7
@@ -46,7 +46,7 @@ _COMPARED_ROW = 1e-6
 _FEW = 0.05
 """The share of a table up to which a difference is worth looking for."""
 _LEAST_WORK, _MOST_WORK = 0.5, 8.0
-"""How much lighter or heavier a query may be than one of its size; a last time beyond that is taken for an outlier."""
+"""How much lighter or heavier a query may be than one of its size; a last duration beyond that is an outlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class TimeEstimate:
     low: float
     high: float
     runs: int
-    """How many past runs it is taken from."""
+    """How many past runs it is based on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ def _sizes(inputs: Inputs, progress: Progress | None) -> dict[str, _Size]:
     """The size of each table, of the columns that are read."""
     sizes = {}
     for name, metadata in inputs.metadata.items():
-        seen = progress.tables.get(name) if progress else None
-        columns = len(metadata.fields) if seen is None or seen.used is None else len(seen.used)
+        last_read = progress.tables.get(name) if progress else None
+        columns = len(metadata.fields) if last_read is None or last_read.used is None else len(last_read.used)
         share = columns / max(1, len(metadata.fields))
         sizes[name] = _Size(metadata.total_records, round(metadata.total_bytes * share), columns)
     return sizes

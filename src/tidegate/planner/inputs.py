@@ -53,7 +53,7 @@ class Inputs:
     tables: Mapping[str, TableInput] = field(default_factory=dict)
     zones: Mapping[str, ZoneState] = field(default_factory=dict)
     untracked: frozenset[str] = frozenset()
-    """Tables outside the lake: it is not known whether they changed."""
+    """Tables outside the lake: whether they changed is unknown."""
     namespace: str = ""
     metadata: Mapping[str, TableMetadata] = field(default_factory=dict)
     """Of those that are tables of the lake, not views."""
@@ -71,10 +71,10 @@ class Inputs:
     @property
     def expired(self) -> str | None:
         """A table whose recorded snapshot has expired."""
-        gone = (
-            name for name, found in sorted(self.changed.items()) if isinstance(found, Untraceable) and found.expired
+        names = (
+            name for name, change in sorted(self.changed.items()) if isinstance(change, Untraceable) and change.expired
         )
-        return next(map(self.short, gone), None)
+        return next(map(self.short, names), None)
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -82,13 +82,15 @@ class Inputs:
 
     @property
     def traceable(self) -> bool:
-        return all(isinstance(found, TableChange) for found in self.changed.values())
+        return all(isinstance(change, TableChange) for change in self.changed.values())
 
     @property
     def traced(self) -> Mapping[TableName, TableChange]:
         """The tables whose changed rows are known."""
         return {
-            TableName.parse(name, ""): found for name, found in self.changed.items() if isinstance(found, TableChange)
+            TableName.parse(name, ""): change
+            for name, change in self.changed.items()
+            if isinstance(change, TableChange)
         }
 
     def changes(self) -> tuple[str, ...]:
@@ -96,8 +98,8 @@ class Inputs:
         return (*self._table_changes(), *self._zone_changes())
 
     def _table_changes(self) -> Iterator[str]:
-        for name, found in sorted(self.changed.items()):
-            yield f"{self.short(name)} {found.reason if isinstance(found, Untraceable) else _extent(found)}"
+        for name, change in sorted(self.changed.items()):
+            yield f"{self.short(name)} {change.reason if isinstance(change, Untraceable) else _extent(change)}"
         for name in sorted(self.untracked):
             yield f"{self.short(name)} does not say whether it changed"
 
@@ -139,16 +141,16 @@ def read_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, prog
                 untracked.add(name)
             continue
         if isinstance(metadata, ViewMetadata) and table not in compiled.models:
-            untracked.add(name)  # what it reads is not known here
+            untracked.add(name)  # its inputs are unknown
             continue
         tables[name] = metadata.table_input()
         if isinstance(metadata, TableMetadata):
             tabular[name] = metadata
-        found = _compared(metadata, progress.tables.get(name), name, model, compiled) if progress else None
-        if isinstance(found, TableChange) and progress and _is_unread(found, progress.tables[name]):
+        change = _compared(metadata, progress.tables.get(name), name, model, compiled) if progress else None
+        if isinstance(change, TableChange) and progress and _is_unread(change, progress.tables[name]):
             unread.add(name)
-        elif found is not None:
-            changed[name] = found
+        elif change is not None:
+            changed[name] = change
     zones = {zone: _zone_state(zone, model, lake, settings, progress) for zone in model.zones}
     keys = {name: key for name, metadata in tabular.items() if (key := _key(name, metadata, compiled))}
     namespace = settings.project.namespace
@@ -182,60 +184,64 @@ def with_discarded(
     tables: Mapping[str, TableInput], before: Mapping[str, TableInput], metadata: Mapping[str, TableMetadata]
 ) -> Mapping[str, TableInput]:
     """`tables` as read now, with the snapshots read `before` from which the table has been rolled back."""
-    found = dict(tables)
+    inputs = dict(tables)
     for name, now in tables.items():
-        seen, table = before.get(name), metadata.get(name)
-        if seen is None or table is None or seen.uuid != now.uuid:
+        last_read, table = before.get(name), metadata.get(name)
+        if last_read is None or table is None or last_read.uuid != now.uuid:
             continue
-        change = change_since(table, replace(seen, used=None, columns=table.columns_digest))
-        left = seen.snapshot_id if isinstance(change, Untraceable) and change.rolled_back else None
+        change = change_since(table, replace(last_read, used=None, columns=table.columns_digest))
+        rolled_back_id = last_read.snapshot_id if isinstance(change, Untraceable) and change.rolled_back else None
         line = {snapshot.id for snapshot in table.ancestors()}
-        off = (id for id in (*seen.discarded, left) if id in table.snapshots and id not in line)
-        found[name] = replace(now, discarded=tuple(dict.fromkeys(id for id in off if id is not None)))
-    return found
+        discarded = (id for id in (*last_read.discarded, rolled_back_id) if id in table.snapshots and id not in line)
+        inputs[name] = replace(now, discarded=tuple(dict.fromkeys(id for id in discarded if id is not None)))
+    return inputs
 
 
 def _compared(
-    metadata: TableMetadata | ViewMetadata, seen: TableInput | None, name: str, model: CompiledModel, compiled: Compiled
+    metadata: TableMetadata | ViewMetadata,
+    last_read: TableInput | None,
+    name: str,
+    model: CompiledModel,
+    compiled: Compiled,
 ) -> TableChange | Untraceable | None:
-    if seen is None:
+    if last_read is None:
         return Untraceable("is a new input")
     if isinstance(metadata, ViewMetadata):
-        same = (seen.uuid, seen.columns) == (metadata.uuid, metadata.columns_digest)
+        same = (last_read.uuid, last_read.columns) == (metadata.uuid, metadata.columns_digest)
         return None if same else Untraceable("is another view than before")
-    change = metadata.last_change
-    if seen.uuid == metadata.uuid and seen.snapshot_id == (change.id if change else None):
-        reason = other_columns(metadata, seen) or _newly_named_columns(metadata, seen, name, model, compiled)
+    snapshot = metadata.last_change
+    if last_read.uuid == metadata.uuid and last_read.snapshot_id == (snapshot.id if snapshot else None):
+        reason = other_columns(metadata, last_read) or _newly_named_columns(metadata, last_read, name, model, compiled)
         return Untraceable(reason) if reason else None
-    found = change_since(metadata, seen)
-    if isinstance(found, TableChange) and (reason := _newly_named_columns(metadata, seen, name, model, compiled)):
+    change = change_since(metadata, last_read)
+    if isinstance(change, TableChange) and (reason := _newly_named_columns(metadata, last_read, name, model, compiled)):
         return Untraceable(reason)
-    return found
+    return change
 
 
 def _newly_named_columns(
-    metadata: TableMetadata, seen: TableInput, name: str, model: CompiledModel, compiled: Compiled
+    metadata: TableMetadata, last_read: TableInput, name: str, model: CompiledModel, compiled: Compiled
 ) -> str | None:
     """A name in the query may now mean a column that the table gained, not another table's or an alias."""
-    if seen.used is None or metadata.columns_digest == seen.columns:
+    if last_read.used is None or metadata.columns_digest == last_read.columns:
         return None
-    known = {column.lower() for column in seen.used}
+    used_columns = {column.lower() for column in last_read.used}
     queries = [model, *(compiled.models[table] for table in model.inlined)]
     origins = {
         origin
         for query in queries
         for origin in (*(edge.origin for edge in query.edges), *query.conditions)
-        if origin.table == name and origin.column.lower() not in known
+        if origin.table == name and origin.column.lower() not in used_columns
     }
     own = {field.name.lower() for field in metadata.fields}
     names = sorted(origin.column for origin in origins if origin.column.lower() in own)
     return f"has other columns: {', '.join(names)}" if names else None
 
 
-def _is_unread(change: TableChange, seen: TableInput) -> bool:
-    if change.columns is None or seen.used is None:
+def _is_unread(change: TableChange, last_read: TableInput) -> bool:
+    if change.columns is None or last_read.used is None:
         return False
-    return {name.lower() for name in change.columns}.isdisjoint(name.lower() for name in seen.used)
+    return {name.lower() for name in change.columns}.isdisjoint(name.lower() for name in last_read.used)
 
 
 def is_elsewhere(settings: Settings, table: TableName) -> bool:
@@ -244,18 +250,18 @@ def is_elsewhere(settings: Settings, table: TableName) -> bool:
 
 
 def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[TableName, ...]:
-    """These, and everything that the views among them read, directly or through other views."""
-    found: dict[TableName, None] = {}
+    """These tables, and all that the views among them read, directly or through other views."""
+    tables: dict[TableName, None] = {}
     pending = list(names)
     while pending:
         name = pending.pop()
-        if name in found:
+        if name in tables:
             continue
-        found[name] = None
+        tables[name] = None
         upstream = compiled.models.get(name)
         if upstream and upstream.model.settings.materialized == "view":
             pending += [*upstream.depends_on, *upstream.sources]
-    return tuple(sorted(found))
+    return tuple(sorted(tables))
 
 
 def _zone_state(

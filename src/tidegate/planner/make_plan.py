@@ -46,17 +46,17 @@ class ModelPlan:
     progress: Progress | None = None
     """What the table records of its last run."""
 
-    seen: Mapping[TableName, Pointer | None] = field(default_factory=dict)
+    pointers: Mapping[TableName, Pointer | None] = field(default_factory=dict)
     """The pointers of its own table and of all that it reads in the lake."""
 
     has_query: bool = False
-    """Whether the query was there, which may allow to read changes alone."""
+    """Whether the query was available, which may allow a read of changes only."""
 
     def holds(self, lake: BranchView) -> bool:
         """Whether the same decision would be made now. Metadata files never change, so it would where no pointer has
         moved; landing files may come and change at any time."""
         pinned = self.has_query and not self.inputs.zones
-        return pinned and all(lake.pointer(table) == pointer for table, pointer in self.seen.items())
+        return pinned and all(lake.pointer(table) == pointer for table, pointer in self.pointers.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,9 @@ def plan_model(
 ) -> ModelPlan:
     """Decide one model from the lake as `lake` shows it now. `bound`: its query, see `decide`."""
     lake = PinnedView.of(lake)
-    wanted = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
+    metadata_type = ViewMetadata if model.model.settings.materialized is Materialized.VIEW else TableMetadata
     metadata = lake.metadata(model.model.table)
-    if not isinstance(metadata, wanted):  # what stands there is of the other kind, and goes
+    if not isinstance(metadata, metadata_type):  # a view where a table is needed, or the reverse: it is replaced
         metadata = None
     progress = metadata.progress if metadata else None
     inputs = read_inputs(model, compiled, lake, progress)
@@ -137,7 +137,7 @@ def plan_model(
         always_deltas=request.deltas == "always",
     )
     decision = decide(model, metadata, progress, inputs, model_request, bound)
-    return ModelPlan(decision, inputs, progress, lake.seen, has_query=bound is not None)
+    return ModelPlan(decision, inputs, progress, lake.pointers, has_query=bound is not None)
 
 
 def _intervals(model: CompiledModel, progress: Progress | None, request: PlanRequest) -> tuple[Interval, ...]:
@@ -161,14 +161,14 @@ def make_plan(
 ) -> Plan:
     """One step per selected model, in waves. A model below one that will run is planned as if that one changes.
 
-    Without `bind`, which gives a model's query, no step reads only changes: enough to know what would run at all.
+    Without `bind`, which gives a model's query, no step reads only changes: enough to know which models would run.
     `preview`: steps that wait for others get their query, too, to show how they would read; a run decides those again.
-    `obstacle`: why a model cannot be built now, or only be checked; what reads such a one cannot be planned either, nor
-    can one that reads or writes a table whose metadata file is missing.
+    `obstacle`: why a model cannot be built now, or only be checked; its readers cannot be planned either, nor can a
+    model that reads or writes a table whose metadata file is missing.
     """
     steps: list[PlanStep] = []
     running: set[TableName] = set()
-    lost: set[TableName] = set()
+    unplannable: set[TableName] = set()
     for number, wave in enumerate(compiled.waves):
         for table in wave:
             if table not in selected:
@@ -184,21 +184,21 @@ def make_plan(
                 except Exception:
                     if preview or bound is None:
                         raise
-                    facts = plan_model(model, compiled, lake, request)  # this model alone fails, when it is built
+                    facts = plan_model(model, compiled, lake, request)  # only this model fails, when it is built
             except LakeError as error:
                 if error.kind is not FailureKind.NOT_FOUND:
                     raise
-                lost.add(table)
+                unplannable.add(table)
                 decision = Decision(RunType.INCREMENTAL, str(error))
                 steps.append(PlanStep(table, number, decision, unplannable=True, unreadable=error))
                 continue
             decision = facts.decision
-            why = _why_lost(compiled, sorted(lost & set(model.depends_on)))
+            why = _why_unplannable(compiled, sorted(unplannable & set(model.depends_on)))
             if why is None and (decision.run_type is not RunType.SKIP or decision.check_again):
                 why = obstacle(model, decision.run_type is not RunType.SKIP)
             tentative = decision.run_type is RunType.SKIP and bool(upstream) and why is None
             if why is not None:
-                lost.add(table)
+                unplannable.add(table)
                 decision = Decision(RunType.INCREMENTAL, why)
             elif tentative:
                 names = ", ".join(name.short(compiled.namespace) for name in upstream)
@@ -211,7 +211,7 @@ def make_plan(
     return Plan(tuple(steps))
 
 
-def _why_lost(compiled: Compiled, upstream: Sequence[TableName]) -> str | None:
+def _why_unplannable(compiled: Compiled, upstream: Sequence[TableName]) -> str | None:
     if not upstream:
         return None
     names = ", ".join(table.short(compiled.namespace) for table in upstream)
@@ -219,18 +219,18 @@ def _why_lost(compiled: Compiled, upstream: Sequence[TableName]) -> str | None:
 
 
 def readers_of(compiled: Compiled) -> Mapping[TableName, tuple[CompiledModel, ...]]:
-    """The models that read each table, itself left out."""
-    found: dict[TableName, list[CompiledModel]] = {}
+    """The models that read each table, without the table's own model."""
+    readers: dict[TableName, list[CompiledModel]] = {}
     for wave in compiled.waves:
         for table in wave:
             model = compiled.models[table]
             for upstream in (*model.depends_on, *model.sources):
-                found.setdefault(upstream, []).append(model)
-    return {table: tuple(models) for table, models in found.items()}
+                readers.setdefault(upstream, []).append(model)
+    return {table: tuple(models) for table, models in readers.items()}
 
 
 def as_difference(model: CompiledModel, facts: ModelPlan, readers: tuple[CompiledModel, ...], lake: BranchView) -> bool:
-    """Whether a keyed model that is computed from all rows had better be written as the rows that differ."""
+    """Whether to write a keyed model that is computed from all rows as the rows that differ."""
     settings, own = model.model.settings, lake.table(model.model.table)
     if facts.decision.run_type is not RunType.FULL or not settings.traits.replaces_table:
         return False

@@ -1,5 +1,5 @@
 """Which columns identify the rows of a table, declared or proven from its query; and what an append_only model cannot
-take over from inputs that did more than gain rows."""
+read from inputs that did more than gain rows."""
 
 from __future__ import annotations
 
@@ -115,32 +115,34 @@ class Caution:
 
 def append_cautions(inputs: Inputs, bound: Callable[[], BoundQuery] | None) -> tuple[Caution, ...]:
     """One for each table whose rows become rows of the result, and that did more than gain rows."""
-    suspects = [name for name, found in sorted(inputs.changed.items()) if _did_more(found) and name in inputs.metadata]
+    suspects = [
+        name for name, change in sorted(inputs.changed.items()) if _did_more(change) and name in inputs.metadata
+    ]
     if not suspects:
         return ()
     driving = {str(read.table) for read in bound().reads if read.driving} if bound else set(suspects)
     return tuple(_of_table(inputs, name) for name in suspects if name in driving)
 
 
-def _did_more(found: TableChange | Untraceable) -> bool:
-    return found.rebuilt or found.rolled_back if isinstance(found, Untraceable) else not found.insert_only
+def _did_more(change: TableChange | Untraceable) -> bool:
+    return change.rebuilt or change.rolled_back if isinstance(change, Untraceable) else not change.insert_only
 
 
 def _of_table(inputs: Inputs, name: str) -> Caution:
-    table, found, key = inputs.short(name), inputs.changed[name], inputs.keys.get(name, ())
+    table, change, key = inputs.short(name), inputs.changed[name], inputs.keys.get(name, ())
     by_key = f"A row is new where no row had its key ({', '.join(key)}) when {table} was read last"
     if not is_enforced(inputs.metadata[name], key):
         by_key += ", and rows that share a key, which nothing enforces there, are compared by all their values"
-    if isinstance(found, Untraceable) and found.rolled_back:
+    if isinstance(change, Untraceable) and change.rolled_back:
         rule = by_key if key else f"All its rows were compared with those that were read: {_AGAIN}"
         return Caution(
             f"its rows are compared with those that were read{_by(key)}",
             f"{table} was rolled back. {rule}. Rows that were appended before stay. To hold only what {table} has now, "
             "run this model with --full-refresh.",
         )
-    if isinstance(found, Untraceable) and key:
+    if isinstance(change, Untraceable) and key:
         return Caution(f"its rows are compared with those that were read{_by(key)}")
-    if key or (isinstance(found, TableChange) and not found.may_delete):
+    if key or (isinstance(change, TableChange) and not change.may_delete):
         rule = f" {by_key}." if key else ""
         return Caution(
             f"rows updated or deleted in {table} are not taken",

@@ -74,9 +74,11 @@ class Selectors:
             return self._by_path(value, pattern)
         if method == "state":
             return self._by_state(value, pattern)
-        known = ", ".join(f"{name}:" for name in sorted(METHODS))
+        methods = ", ".join(f"{name}:" for name in sorted(METHODS))
         close = _did_you_mean(f"{name}:{value}" for name in nearest(method, METHODS))
-        raise SelectionError(f"nothing is selected by '{method}:'", where=pattern, remedy=close or f"known are {known}")
+        raise SelectionError(
+            f"nothing is selected by '{method}:'", where=pattern, remedy=close or f"known are {methods}"
+        )
 
     def _by_name(self, name: str, pattern: str) -> set[TableName]:
         compiled, parts = self.compiled, name.lower().split(".")
@@ -111,27 +113,27 @@ class Selectors:
         tags = {table: model.model.settings.tags for table, model in self.compiled.models.items()}
         tables = {table for table, own in tags.items() if any(fnmatchcase(t.lower(), tag.lower()) for t in own)}
         if not tables:
-            known = {name for names in tags.values() for name in names}
-            close = _did_you_mean(f"tag:{name}" for name in nearest(tag, known))
-            raise _nothing(pattern, close or f"tags in use: {', '.join(sorted(known)) or 'none'}")
+            all_tags = {name for names in tags.values() for name in names}
+            close = _did_you_mean(f"tag:{name}" for name in nearest(tag, all_tags))
+            raise _nothing(pattern, close or f"tags in use: {', '.join(sorted(all_tags)) or 'none'}")
         return tables
 
     def _by_path(self, path: str, pattern: str) -> set[TableName]:
         """A file, a folder with all below it, or a pattern of files."""
-        wanted = str(PurePosixPath(path)) if path else ""
+        location = str(PurePosixPath(path)) if path else ""
         files = {table: model.model.file for table, model in self.compiled.models.items()}
-        tables = {t for t, file in files.items() if wanted == "." or _is_at(file, wanted)} if wanted else set()
+        tables = {t for t, file in files.items() if location == "." or _is_at(file, location)} if location else set()
         if not tables:
             folders = {str(folder) for file in files.values() for folder in PurePosixPath(file).parents}
-            close = _did_you_mean(f"path:{name}" for name in nearest(wanted, {*files.values(), *folders} - {"."}))
+            close = _did_you_mean(f"path:{name}" for name in nearest(location, {*files.values(), *folders} - {"."}))
             raise _nothing(pattern, close or "paths are relative to the project's folder: path:models/silver")
         return tables
 
     def _by_state(self, state: str, pattern: str) -> set[TableName]:
         if state not in STATES:
-            known = " and ".join(f"state:{name}" for name in STATES)
+            states = " and ".join(f"state:{name}" for name in STATES)
             close = _did_you_mean(f"state:{name}" for name in nearest(state, STATES))
-            raise SelectionError(f"there is no state '{state}'", where=pattern, remedy=close or f"known are {known}")
+            raise SelectionError(f"there is no state '{state}'", where=pattern, remedy=close or f"known are {states}")
         if self.states is None:
             message = "a state cannot be selected here, where the lake is not read"
             raise SelectionError(message, where=pattern, remedy="name models, tags or paths")
@@ -154,8 +156,8 @@ class Selectors:
         return table.short(self.compiled.namespace)
 
 
-def _is_at(file: str, wanted: str) -> bool:
-    return file == wanted or file.startswith(f"{wanted}/") or fnmatchcase(file, wanted)
+def _is_at(file: str, path: str) -> bool:
+    return file == path or file.startswith(f"{path}/") or fnmatchcase(file, path)
 
 
 def ambiguous_name(name: str, candidates: Sequence[str], where: str | None = None) -> SelectionError:
@@ -184,10 +186,10 @@ def select(
     exclude: Sequence[str] = (),
     states: Callable[[], ModelStates] | None = None,
 ) -> frozenset[TableName]:
-    """The tables and views that the patterns name together, all where there are none, less those of `exclude`.
+    """The tables and views that any of the patterns selects (all without patterns), without those of `exclude`.
 
-    Raises SelectionError where nothing is left, but for states: that no model is modified is an answer. `states` is
-    called only where a pattern asks for one.
+    Raises SelectionError where none remains, except for a state: it may have no models. `states` is called only if a
+    pattern selects by state.
     """
     built = frozenset(table for wave in compiled.waves for table in wave)
     if not patterns and not exclude:
@@ -221,19 +223,19 @@ def uses_state(patterns: Iterable[str]) -> bool:
 def _part(part: str, pattern: str, selectors: Selectors, graph: _Graph) -> frozenset[TableName]:
     """The models of one part of an intersection, ephemeral ones too."""
     match = _PART.fullmatch(part.strip())
-    assert match is not None  # anything is a selector
+    assert match is not None  # any text is a selector
     if match["at"] and (match["up"] is not None or match["down"] is not None):
         message = f"'{part.strip()}': @ takes all downstreams and their upstreams, so + has no place beside it"
         raise SelectionError(message, where=pattern, remedy=f"write @{match['selector']}")
-    named = selectors.find(match["selector"], pattern)
+    start = selectors.find(match["selector"], pattern)
     if match["at"]:
-        around = named | _follow(named, graph.downstream)
+        around = start | _follow(start, graph.downstream)
         return frozenset(around | _follow(around, graph.upstream))
-    tables = set(named)
+    tables = set(start)
     if match["up"] is not None:
-        tables |= _follow(named, graph.upstream, _depth(match["up"]))
+        tables |= _follow(start, graph.upstream, _depth(match["up"]))
     if match["down"] is not None:
-        tables |= _follow(named, graph.downstream, _depth(match["down"]))
+        tables |= _follow(start, graph.downstream, _depth(match["down"]))
     return frozenset(tables)
 
 
@@ -262,14 +264,14 @@ class _Graph:
 
 
 def _follow(start: Iterable[TableName], edges: Edges, depth: int | None = None) -> set[TableName]:
-    """What can be reached in at most `depth` steps; None: in any number."""
-    seen: set[TableName] = set()
+    """The tables within `depth` steps; None: any number of steps."""
+    reached: set[TableName] = set()
     front = list(start)
     while front and (depth is None or depth > 0):
-        front = [table for table in dict.fromkeys(t for f in front for t in edges.get(f, ())) if table not in seen]
-        seen.update(front)
+        front = [table for table in dict.fromkeys(t for f in front for t in edges.get(f, ())) if table not in reached]
+        reached.update(front)
         depth = None if depth is None else depth - 1
-    return seen
+    return reached
 
 
 def _only_ephemeral(pattern: str) -> SelectionError:
