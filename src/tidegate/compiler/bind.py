@@ -32,9 +32,9 @@ _DATE_WORD = re.compile(r"@(start_date|end_date)\b", re.IGNORECASE)
 
 
 def bind(compiled: Compiled, table: TableName, values: RunValues) -> BoundQuery:
-    found = compiled.models[table]
-    model, known = found.model, frozenset({table, *found.depends_on, *found.sources})
-    return _Binder(compiled, values, known).bind(model, model.source, model.file)
+    compiled_model = compiled.models[table]
+    model, readable = compiled_model.model, frozenset({table, *compiled_model.depends_on, *compiled_model.sources})
+    return _Binder(compiled, values, readable).bind(model, model.source, model.file)
 
 
 def bind_test(compiled: Compiled, test: Check, table: TableName, values: RunValues) -> BoundQuery:
@@ -44,11 +44,11 @@ def bind_test(compiled: Compiled, test: Check, table: TableName, values: RunValu
 
 @dataclass(frozen=True, slots=True)
 class _Binder:
-    """`known`: the tables that the model was compiled to read, so built before it; None for tests, which run later."""
+    """`readable`: the tables that the model was compiled to read, so built before it; None for tests, run later."""
 
     compiled: Compiled
     values: RunValues
-    known: frozenset[TableName] | None = None
+    readable: frozenset[TableName] | None = None
 
     def bind(self, model: Model, source: str, file: str, *, inline: bool = False, is_test: bool = False) -> BoundQuery:
         rendered = self._render(model, source, file)
@@ -63,7 +63,7 @@ class _Binder:
         edits = [*shortening.edits, *self._dates(query, file)]
         for reference, edit in self._relations(query, rendered, tables):
             name = None if reference.alias else shortening.aliases.get(reference.start) or _needed_name(reference, edit)
-            edits.append(_named(edit, name))
+            edits.append(_with_alias(edit, name))
             if name:
                 at = _end_of_sample(query, reference)
                 edits.append(Edit(at, at, f" AS {quote(name)}"))
@@ -98,18 +98,18 @@ class _Binder:
         for reference in query.references:
             if len(reference.parts) == 1 and reference.parts[0] in placeholders:
                 continue
-            found = index.find(reference.parts)
-            if found is None and self.known is None and len(reference.parts) > 1:
-                found = TableName.parse(".".join(reference.parts), namespace)
-            if found is None or not self._may_read(found):
+            table = index.find(reference.parts)
+            if table is None and self.readable is None and len(reference.parts) > 1:
+                table = TableName.parse(".".join(reference.parts), namespace)
+            if table is None or not self._may_read(table):
                 name = ".".join(reference.parts)
                 message = f"with this run's values the query reads '{name}', which it does not read otherwise"
                 raise QueryError(message, where=file, remedy="name the table whatever the values are, or in depends_on")
-            tables[reference.start] = found
+            tables[reference.start] = table
         return tables
 
     def _may_read(self, table: TableName) -> bool:
-        return self.known is None or table in self.known or self._is_ephemeral(table)
+        return self.readable is None or table in self.readable or self._is_ephemeral(table)
 
     def _relations(
         self, query: ParsedQuery, rendered: Rendered, tables: dict[int, TableName]
@@ -141,8 +141,8 @@ class _Binder:
         return Edit(reference.start, reference.end, f"({inner.sql})", reads)
 
     def _is_ephemeral(self, table: TableName) -> bool:
-        found = self.compiled.models.get(table)
-        return found is not None and found.model.settings.materialized is Materialized.EPHEMERAL
+        model = self.compiled.models.get(table)
+        return model is not None and model.model.settings.materialized is Materialized.EPHEMERAL
 
     def _dates(self, query: ParsedQuery, file: str) -> Iterator[Edit]:
         """@start_date is a TIMESTAMP literal, and inside quotes its plain text."""
@@ -173,7 +173,7 @@ def _needed_name(reference: TableReference, edit: Edit) -> str | None:
     return landing.zone if landing else reference.parts[-1]
 
 
-def _named(edit: Edit, alias: str | None) -> Edit:
+def _with_alias(edit: Edit, alias: str | None) -> Edit:
     """The read of a plain table name takes the alias of the name."""
     if alias is None or edit.text.startswith("("):
         return edit

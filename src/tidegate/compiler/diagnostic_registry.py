@@ -53,16 +53,16 @@ def _page() -> Iterator[str]:
     yield "`src/tidegate/compiler/diagnostics.toml` by `make docs`."
     kinds = registry().values()
     for severity in DiagnosticSeverity:
-        found = [kind for kind in kinds if kind.severity is severity]
-        if not found:
+        section = [kind for kind in kinds if kind.severity is severity]
+        if not section:
             continue
         yield ""
         yield f"## {_HEADINGS[severity]}"
         yield ""
         yield "| code | |"
         yield "|---|---|"
-        yield from (f"| [{kind.code}](#{kind.code.lower()}) | {_cell(kind.summary)} |" for kind in found)
-        for kind in found:
+        yield from (f"| [{kind.code}](#{kind.code.lower()}) | {_cell(kind.summary)} |" for kind in section)
+        for kind in section:
             yield ""
             yield f"### {kind.code}"
             yield ""
@@ -87,6 +87,6 @@ def _sentence(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """`<name>` would be taken for HTML, but for what stands in backquotes."""
+    """Markdown reads `<name>` as HTML, except in backquotes."""
     parts = text.split("`")
     return "`".join(part if i % 2 else part.replace("<", "&lt;") for i, part in enumerate(parts))

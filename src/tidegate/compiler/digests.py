@@ -1,4 +1,4 @@
-"""Digests of what decides the result of compiling a query: its file, its settings, and what it sees of its inputs."""
+"""Digests of what decides the result of compiling a query: its file, its settings, and the interfaces of its inputs."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class Digests:
 
     def whole(self, draft: Draft, outcome: Draft | Outcome) -> bytes:
         """Of what the draft reads according to `outcome`; the names are resolved again."""
-        seen = [draft.own]
+        parts = [draft.own]
         if outcome.environment:
-            seen.append(repr(outcome.environment).encode())
+            parts.append(repr(outcome.environment).encode())
         if draft.model.contract is not None:
-            seen.append(self._work.external.version(draft.model.table).encode())
-        seen += [self._seen(draft, name) for name in outcome.inputs]
+            parts.append(self._work.external.version(draft.model.table).encode())
+        parts += [self._input_state(draft, name) for name in outcome.inputs]
         # Nothing that is joined here holds a NUL but digests, which are all of one length.
-        return blake3(b"\0".join(seen)).digest() if len(seen) > 1 else draft.own
+        return blake3(b"\0".join(parts)).digest() if len(parts) > 1 else draft.own
 
     def interface(self, draft: Draft) -> bytes:
         settings = draft.model.settings
@@ -86,7 +86,7 @@ class Digests:
             digest.update(draft.whole)
         return digest.digest()
 
-    def _seen(self, draft: Draft, parts: tuple[str, ...]) -> bytes:
+    def _input_state(self, draft: Draft, parts: tuple[str, ...]) -> bytes:
         if not parts[0]:
             return b"zone" if parts[1] in self._zones else b"no zone"
         table = self._work.tables.find(parts)
@@ -128,9 +128,9 @@ def tables_of_checks(work: CompilationState, draft: Draft) -> Iterator[tuple[Che
 def resolved_checks(work: CompilationState, draft: Draft) -> tuple[Check, ...]:
     settled = {(check.stage, check.name): check for check in draft.model.checks}
     for check, other, table in tables_of_checks(work, draft):
-        known = settled[check.stage, check.name]
-        if known.call is not None and table is not None:
-            arguments = list(known.call.arguments)
+        current = settled[check.stage, check.name]
+        if current.call is not None and table is not None:
+            arguments = list(current.call.arguments)
             arguments[other.position] = str(table)
-            settled[check.stage, check.name] = replace(known, call=replace(known.call, arguments=tuple(arguments)))
+            settled[check.stage, check.name] = replace(current, call=replace(current.call, arguments=tuple(arguments)))
     return tuple(settled.values())

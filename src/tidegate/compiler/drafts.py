@@ -247,8 +247,8 @@ class CompilationState:
         zones = any(zone.quarantines for zone in settings.landing.zones.values())
         refusing = (t for t, draft in models.items() if refuses_rows(draft) or (zones and draft.is_table))
         quarantines = {table.quarantine: table for table in refusing}
-        known = external.tables | project.unread | quarantines.keys()
-        tables = TableIndex(models, known, settings.project.namespace, external.unlisted)
+        other_tables = external.tables | project.unread | quarantines.keys()
+        tables = TableIndex(models, other_tables, settings.project.namespace, external.unlisted)
         variables = {**settings.vars, **cli_vars}
         unread_settings = frozenset(p.model for p in project.problems if p.model and p.severity is Severity.ERROR)
         templates = templates_of(project.macros)
@@ -306,8 +306,8 @@ class CompilationState:
 
     def place_of_table(self, draft: Draft, table: TableName) -> Place:
         """The place where the draft first names the table."""
-        named = draft.content.places[table]
-        return named if isinstance(named, Place) else self.place(draft, *named)
+        place = draft.content.places[table]
+        return place if isinstance(place, Place) else self.place(draft, *place)
 
     def place_of_column(self, draft: Draft, name: str) -> Place | None:
         """Where the draft's file names a column of its result; None where it does not, as with `*`."""

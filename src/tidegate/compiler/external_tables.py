@@ -37,7 +37,7 @@ class ExternalTables:
         heads: dict[TableName, Pointer | None] = {}
         for table in lake:
             heads[table] = lake[table] if isinstance(lake, Mapping) else None
-        sources = {found.table: found.relation for found in discovery.tables}
+        sources = {source.table: source.relation for source in discovery.tables}
         return cls(heads, sources, discovery.failures, discovery.warnings)
 
     @property

@@ -35,12 +35,12 @@ def refuse_unknown_variables(project: LoadedProject, settings: Settings, cli_var
     used = _variables_used(project)
     if used is None:
         return
-    known = used | settings.vars.keys()
-    wrong = [name for name in unknown if name not in known]
+    variables = used | settings.vars.keys()
+    wrong = [name for name in unknown if name not in variables]
     if wrong:
         options = ", ".join(f"--var {name}" for name in wrong)
         message = f"{options}: neither [vars] in tidegate.toml nor var() in a model, test or macro has that name"
-        raise OptionsError(message, remedy=_remedy(wrong, known))
+        raise OptionsError(message, remedy=_remedy(wrong, variables))
 
 
 def _variables_used(project: LoadedProject) -> frozenset[str] | None:
@@ -57,11 +57,11 @@ def _variables_used(project: LoadedProject) -> frozenset[str] | None:
     return frozenset(used)
 
 
-def _remedy(wrong: Collection[str], known: Collection[str]) -> str:
-    near = dict.fromkeys(name for word in wrong for name in nearest(word, known))
-    if meant := did_you_mean(tuple(near)):
-        return meant
-    listed = f"known are {', '.join(sorted(known))}" if known else "the project has no variables"
+def _remedy(wrong: Collection[str], variables: Collection[str]) -> str:
+    near = dict.fromkeys(name for word in wrong for name in nearest(word, variables))
+    if suggestion := did_you_mean(tuple(near)):
+        return suggestion
+    listed = f"known are {', '.join(sorted(variables))}" if variables else "the project has no variables"
     return f"leave it out or correct the name; {listed}"
 
 
@@ -135,7 +135,7 @@ def _texts(project: LoadedProject, settings: Settings, cli_vars: Mapping[str, ob
         yield from (argument for check in model.checks if check.call for argument in check.call.arguments)
         yield from model.settings.depends_on
     yield from (macro.source for macro in project.macros)
-    # A variable may hold the whole name of a table, or what stands before its dot.
+    # A variable may hold the whole name of a table, or the part before its dot.
     yield from (f"{value}." for value in (*settings.vars.values(), *cli_vars.values()))
 
 
@@ -149,8 +149,8 @@ def _sources_to_query(settings: Settings, compiled: Compiled, discovery: Discove
         return frozenset()
     # A template can compose a name that is nowhere in its text.
     unknown = " ".join(error.message.lower() for error in errors if error.code == "UnknownDependency")
-    named = frozenset(name for name in settings.sources if f"'{name.lower()}." in unknown)
-    return discovery.cached | (named - discovery.queried)
+    in_errors = frozenset(name for name in settings.sources if f"'{name.lower()}." in unknown)
+    return discovery.cached | (in_errors - discovery.queried)
 
 
 def _table_errors(compiled: Compiled) -> frozenset[_Error]:

@@ -43,14 +43,14 @@ def has_errors_upstream(compiled: Compiled, table: TableName) -> bool:
     wrong = {error.model for error in compiled.errors}
     if None in wrong:
         return True
-    waiting, seen = [table], {table}
+    waiting, visited = [table], {table}
     while waiting and (wrong or compiled.broken):
         at = waiting.pop()
         if at in compiled.broken or at.short(compiled.namespace) in wrong:
             return True
         model = compiled.models.get(at)
-        fresh = {*model.depends_on, *model.inlined} - seen if model is not None else set()
-        seen |= fresh
+        fresh = {*model.depends_on, *model.inlined} - visited if model is not None else set()
+        visited |= fresh
         waiting += fresh
     return False
 
@@ -100,22 +100,22 @@ class _Search:
     def _is_pii(self, model: CompiledModel, column: str) -> bool:
         start = (str(model.model.table), column)
         self._tables[start[0]] = model
-        waiting, seen = [start], {start}
+        waiting, visited = [start], {start}
         while waiting:
             node = waiting.pop()
-            found = self._model(node[0])
-            if found is None or (node != start and node[1] in _masked(found)):
+            owner = self._model(node[0])
+            if owner is None or (node != start and node[1] in _masked(owner)):
                 continue
-            tags = found.model.settings.column_tags
+            tags = owner.model.settings.column_tags
             if has_tag(tags, node[1], PUBLIC):
                 continue
             if has_tag(tags, node[1], PII):
                 return True
-            fresh = [o for o in self._origins_of(found, node[1]) if o not in seen and o not in self._clean]
-            seen.update(fresh)
+            fresh = [o for o in self._origins_of(owner, node[1]) if o not in visited and o not in self._clean]
+            visited.update(fresh)
             waiting += fresh
         # None of these leads to a personal column.
-        self._clean |= seen
+        self._clean |= visited
         return False
 
     def _origins_of(self, model: CompiledModel, column: str) -> list[_Node]:
@@ -140,13 +140,13 @@ class _Search:
         return names
 
     def _upstream(self, model: CompiledModel) -> Iterator[CompiledModel]:
-        waiting, seen = [model], {model.model.table}
+        waiting, visited = [model], {model.model.table}
         while waiting:
             at = waiting.pop()
             for table in (*at.depends_on, *at.inlined):
                 other = self._model(str(table))
-                if other is not None and table not in seen:
-                    seen.add(table)
+                if other is not None and table not in visited:
+                    visited.add(table)
                     waiting.append(other)
                     yield other
 

@@ -21,22 +21,22 @@ def ephemeral_through(work: CompilationState, draft: Draft) -> list[Draft]:
     """Every ephemeral model that becomes part of the draft's query, each once, in order of name."""
     if work.ephemeral.isdisjoint(draft.tables):
         return []
-    seen: set[TableName] = set()
+    visited: set[TableName] = set()
     waiting = list(draft.tables)
     while waiting:
         table = waiting.pop()
-        if table in work.ephemeral and table not in seen:
-            seen.add(table)
+        if table in work.ephemeral and table not in visited:
+            visited.add(table)
             waiting += work.models[table].tables
-    return [work.models[table] for table in sorted(seen)]
+    return [work.models[table] for table in sorted(visited)]
 
 
 def tables_through(work: CompilationState, draft: Draft) -> frozenset[TableName]:
     """The models with a table or view that the query reads."""
-    named = frozenset(draft.tables)
-    if work.ephemeral.isdisjoint(named):
-        return named
-    return named.union(*(other.tables for other in ephemeral_through(work, draft))) - work.ephemeral
+    tables = frozenset(draft.tables)
+    if work.ephemeral.isdisjoint(tables):
+        return tables
+    return tables.union(*(other.tables for other in ephemeral_through(work, draft))) - work.ephemeral
 
 
 def zones_through(work: CompilationState, draft: Draft) -> frozenset[str]:
@@ -64,15 +64,15 @@ def _is_deterministic(draft: Draft) -> bool:
 
 def _queried_with(work: CompilationState, draft: Draft) -> set[TableName]:
     """The model, and the ephemeral models and views that run within its query, at any depth."""
-    seen = {draft.model.table}
+    tables = {draft.model.table}
     waiting = list(draft.tables)
     while waiting:
         table = waiting.pop()
-        if table in seen or work.models[table].model.settings.materialized is Materialized.TABLE:
+        if table in tables or work.models[table].model.settings.materialized is Materialized.TABLE:
             continue
-        seen.add(table)
+        tables.add(table)
         waiting += work.models[table].tables
-    return seen
+    return tables
 
 
 def reads_bad_records(work: CompilationState, draft: Draft) -> bool:

@@ -126,10 +126,10 @@ class LineageGraph:
                     continue
                 kind = _after(kinds.get(node), link.kind)
                 merged = _merged(kinds.get(to), kind)
-                known = to in depths
+                visited = to in depths
                 depths.setdefault(to, depths[node] + 1)
                 names_by_node.setdefault(to, link.column)
-                if not known or merged is not kinds[to]:
+                if not visited or merged is not kinds[to]:
                     kinds[to] = merged
                     waiting.append(to)
         steps = (LineageStep(node[0], names_by_node[node], kinds[node], depths[node]) for node in names_by_node)
@@ -138,7 +138,7 @@ class LineageGraph:
     def _tree(self, table: str, column: str, depth: int | None, neighbours: _Neighbours) -> Branch:
         """Depth first, without recursion: a chain of models may be longer than Python's stack."""
         start = _Growing(_Link(table, column, EdgeKind.IDENTITY), iter(neighbours(table, column.lower())))
-        seen: set[_Node] = {(table, column.lower())}
+        visited: set[_Node] = {(table, column.lower())}
         path = [start]
         while True:
             top = path[-1]
@@ -151,10 +151,10 @@ class LineageGraph:
                 continue
             node = (link.table, link.column.lower())
             further = neighbours(*node)
-            if node in seen:
+            if node in visited:
                 top.branches.append(Branch(link.table, link.column, link.kind, repeated=bool(further)))
             else:
-                seen.add(node)
+                visited.add(node)
                 path.append(_Growing(link, iter(further)))
 
     def _sources_of(self, table: str, column: str) -> list[_Link]:

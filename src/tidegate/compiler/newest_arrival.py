@@ -29,7 +29,7 @@ class Reading:
 def arrival_obstacle(
     settings: ModelSettings, reading: Reading, shape: Callable[[], Obstacle | None]
 ) -> Obstacle | None:
-    """Why the row that arrived last is not known; None: it is. `shape`: the obstacle in the query itself, if any.
+    """Why the row that arrived last is unknown; None: it is known. `shape`: the obstacle in the query itself, if any.
 
     An obstacle without a remedy leaves a watermark as the only way to find the latest row.
     """

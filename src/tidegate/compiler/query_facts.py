@@ -124,46 +124,46 @@ def _words(query: ParsedQuery, kinds: list[TokenType]) -> tuple[list[str], list[
 def _dates(query: ParsedQuery) -> tuple[tuple[int, str], ...]:
     if "@" not in query.text:
         return ()
-    found = []
+    dates = []
     for i, sign in enumerate(query.tokens[:-1]):
         word = query.tokens[i + 1].text.lower()
         if sign.token_type is TokenType.PARAMETER and word in {"start_date", "end_date"}:
-            found.append((sign.start, word))
-    return tuple(found)
+            dates.append((sign.start, word))
+    return tuple(dates)
 
 
 def _joins(query: ParsedQuery) -> list[JoinFact]:
-    found: list[JoinFact] = []
+    joins: list[JoinFact] = []
     for join in query.nodes[exp.Join]:
         if join.find_ancestor(exp.Join) is None:
             inner = not join.side and join.kind not in ("SEMI", "ANTI")
-            found.append(JoinFact(str(join.side), inner, offset_of(join)))
-    return found
+            joins.append(JoinFact(str(join.side), inner, offset_of(join)))
+    return joins
 
 
 def _both_ways(query: ParsedQuery) -> tuple[str, int] | None:
     driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
     for table in query.nodes[exp.Table] if driving else ():
         cte = cte_of(table) if len(table.parts) == 1 else None
-        if cte is not None and id(table) not in query.path.names and any(cte is found for found in driving):
+        if cte is not None and id(table) not in query.path.names and any(cte is other for other in driving):
             return str(table.name), offset_of(table)
     return None
 
 
 def _groupings(query: ParsedQuery) -> list[GroupingFact]:
-    found = []
+    groupings = []
     for select in query.path.selects:
         what, picks = _grouping(select)
         if what and driving_path(select).tables:
-            found.append(GroupingFact(what, picks, offset_of(select)))
-    return found
+            groupings.append(GroupingFact(what, picks, offset_of(select)))
+    return groupings
 
 
 def _grouping(select: Any) -> tuple[str, bool]:
     if select.args.get("group"):
         return "an aggregate", False
-    calls = [found for item in select.expressions for found in item.find_all(exp.AggFunc, exp.Window)]
-    own = [found for found in calls if found.find_ancestor(exp.Select) is select]
+    calls = [node for item in select.expressions for node in item.find_all(exp.AggFunc, exp.Window)]
+    own = [node for node in calls if node.find_ancestor(exp.Select) is select]
     if any(isinstance(call, exp.AggFunc) and not call.find_ancestor(exp.Window) for call in own):
         return "an aggregate", False
     if select.args.get("distinct"):
@@ -172,14 +172,14 @@ def _grouping(select: Any) -> tuple[str, bool]:
 
 
 def takes_all_columns(tree: Any, landings: Collection[str] = ()) -> bool:
-    """`landings` are names that stand for landing zones: what their files hold is not decided by another model."""
-    seen: set[int] = set()
+    """`landings`: the placeholders of landing zones, whose columns no other model decides."""
+    visited: set[int] = set()
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
+        if id(node) in visited:
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         if isinstance(node, exp.SetOperation):
             waiting += [node.this, node.expression]
         elif isinstance(node, exp.Subquery):
@@ -196,12 +196,12 @@ def takes_all_columns(tree: Any, landings: Collection[str] = ()) -> bool:
 
 
 def _starred(select: Any) -> list[Any]:
-    """The relations of the SELECT whose columns are all taken."""
+    """The relations of which the SELECT takes all columns."""
     stars = [item for item in select.expressions if item.is_star]
     if not stars:
         return []
     sources = sources_of(select)
     if any(isinstance(star, exp.Star) for star in stars):
         return sources
-    wanted = {star.table.lower() for star in stars if isinstance(star, exp.Column)}
-    return [source for source in sources if visible_name(source) in wanted]
+    qualifiers = {star.table.lower() for star in stars if isinstance(star, exp.Column)}
+    return [source for source in sources if visible_name(source) in qualifiers]

@@ -86,7 +86,7 @@ def _start(work: Callable[[Item], Result], items: Sequence[Item], first: int, st
 
 
 def _end_with_parent(parent: int) -> None:
-    """The kernel kills this process when its parent is gone, also when that was killed."""
+    """The kernel kills this process when its parent ends, even if the parent was killed."""
     import ctypes  # only here: other commands need not load it
 
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -243,10 +243,10 @@ def _environment_unchanged(variables: Iterable[tuple[str, str | None]]) -> bool:
 def _levels(work: CompilationState, drafts: list[Draft]) -> list[list[Draft]]:
     """Models in waves, by the names in their texts, then the tests. Models of a cycle are in no wave."""
     namespace = work.settings.project.namespace
-    known = {str(table).lower(): table for table in work.models}
-    known |= {table.short(namespace).lower(): table for table in work.models}
+    by_name = {str(table).lower(): table for table in work.models}
+    by_name |= {table.short(namespace).lower(): table for table in work.models}
     models = {draft.model.table: draft for draft in drafts if work.models[draft.model.table] is draft}
-    named = {table: _DOTTED.findall(draft.source.lower()) for table, draft in models.items()}
-    edges = {table: {known[word] for word in words if word in known} - {table} for table, words in named.items()}
+    mentions = {table: _DOTTED.findall(draft.source.lower()) for table, draft in models.items()}
+    edges = {table: {by_name[word] for word in words if word in by_name} - {table} for table, words in mentions.items()}
     waves = [[models[table] for table in wave] for wave in waves_of(edges)]
     return [*waves, [draft for draft in drafts if draft.test]]

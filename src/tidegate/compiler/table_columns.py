@@ -58,8 +58,8 @@ def table_columns(settings: ModelSettings, query: Relation | None, published: Re
             result = Relation((*result.columns, *_versions(settings)), result.complete)
     if result.complete:
         return result
-    known = {column.name.lower() for column in result.columns}
-    more = tuple(column for column in published.columns if column.name.lower() not in known)
+    names = {column.name.lower() for column in result.columns}
+    more = tuple(column for column in published.columns if column.name.lower() not in names)
     return Relation((*result.columns, *more), complete=False)
 
 
@@ -85,8 +85,8 @@ def quarantine_columns(
     """The columns of a model's quarantine. It may still have columns that the query no longer gives."""
     result = (query or NOTHING_KNOWN).columns
     columns = (*(Column(c.name, stored_type(c.type)) for c in result), *columns_of_quarantine(bad_records))
-    known = {column.name.lower() for column in columns}
-    return Relation((*columns, *(c for c in published.columns if c.name.lower() not in known)), complete=False)
+    names = {column.name.lower() for column in columns}
+    return Relation((*columns, *(c for c in published.columns if c.name.lower() not in names)), complete=False)
 
 
 def _promised(rule: ColumnRule) -> Column:

@@ -13,7 +13,7 @@ _Folded = tuple[str, str, str]
 
 
 class TableIndex:
-    """The project's models and the lake's tables by name; case does not count, a model goes before a table.
+    """The project's models and the lake's tables by name; case does not count, a model takes precedence over a table.
 
     `unlisted`: namespaces whose tables could not be listed; any table may be in them.
     """
@@ -55,15 +55,15 @@ class TableIndex:
 
     def near(self, parts: Sequence[str]) -> tuple[str, ...]:
         """Similar names, as suggestions for one that was not found."""
-        known = {**self._folded_lake, **self._folded_models}.values()
-        shorts = sorted(table.short(self.namespace) for table in known)
+        tables = {**self._folded_lake, **self._folded_models}.values()
+        shorts = sorted(table.short(self.namespace) for table in tables)
         if len(parts) == 1:
             same = tuple(s for s in shorts if s.rpartition(".")[2].lower() == parts[0].lower())
             likely = set(nearest(parts[0], (s.rpartition(".")[2] for s in shorts)))
             return (same or tuple(s for s in shorts if s.rpartition(".")[2] in likely))[:3]
         written = ".".join(parts)
         same_name = tuple(s for s in shorts if s.rpartition(".")[2].lower() == parts[-1].lower())
-        return nearest(written, [*shorts, *map(str, known)]) or same_name[:3]
+        return nearest(written, [*shorts, *map(str, tables)]) or same_name[:3]
 
 
 def _folded(table: TableName) -> _Folded:

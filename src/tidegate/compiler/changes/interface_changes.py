@@ -97,24 +97,24 @@ def compare(
 ) -> tuple[InterfaceChange, ...]:
     """In order of table. `unjudged` tables are left out: their models have errors in one of the states.
 
-    What is not known in one of the states has not changed. `reach` should know the state before: what was removed is
-    in no other.
+    What is unknown in one of the states counts as unchanged. `reach` should cover the state before: only that has what
+    was removed.
     """
-    found: list[InterfaceChange] = []
+    changes: list[InterfaceChange] = []
     for table in sorted((before.keys() | after.keys()) - set(unjudged)):
         old, new = before.get(table), after.get(table)
         if old is not None and new is not None:
-            found += _changed(old, new)
+            changes += _changed(old, new)
         elif old is not None and old.materialized is not Materialized.EPHEMERAL:
             added = [other for name, other in after.items() if name not in before]
             renamed = _renamed_table(old, added)
             suggestion = f"did you rename it to {renamed.table.short(table.namespace)}?" if renamed else None
             message = "the model is gone, so its table is no longer built"
             kind = ChangeKind.MODEL_REMOVED
-            found.append(InterfaceChange(Impact.BREAKING, kind, table, message, suggestion=suggestion))
+            changes.append(InterfaceChange(Impact.BREAKING, kind, table, message, suggestion=suggestion))
         elif new is not None and new.materialized is not Materialized.EPHEMERAL:
-            found.append(InterfaceChange(Impact.INFO, ChangeKind.MODEL_ADDED, table, "the model is new"))
-    return tuple(replace(change, reaches=_reached(change, before, reach)) for change in found)
+            changes.append(InterfaceChange(Impact.INFO, ChangeKind.MODEL_ADDED, table, "the model is new"))
+    return tuple(replace(change, reaches=_reached(change, before, reach)) for change in changes)
 
 
 def _changed(old: Interface, new: Interface) -> Iterator[InterfaceChange]:
@@ -150,9 +150,9 @@ def _writing(old: Interface, new: Interface) -> Iterator[InterfaceChange]:
 
 
 def _columns(old: Interface, new: Interface) -> Iterator[InterfaceChange]:
-    gone = [column for column in _named(old) if new.columns.find(column.name) is None]
-    added = [column for column in _named(new) if old.columns.find(column.name) is None]
-    for column in gone if new.columns.complete else ():
+    removed = [column for column in _named_columns(old) if new.columns.find(column.name) is None]
+    added = [column for column in _named_columns(new) if old.columns.find(column.name) is None]
+    for column in removed if new.columns.complete else ():
         renamed = _renamed_column(column, added)
         suggestion = f"did you rename it to '{renamed.name}'?" if renamed else None
         message, kind = f"column '{column.name}' is gone", ChangeKind.COLUMN_REMOVED
@@ -160,7 +160,7 @@ def _columns(old: Interface, new: Interface) -> Iterator[InterfaceChange]:
     for column in added if old.columns.complete else ():
         message = f"column '{column.name}' is new"
         yield InterfaceChange(Impact.INFO, ChangeKind.COLUMN_ADDED, new.table, message, column.name)
-    for column in _named(old):
+    for column in _named_columns(old):
         if now := new.columns.find(column.name):
             yield from _column(new.table, column, now)
     yield from _order(old, new)
@@ -190,15 +190,15 @@ _VERBS = {
 def _order(old: Interface, new: Interface) -> Iterator[InterfaceChange]:
     if not (old.columns.complete and new.columns.complete and old.is_ordered and new.is_ordered):
         return
-    was = [column.name.lower() for column in _named(old) if new.columns.find(column.name)]
-    now = [column.name.lower() for column in _named(new) if old.columns.find(column.name)]
+    was = [column.name.lower() for column in _named_columns(old) if new.columns.find(column.name)]
+    now = [column.name.lower() for column in _named_columns(new) if old.columns.find(column.name)]
     if was != now:
         first = next(name for name, other in zip(now, was, strict=True) if name != other)
         message = f"the columns are in another order, from '{first}' on"
         yield InterfaceChange(Impact.WARNING, ChangeKind.ORDER, new.table, message)
 
 
-def _named(interface: Interface) -> list[Column]:
+def _named_columns(interface: Interface) -> list[Column]:
     return [column for column in interface.columns.columns if column.name]
 
 
@@ -206,16 +206,16 @@ def _set(names: Iterable[str]) -> set[str]:
     return {name.lower() for name in names}
 
 
-def _renamed_column(gone: Column, added: list[Column]) -> Column | None:
-    alike = [column for column in added if gone.type.known and column.type == gone.type]
-    close = nearest(gone.name, [column.name for column in alike], 1)
+def _renamed_column(removed: Column, added: list[Column]) -> Column | None:
+    alike = [column for column in added if removed.type.known and column.type == removed.type]
+    close = nearest(removed.name, [column.name for column in alike], 1)
     return next((column for column in alike if column.name in close), None)
 
 
-def _renamed_table(gone: Interface, added: list[Interface]) -> Interface | None:
-    columns = _set(column.name for column in _named(gone))
-    alike = [other for other in added if columns and _set(c.name for c in _named(other)) == columns]
-    close = nearest(str(gone.table), [str(other.table) for other in added], 1)
+def _renamed_table(removed: Interface, added: list[Interface]) -> Interface | None:
+    columns = _set(column.name for column in _named_columns(removed))
+    alike = [other for other in added if columns and _set(c.name for c in _named_columns(other)) == columns]
+    close = nearest(str(removed.table), [str(other.table) for other in added], 1)
     return next((other for other in added if str(other.table) in close), alike[0] if len(alike) == 1 else None)
 
 
@@ -223,9 +223,9 @@ def _reached(change: InterfaceChange, before: Interfaces, reach: Reach | None) -
     if reach is None or change.kind in (ChangeKind.MODEL_ADDED, ChangeKind.COLUMN_ADDED, ChangeKind.PARTITIONING):
         return ()
     own = before.get(change.table)
-    columns = [change.column] if change.column else [column.name for column in _named(own)] if own else []
-    found = {Reached(node.table, node.column) for column in columns for node in reach(str(change.table), column)}
-    return tuple(sorted(found, key=lambda node: (node.table, node.column is None, node.column or "")))
+    columns = [change.column] if change.column else [column.name for column in _named_columns(own)] if own else []
+    reached = {Reached(node.table, node.column) for column in columns for node in reach(str(change.table), column)}
+    return tuple(sorted(reached, key=lambda node: (node.table, node.column is None, node.column or "")))
 
 
 def _article(materialized: Materialized) -> str:
@@ -242,7 +242,7 @@ _SETTINGS = {
 
 
 def change_diagnostics(changes: Iterable[InterfaceChange], compiled: Compiled) -> Iterator[Diagnostic]:
-    """`compiled` is the state after. A model that is gone has no place, so its diagnostic has no span."""
+    """`compiled` is the state after. A removed model has no file, so its diagnostic has no span."""
     for change in changes:
         message = _with_reach(change, compiled.namespace)
         model, suggestion = change.table.short(compiled.namespace), change.suggestion
@@ -265,8 +265,8 @@ def not_compared(tables: Iterable[TableName], compiled: Compiled, against: str) 
         short = table.short(compiled.namespace)
         state = "here" if table in compiled.broken else f"at '{against}'"
         message = f"{short} has errors {state}, so its changes are not reported"
-        found = compiled.models.get(table)
-        span = Span(found.model.file, 1) if found else None
+        model = compiled.models.get(table)
+        span = Span(model.model.file, 1) if model else None
         yield Diagnostic(DiagnosticSeverity.INFO, "NotCompared", message, short, span)
 
 
@@ -284,10 +284,10 @@ def _short(node: Reached, namespace: str) -> str:
 
 
 def _span(change: InterfaceChange, compiled: Compiled) -> Span | None:
-    found = compiled.models.get(change.table)
-    if found is None:
+    compiled_model = compiled.models.get(change.table)
+    if compiled_model is None:
         return None
-    model = found.model
+    model = compiled_model.model
     offset = offset_in_source(model.source, change.column) if change.column else _directive(model, change.kind)
     if offset is None:
         return Span(model.file, 1)

@@ -52,13 +52,13 @@ def published_interfaces(heads: Heads, namespaces: Collection[str] | None = None
 
     A column that the query no longer gives is not part of it, though the table may still hold it for a while.
     """
-    found = {}
+    interfaces = {}
     for table, pointer in heads.items():
         if namespaces is None or table.namespace in namespaces:
             interface = _published(table, read_metadata(pointer))
             if interface is not None:
-                found[table] = interface
-    return found
+                interfaces[table] = interface
+    return interfaces
 
 
 def _defined(table: TableName, model: CompiledModel) -> Interface:
@@ -74,8 +74,8 @@ def _published(table: TableName, metadata: TableMetadata | ViewMetadata) -> Inte
     progress = metadata.progress
     if progress is None:
         return None
-    gone = {name.lower() for name in progress.dropped_columns}
-    columns = relation_of([field for field in metadata.fields if field.name.lower() not in gone])
+    dropped = {name.lower() for name in progress.dropped_columns}
+    columns = relation_of([field for field in metadata.fields if field.name.lower() not in dropped])
     if isinstance(metadata, ViewMetadata):
         return Interface(table, columns, str(DEFAULT_STRATEGY), (), Materialized.VIEW, ())
     return Interface(table, columns, progress.strategy, partitioning=_stored_partitioning(metadata))
@@ -83,8 +83,8 @@ def _published(table: TableName, metadata: TableMetadata | ViewMetadata) -> Inte
 
 def _key(settings: ModelSettings) -> tuple[str, ...]:
     required = settings.traits.required_settings
-    named: str | tuple[str, ...] | None = getattr(settings, required[0]) if required else None
-    return (named,) if isinstance(named, str) else named or ()
+    key: str | tuple[str, ...] | None = getattr(settings, required[0]) if required else None
+    return (key,) if isinstance(key, str) else key or ()
 
 
 def _canonical(term: str) -> str:

@@ -89,7 +89,7 @@ def _article(word: str) -> str:
 
 
 def _is_without_file(work: CompilationState, check: Check) -> bool:
-    """It is reported as a problem of its own."""
+    """The missing file is reported separately."""
     return any(p.code == "MissingCheckFile" and p.place == check.place for p in work.project.problems)
 
 
@@ -176,7 +176,7 @@ def _analyzed(
 ) -> Iterator[Diagnostic]:
     """`alone`: it is a condition on rows of one table, so it may hold no query."""
     own = draft.model.table
-    known = {name.lower() for name in (str(own), *others)}
+    readable = {name.lower() for name in (str(own), *others)}
     query = parse_permitted(text, work.permissions())
     if isinstance(query, SqlFault):
         is_sql = query.code in NOT_PERMITTED
@@ -188,7 +188,7 @@ def _analyzed(
     sources = {}
     for number, reference in enumerate(query.references):
         name = ".".join(reference.parts)
-        if name.lower() not in known or (number and alone):
+        if name.lower() not in readable or (number and alone):
             message = f"a condition cannot read '{name}'" if alone else f"the check cannot read '{name}'"
             fix = "write a SQL test in tests/quality" if alone else "name the table in an argument of kind table"
             yield work.error(draft, "WrongCheckArgument", message, at(reference.start), fix)
@@ -201,18 +201,18 @@ def _analyzed(
 
 
 def _others(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    for check, other, found in tables_of_checks(work, draft):
+    for check, other, other_table in tables_of_checks(work, draft):
         assert check.call is not None
         place = _place(check, check.call, other.position)
-        if found is None:
+        if other_table is None:
             fix = did_you_mean(work.tables.near(other.name.split(".")))
             message = f"check '{check.name}' names an unknown table '{other.name}'"
             yield work.error(draft, "UnknownDependency", message, place, fix)
-        elif reason := _cannot_be_read(work, found):
+        elif reason := _cannot_be_read(work, other_table):
             yield work.error(draft, "WrongCheckArgument", f"{other.name} {reason}", place)
         elif other.key is not None:
             table = _columns(work, draft.model.table)
-            yield from _key(work, draft, check, other, _columns(work, found), table)
+            yield from _key(work, draft, check, other, _columns(work, other_table), table)
 
 
 def _cannot_be_read(work: CompilationState, table: TableName) -> str | None:

@@ -54,13 +54,13 @@ def order_tests(work: CompilationState, edges: dict[TableName, set[TableName]]) 
 
 
 def _upstream(table: TableName, edges: Graph) -> set[TableName]:
-    found: set[TableName] = set()
+    upstream: set[TableName] = set()
     waiting = [table]
     while waiting:
-        fresh = edges.get(waiting.pop(), set()) - found
-        found |= fresh
+        fresh = edges.get(waiting.pop(), set()) - upstream
+        upstream |= fresh
         waiting += fresh
-    return found
+    return upstream
 
 
 def waves_of(edges: Graph) -> tuple[tuple[TableName, ...], ...]:
@@ -128,15 +128,15 @@ def _without_ends(edges: Graph) -> dict[TableName, set[TableName]]:
 
 def _path_back(start: TableName, edges: Graph) -> tuple[TableName, ...] | None:
     paths: list[tuple[TableName, ...]] = [(start,)]
-    seen: set[TableName] = set()
+    visited: set[TableName] = set()
     while paths:
         longer = []
         for path in paths:
             for other in sorted(edges.get(path[-1], ())):
                 if other == start:
                     return (*path, start)
-                if other not in seen:
-                    seen.add(other)
+                if other not in visited:
+                    visited.add(other)
                     longer.append((*path, other))
         paths = longer
     return None

@@ -1,7 +1,7 @@
 """Queries whose inputs cannot be read incrementally, as their strategy needs.
 
 A table that only gains rows takes those that its inputs gained. The rows of the first item in FROM become rows of the
-result ("driving"); whatever else a query reads is looked up. Where a query does not have that shape, rows would be lost
+result ("driving"); all other tables are looked up. Where a query does not have that shape, rows would be lost
 or doubled, so it is reported here.
 """
 
@@ -114,11 +114,11 @@ def _appending(work: CompilationState, draft: Draft, reads: _Reads) -> Iterator[
         message = "append_only takes the rows that the first table in FROM gains, and the query has no table there"
         yield work.error(draft, "AppendWithoutDriver", message, place, "put the table whose rows are appended first")
     for name in sorted(name for name in reads.driving if isinstance(name, TableName)):
-        found = work.models.get(name)
-        if found and found.model.settings.materialized is Materialized.VIEW:
+        upstream = work.models.get(name)
+        if upstream and upstream.model.settings.materialized is Materialized.VIEW:
             message = f"append_only cannot tell which rows of the view {work.short(name)} are new"
             yield work.error(draft, "AppendOverView", message, place, "make it ephemeral, or read what it reads")
-        elif found is None and _cannot_tell_new_rows(work, name):
+        elif upstream is None and _cannot_tell_new_rows(work, name):
             message = f"append_only cannot tell which rows of the source {work.short(name)} are new"
             fix = "use merge_strategy incremental with a unique_key, or filter by watermark_value"
             yield work.error(draft, "AppendOverSource", message, place, fix)
@@ -142,7 +142,7 @@ def _cannot_tell_new_rows(work: CompilationState, table: TableName) -> bool:
 def _collected(work: CompilationState, draft: Draft) -> _Reads:
     reads = _Reads()
     waiting = [(draft, True)]
-    seen = {(draft.model.table, True)}
+    visited = {(draft.model.table, True)}
     while waiting:
         part, driving = waiting.pop(0)
         for rendering, facts in part.facts:
@@ -155,14 +155,14 @@ def _collected(work: CompilationState, draft: Draft) -> _Reads:
                     (reads.driving if drives else reads.looked_up).add(zones[reference.parts[0]])
                     continue
                 table = work.tables.find(reference.parts)
-                found = work.models.get(table) if table else None
+                upstream = work.models.get(table) if table else None
                 if table is None or table == part.model.table:
                     continue
-                if found is None or found.model.settings.materialized is not Materialized.EPHEMERAL:
+                if upstream is None or upstream.model.settings.materialized is not Materialized.EPHEMERAL:
                     (reads.driving if drives else reads.looked_up).add(table)
-                elif (table, drives) not in seen:
-                    seen.add((table, drives))
-                    waiting.append((found, drives))
+                elif (table, drives) not in visited:
+                    visited.add((table, drives))
+                    waiting.append((upstream, drives))
     return reads
 
 

@@ -50,8 +50,8 @@ def _blast_radius(
         yield Diagnostic(severity, "BlastRadius", message, short, _star(model), fix)
 
 
-def _reads_by_name(models: Mapping[TableName, CompiledModel], wanted: Collection[str]) -> Reads:
-    reads: dict[str, dict[str, set[TableName]]] = {table: defaultdict(set) for table in wanted}
+def _reads_by_name(models: Mapping[TableName, CompiledModel], tables: Collection[str]) -> Reads:
+    reads: dict[str, dict[str, set[TableName]]] = {table: defaultdict(set) for table in tables}
     for table, model in models.items():
         for edge in model.edges:
             if edge.origin.table in reads and not (model.star and _is_passed_on(edge)):
@@ -115,8 +115,8 @@ def _is_are(names: list[str]) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     """The first few, and how many more."""
-    found = list(names)
-    shown = found[:_SHOWN]
-    if len(found) > _SHOWN:
-        return f"{', '.join(shown)} and {len(found) - _SHOWN} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+    all_names = list(names)
+    first = all_names[:_SHOWN]
+    if len(all_names) > _SHOWN:
+        return f"{', '.join(first)} and {len(all_names) - _SHOWN} more"
+    return " and ".join([", ".join(first[:-1]), first[-1]]) if len(first) > 1 else "".join(first)

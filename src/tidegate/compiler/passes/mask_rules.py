@@ -59,7 +59,7 @@ def _missing(work: CompilationState, draft: Draft, column: str) -> Iterator[Diag
     own = f"column_tags.{low}" in draft.model.origins
     if relation is None or not relation.complete or relation.find(column) or not means_something or not own:
         return
-    columns = [found.name for found in relation.columns if found.name]
+    columns = [candidate.name for candidate in relation.columns if candidate.name]
     fix = did_you_mean(nearest(column, columns)) or f"the query gives {', '.join(columns)}"
     message = f"there are tags for column '{column}', which is not a column of the result"
     yield work.error(draft, "TaggedColumnMissing", message, _place(work, draft, column), fix)
@@ -73,7 +73,7 @@ def _without_table(work: CompilationState, draft: Draft, mask: ColumnMask) -> Di
 
 
 def _keys(work: CompilationState, draft: Draft, mask: ColumnMask) -> Iterator[Diagnostic]:
-    for setting, names in _found_by(draft):
+    for setting, names in _key_columns(draft):
         if mask.column.lower() in names:
             message = f"column '{mask.column}' is masked with {mask.name} and is part of {setting}"
             fix = f"hash it in the query instead: sha2({mask.column}, 256) AS {mask.column}"
@@ -81,15 +81,15 @@ def _keys(work: CompilationState, draft: Draft, mask: ColumnMask) -> Iterator[Di
             return
 
 
-def _found_by(draft: Draft) -> Iterator[tuple[str, set[str]]]:
+def _key_columns(draft: Draft) -> Iterator[tuple[str, set[str]]]:
     """Settings that name key columns, with the columns in lower case."""
     settings = draft.model.settings
     for setting in _KEYS:
-        named = getattr(settings, setting)
-        yield setting, {name.lower() for name in ((named,) if isinstance(named, str) else named or ())}
+        value = getattr(settings, setting)
+        yield setting, {name.lower() for name in ((value,) if isinstance(value, str) else value or ())}
     for setting in _TERMS:
-        found = (_NAME.search(_without_transform(term)) for term in getattr(settings, setting))
-        yield setting, {(match[1] or match[2]).lower() for match in found if match}
+        matches = (_NAME.search(_without_transform(term)) for term in getattr(settings, setting))
+        yield setting, {(match[1] or match[2]).lower() for match in matches if match}
     if settings.traits.keeps_versions:
         yield str(settings.strategy), {settings.scd_valid_from.lower(), settings.scd_valid_to.lower(), IS_CURRENT}
 
@@ -109,11 +109,11 @@ def _apply(work: CompilationState, draft: Draft, masks: dict[str, ColumnMask]) -
         nullable = True if mask.name == "redact" and not column.type.is_text else column.nullable
         columns[low] = Column(column.name, mask.type_of(column.type), nullable)
         if mask.sql is not None:
-            found = _own(work, draft, mask, column, relation)
-            if isinstance(found, Column):
-                columns[low] = found
+            outcome = _own(work, draft, mask, column, relation)
+            if isinstance(outcome, Column):
+                columns[low] = outcome
             else:
-                yield found
+                yield outcome
     if columns and draft.relation is not None:
         changed = tuple(columns.get(column.name.lower(), column) for column in relation.columns)
         draft.content.relation = replace(relation, columns=changed)

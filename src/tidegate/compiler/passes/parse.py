@@ -142,5 +142,5 @@ def _unknown(work: CompilationState, draft: Draft, rendering: Rendering, referen
 
 def _is_defined_elsewhere(name: str, suggestion: str | None, rendering: Rendering) -> bool:
     """A CTE that is read before it is defined, unless a table of that name is the likely meaning."""
-    known = rendering.facts is not None and name.lower() in rendering.facts.ctes
-    return known and f".{name.lower()}" not in (suggestion or "").lower()
+    is_cte = rendering.facts is not None and name.lower() in rendering.facts.ctes
+    return is_cte and f".{name.lower()}" not in (suggestion or "").lower()

@@ -66,15 +66,15 @@ def _does_not_count(work: CompilationState, draft: Draft, finding: QueryFinding)
 
 def _sources(work: CompilationState, draft: Draft, rendering: Rendering, query: ParsedQuery) -> dict[int, QuerySource]:
     calls = {call.placeholder: call for call in rendering.landings}
-    found = {}
+    sources = {}
     for reference in query.references:
         if len(reference.parts) == 1 and (call := calls.get(reference.parts[0])):
-            found[id(reference.node)] = QuerySource(f"landing:{call.zone}", _zone(work, call), open=True)
+            sources[id(reference.node)] = QuerySource(f"landing:{call.zone}", _zone(work, call), open=True)
         elif (table := work.tables.find(reference.parts)) is not None:
             in_project = table in work.models or table in work.project.unread
             open_ = in_project or table.namespace in work.external.unlisted
-            found[id(reference.node)] = QuerySource(str(table), _table(work, draft, table), open_)
-    return found
+            sources[id(reference.node)] = QuerySource(str(table), _table(work, draft, table), open_)
+    return sources
 
 
 def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:

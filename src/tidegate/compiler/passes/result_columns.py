@@ -29,8 +29,8 @@ def check_output(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
 def _keys(work: CompilationState, draft: Draft, relation: Relation) -> Iterator[Diagnostic]:
     settings = draft.model.settings
     for setting in _KEYS:
-        named = getattr(settings, setting)
-        for name in (named,) if isinstance(named, str) else named or ():
+        value = getattr(settings, setting)
+        for name in (value,) if isinstance(value, str) else value or ():
             column = name.split()[0] if setting == "sorted_by" else name
             if _is_missing(column, relation):
                 yield _missing(work, draft, relation, "KeyNotInOutput", setting, column)
@@ -112,9 +112,9 @@ def _not_stored(kind: DataType) -> str | None:
     """The part of the type that Iceberg has no type for."""
     match kind.kind:
         case "struct":
-            return next((found for _, inner in kind.args if (found := _not_stored(inner))), None)
+            return next((part for _, inner in kind.args if (part := _not_stored(inner))), None)
         case "array" | "map":
-            return next((found for inner in kind.args if (found := _not_stored(inner))), None)
+            return next((part for inner in kind.args if (part := _not_stored(inner))), None)
         case "void" | "calendarinterval":
             return kind.kind
         case _:

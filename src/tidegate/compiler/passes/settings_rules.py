@@ -190,9 +190,9 @@ def check_quarantine_names(work: CompilationState) -> Iterator[Diagnostic]:
     """A model's table may not have the name of another's quarantine."""
     if not work.quarantines:
         return
-    taken = {str(table).lower(): beside for table, beside in work.quarantines.items() if _is_written(work, table)}
+    owners = {str(table).lower(): beside for table, beside in work.quarantines.items() if _is_written(work, table)}
     for table, draft in work.models.items():
-        beside = taken.get(str(table).lower())
+        beside = owners.get(str(table).lower())
         if beside is not None:
             message = f"{work.short(table)} is where the rows go that {work.short(beside)} quarantines"
             yield work.error(draft, "QuarantineName", message, Place(draft.file), "rename one of them")

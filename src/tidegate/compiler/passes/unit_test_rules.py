@@ -32,7 +32,7 @@ def check_unit_tests(work: CompilationState) -> Iterator[Diagnostic]:
         if before is not test.place:
             message = f"the model has another test '{test.name}', in {before.file}:{before.line}"
             yield _error(work, test, "InvalidUnitTest", message, test.place, "give it a name of its own")
-        if not any(found.failed for found in (draft, *ephemeral_through(work, draft))):
+        if not any(part.failed for part in (draft, *ephemeral_through(work, draft))):
             yield from _Check(work, draft, test).all()
 
 
@@ -61,10 +61,10 @@ class _Check:
         self.test = test
         self.name = work.short(draft.model.table)
         self.read = [draft, *ephemeral_through(work, draft)]
-        tables = frozenset[TableName]().union(*(found.tables for found in self.read))
-        sources = frozenset[TableName]().union(*(found.content.sources for found in self.read))
+        tables = frozenset[TableName]().union(*(part.tables for part in self.read))
+        sources = frozenset[TableName]().union(*(part.content.sources for part in self.read))
         own = draft.model.table
-        zones = frozenset[str]().union(*(found.landings for found in self.read))
+        zones = frozenset[str]().union(*(part.landings for part in self.read))
         namespace = work.settings.project.namespace
         self.inputs = UnitInputs(own, own in tables, (tables | sources) - {own}, zones, namespace)
 
@@ -73,21 +73,21 @@ class _Check:
 
     def all(self) -> Iterator[Diagnostic]:
         yield from self._dates()
-        seen: dict[TableName | str, str] = {}
+        names: dict[TableName | str, str] = {}
         for test_input in self.test.given:
-            found = self.inputs.find(test_input.name)
-            if found is None:
+            source = self.inputs.find(test_input.name)
+            if source is None:
                 yield self._unknown_input(test_input.name, test_input.place)
                 continue
-            if found in seen:
-                message = f"'{test_input.name}' and '{seen[found]}' are the same input"
+            if source in names:
+                message = f"'{test_input.name}' and '{names[source]}' are the same input"
                 yield self.error("InvalidUnitTest", message, test_input.place, "give all its rows in one place")
-            seen[found] = test_input.name
-            yield from self._rows(test_input.rows, self._relation(found), test_input.name)
+            names[source] = test_input.name
+            yield from self._rows(test_input.rows, self._relation(source), test_input.name)
         yield from self._rows(self.test.expect, self.draft.relation or NOTHING_KNOWN, self.name)
 
     def _dates(self) -> Iterator[Diagnostic]:
-        used = {word for found in self.read for _, facts in found.facts for _, word in facts.dates}
+        used = {word for part in self.read for _, facts in part.facts for _, word in facts.dates}
         dates = {"start_date": self.test.start_date, "end_date": self.test.end_date}
         for word in sorted(used):
             if dates[word] is None:
@@ -100,15 +100,15 @@ class _Check:
         message = "the query does not read its own table" if name == "this" else f"{self.name} does not read '{name}'"
         return self.error("UnknownTestInput", message, place, fix)
 
-    def _relation(self, found: TableName | str) -> Relation:
-        if isinstance(found, str):
-            return self._zone(found)
-        upstream = self.work.models.get(found)
-        published = self.work.external.relation(found)
+    def _relation(self, source: TableName | str) -> Relation:
+        if isinstance(source, str):
+            return self._zone(source)
+        upstream = self.work.models.get(source)
+        published = self.work.external.relation(source)
         return published if upstream is None else visible_columns(upstream.model, upstream.relation, published)
 
     def _zone(self, zone: str) -> Relation:
-        reads = (read for found in self.read for read in found.content.landing_reads if read.zone == zone)
+        reads = (read for part in self.read for read in part.content.landing_reads if read.zone == zone)
         declared = next((read.settings.columns for read in reads if read.settings.columns), None)
         if not declared:
             return NOTHING_KNOWN
@@ -121,7 +121,7 @@ class _Check:
             column = relation.find(name)
             if column is None:
                 if relation.complete:
-                    names = [known.name for known in relation.columns]
+                    names = [candidate.name for candidate in relation.columns]
                     fix = did_you_mean(nearest(name, names)) or f"it has {', '.join(names)}"
                     yield self.error("UnknownTestColumn", f"{of} has no column '{name}'", rows.places[name], fix)
                 continue
