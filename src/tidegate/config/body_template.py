@@ -20,7 +20,7 @@ class _Json(str):
 
 
 def _as_json(value: Any) -> str:
-    """For between two quotes, if it is a text; a list or table stands on its own."""
+    """A text is for use between two quotes; a list or table needs none."""
     if value is None or isinstance(value, ChainableUndefined):
         return ""
     if isinstance(value, _Json):

@@ -46,7 +46,7 @@ def read_by_name(
     section: Section, key: str, written: Mapping[str, Any], what: str, form: re.Pattern[str]
 ) -> dict[str, Secret]:
     """A value whose name looks secret must come from the environment. All values are treated as secrets."""
-    found = {}
+    secrets = {}
     raw = written.get(key)
     for name, value in section.table_of(key).items():
         place = (*section.path, key, name)
@@ -60,8 +60,8 @@ def read_by_name(
             )
         else:
             register(value, name)
-            found[name] = Secret(str(value))
-    return found
+            secrets[name] = Secret(str(value))
+    return secrets
 
 
 _USER_PART = re.compile(r"(?:jdbc:)?\w+://(?P<user>[^/?#]*)@")
@@ -74,8 +74,8 @@ def read_database(section: Section, written: Mapping[str, Any], key: str) -> Dat
     user, password = section.text("user", None), read_secret(section, written, "password")
     if url is None:
         return None
-    for name, given, in_url in (("user", user, url.user), ("password", password, url.password)):
-        if given and in_url:
+    for name, value, in_url in (("user", user, url.user), ("password", password, url.password)):
+        if value and in_url:
             section.report(name, f"'{name}' is in the {key} of [{dotted(section.path)}] too; write it in one place")
     return replace(url, user=user or url.user, password=password or url.password)
 
@@ -101,7 +101,7 @@ def _address(section: Section, written: Mapping[str, Any], key: str) -> Database
 def _shows_password(url: str) -> bool:
     if REFERENCE.fullmatch(url.strip()):
         return False
-    found = _PASSWORD_PARAMETER.findall(url)
+    passwords = _PASSWORD_PARAMETER.findall(url)
     if (match := _USER_PART.match(url)) and ":" in match["user"]:
-        found.append(match["user"].partition(":")[2])
-    return any(not REFERENCE.fullmatch(password) for password in found)
+        passwords.append(match["user"].partition(":")[2])
+    return any(not REFERENCE.fullmatch(password) for password in passwords)

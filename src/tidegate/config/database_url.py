@@ -95,6 +95,6 @@ def _of_libpq(parameters: Mapping[str, str]) -> dict[str, str]:
     for key in parameters:
         if key not in _PARAMETERS:
             hint = nearest(key, _PARAMETERS, 1)
-            meant = f"did you mean '{hint[0]}'?" if hint else f"known are {', '.join(_PARAMETERS)}"
-            raise ValueError(f"has an unknown parameter '{key}'; {meant}")
+            suggestion = f"did you mean '{hint[0]}'?" if hint else f"known are {', '.join(_PARAMETERS)}"
+            raise ValueError(f"has an unknown parameter '{key}'; {suggestion}")
     return dict(parameters)

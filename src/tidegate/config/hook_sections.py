@@ -117,13 +117,13 @@ def _events(section: Section, by_model: bool, by_status: bool) -> frozenset[str]
         section.report("events", "a hook needs 'events': a list of those it listens to, such as ['pipeline_error']")
         section.read_keys.add("events")
         return frozenset()
-    wanted = section.table.get("events")
-    if wanted in ("*", ["*"]):
+    value = section.table.get("events")
+    if value in ("*", ["*"]):
         section.read_keys.add("events")
         fits = (name for name in HOOK_EVENTS if not by_model or name in ABOUT_MODELS)
         return frozenset(name for name in fits if not by_status or name in WITH_STATUS)
     events = _choices(section, "events", "event", HOOK_EVENTS)
-    if not events and wanted == []:
+    if not events and value == []:
         section.report("events", "'events' in [hooks] is empty, so the hook would never be called")
     for event in events:
         if by_model and event not in ABOUT_MODELS:
@@ -142,15 +142,15 @@ def _choices(section: Section, key: str, what: str, choices: Collection[str]) ->
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         section.wrong(key, "a list of names", value)
         return ()
-    known = []
+    valid_names = []
     for name in names:
         if name in choices:
-            known.append(str(name))
+            valid_names.append(str(name))
             continue
         close = nearest(name, choices)
         hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(choices)}"
         section.report(key, f"there is no {what} '{name}'; {hint}")
-    return tuple(known)
+    return tuple(valid_names)
 
 
 def _command(section: Section) -> tuple[str, ...] | str:

@@ -58,11 +58,11 @@ class Section:
     def report(self, key: str, message: str) -> None:
         self.document.report((*self.path, key), message)
 
-    def wrong(self, key: str, wanted: str, value: Any) -> None:
-        self.report(key, f"{self._name(key)} must be {wanted}, not {_describe(value)}")
+    def wrong(self, key: str, expected: str, value: Any) -> None:
+        self.report(key, f"{self._name(key)} must be {expected}, not {_describe(value)}")
 
     def raw(self, key: str) -> Any:
-        """The value as it stands, None where there is none."""
+        """The value as written; None if it is missing."""
         self.read_keys.add(key)
         return self.table.get(key)
 
@@ -80,8 +80,8 @@ class Section:
         if value == default or value in choices:
             return value
         hint = nearest(str(value), choices, 1)
-        meant = f"; did you mean '{hint[0]}'?" if hint else ""
-        self.report(key, f"{self._name(key)} must be one of {', '.join(choices)}, not '{value}'{meant}")
+        suggestion = f"; did you mean '{hint[0]}'?" if hint else ""
+        self.report(key, f"{self._name(key)} must be one of {', '.join(choices)}, not '{value}'{suggestion}")
         return default
 
     def boolean(self, key: str, default: T) -> bool | T:
@@ -104,8 +104,8 @@ class Section:
             return default
         return value
 
-    def number(self, key: str, default: T, wanted: str, accepts: Callable[[float], bool]) -> float | T:
-        """`wanted` describes for messages what `accepts` accepts."""
+    def number(self, key: str, default: T, expected: str, accepts: Callable[[float], bool]) -> float | T:
+        """`expected` describes for messages what `accepts` accepts."""
         value = self.raw(key)
         if isinstance(value, FromEnvironment):
             with suppress(ValueError):
@@ -114,7 +114,7 @@ class Section:
             return default
         if isinstance(value, int | float) and not isinstance(value, bool) and accepts(value):
             return float(value)
-        self.wrong(key, wanted, value)
+        self.wrong(key, expected, value)
         return default
 
     def duration(self, key: str, default: timedelta) -> timedelta:
@@ -164,9 +164,9 @@ def dotted(path: Iterable[str]) -> str:
     return ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in path if not is_row(part))
 
 
-def unknown_key(key: str, where: str, known: Collection[str]) -> str:
-    hint = nearest(key, known, 1)
-    what = f"; did you mean '{hint[0]}'?" if hint else f"; known are {', '.join(sorted(known))}"
+def unknown_key(key: str, where: str, keys: Collection[str]) -> str:
+    hint = nearest(key, keys, 1)
+    what = f"; did you mean '{hint[0]}'?" if hint else f"; known are {', '.join(sorted(keys))}"
     return f"unknown key '{key}'{where}{what}"
 
 

@@ -79,16 +79,16 @@ def _conf(section: Section, table: Mapping[str, Any], path: tuple[str, ...]) -> 
     """Spark's settings have dotted names, which TOML without quotes reads as tables in tables."""
     conf: dict[str, str] = {}
     for key, value in table.items():
-        here = (*path, key)
+        parts = (*path, key)
         if isinstance(value, dict):
-            conf |= _conf(section, value, here)
+            conf |= _conf(section, value, parts)
         elif isinstance(value, bool):
-            conf[".".join(here)] = str(value).lower()
+            conf[".".join(parts)] = str(value).lower()
         elif isinstance(value, str | int | float):
-            conf[".".join(here)] = str(value)
+            conf[".".join(parts)] = str(value)
         else:
-            where = (*section.path, "conf", *here)
-            section.document.report(where, f"'{'.'.join(here)}' in [spark.conf] must be text, a number or true/false")
+            where = (*section.path, "conf", *parts)
+            section.document.report(where, f"'{'.'.join(parts)}' in [spark.conf] must be text, a number or true/false")
     return conf
 
 

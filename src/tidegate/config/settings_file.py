@@ -150,8 +150,8 @@ def _check_sections(tables: Mapping[str, Any], document: Document) -> None:
             document.report((name,), f"[{name}] is not supported by this version; remove the section")
             continue
         hint = nearest(name, (*_SECTIONS, *_LATER_SECTIONS), 1)
-        meant = f"did you mean [{hint[0]}]?" if hint else f"known are {', '.join(f'[{s}]' for s in _SECTIONS)}"
-        document.report((name,), f"unknown section [{name}]; {meant}")
+        suggestion = f"did you mean [{hint[0]}]?" if hint else f"known are {', '.join(f'[{s}]' for s in _SECTIONS)}"
+        document.report((name,), f"unknown section [{name}]; {suggestion}")
 
 
 def _display(path: Path, root: Path) -> str:

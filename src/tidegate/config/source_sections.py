@@ -43,9 +43,9 @@ def read_sources(section: Section, written: Any, root: Path, namespace: str) -> 
         own = Section(section.document, (*section.path, name), table)
         if not isinstance(table, dict):
             continue
-        found = _read_source(own, name, written[name], root)
-        if found is not None:
-            sources[name] = found
+        source = _read_source(own, name, written[name], root)
+        if source is not None:
+            sources[name] = source
     return sources
 
 
@@ -92,7 +92,7 @@ def _manual(section: Section, name: str) -> ManualSource:
 
 def _check_tables(section: Section, value: Any, tables: Mapping[str, Relation]) -> None:
     written = value if isinstance(value, list) else list(tables)
-    seen: set[str] = set()
+    names: set[str] = set()
     for table in written if tables else ():
         path = (*section.path, "tables", table)
         parts = table.split(".")
@@ -100,9 +100,9 @@ def _check_tables(section: Section, value: Any, tables: Mapping[str, Relation]) 
             title = dotted((*section.path, "tables", "schema.table"))
             form = f"as in [{title}]" if isinstance(value, dict) else "as in 'public.orders'"
             section.document.report(path, f"'{table}' in [{dotted(section.path)}] must be schema.table, {form}")
-        elif table.lower() in seen:
+        elif table.lower() in names:
             section.document.report(path, f"'{table}' is in [{dotted(section.path)}] twice; case does not count")
-        seen.add(table.lower())
+        names.add(table.lower())
 
 
 def _columns_of(section: Section, table: str) -> Relation:
@@ -124,11 +124,11 @@ def _column(section: Section, name: str, kind: Any) -> Column:
     required = isinstance(kind, str) and _NOT_NULL.search(kind) is not None
     parsed = parse_type(_NOT_NULL.sub("", kind)) if isinstance(kind, str) else None
     if parsed is None:
-        found = f", which '{kind}' is not" if isinstance(kind, str) else ""
+        suffix = f", which '{kind}' is not" if isinstance(kind, str) else ""
         section.document.report(
             (*section.path, "columns", name),
             f"column '{name}' of [{dotted(section.path)}] must have a type of Spark, such as 'bigint', 'decimal(10,2)' "
-            f"or 'string not null'{found}",
+            f"or 'string not null'{suffix}",
         )
         return Column(name)
     return Column(name, parsed, nullable=not required)

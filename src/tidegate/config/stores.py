@@ -1,4 +1,4 @@
-"""`[lake]` and `[state]`: where the tables, their catalog and the history of runs are kept."""
+"""`[lake]` and `[state]`: where the tables, their catalog and the run history are stored."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def read_lake(section: Section, written: Mapping[str, Any], root: Path) -> LakeS
             section.report(key, f"'{key}' in [lake] belongs to catalog {' or '.join(kinds)}, not to '{catalog}'")
     if catalog in _EXAMPLES and section.raw("uri") is None:
         section.report("catalog", f"catalog '{catalog}' needs 'uri' in [lake], as in uri = \"{_EXAMPLES[catalog]}\"")
-    rest = catalog == "rest"
-    if rest and section.raw("branches") is None:
+    is_rest = catalog == "rest"
+    if is_rest and section.raw("branches") is None:
         for key in ("user", "password"):
             if section.raw(key) is not None:
                 section.report(key, f"'{key}' in [lake] is for the database of 'branches', which is not given")
     direct = section.choice("on_branch_failure", ("fail", "direct"), "fail")
-    if rest and direct == "direct":
+    if is_rest and direct == "direct":
         section.report(
             "on_branch_failure",
             "'on_branch_failure' must be \"fail\" for catalog 'rest': its branches are in a database of this project",
         )
     lake = LakeSection(
         catalog=catalog,
-        catalog_path=local_path(section, "catalog_path", f".tidegate/{'branches' if rest else 'catalog'}.db", root),
+        catalog_path=local_path(section, "catalog_path", f".tidegate/{'branches' if is_rest else 'catalog'}.db", root),
         warehouse=local_path(section, "warehouse", ".tidegate/warehouse", root),
         jdbc=read_database(section, written, "uri") if catalog == "jdbc" else None,
         nessie=_nessie(section, written) if catalog == "nessie" else None,
-        rest=_rest(section, written) if rest else None,
-        branches=read_database(section, written, "branches") if rest else None,
+        rest=_rest(section, written) if is_rest else None,
+        branches=read_database(section, written, "branches") if is_rest else None,
         on_branch_failure=direct,
     )
     section.finish()
@@ -90,9 +90,9 @@ def _rest(section: Section, written: Mapping[str, Any]) -> RestServer | None:
         section.report("token", "[lake] has a 'token' and a 'credential'; one of them is enough")
     if credential and ":" not in credential.reveal():
         section.report("credential", "'credential' in [lake] must be id:secret of an OAuth2 client")
-    shown = "token" if token else "credential" if credential else "header" if headers else None
+    secret = "token" if token else "credential" if credential else "header" if headers else None
     server = RestServer(
-        uri=_address(section, "uri", f"an Iceberg REST catalog, such as {_EXAMPLES['rest']}", shown) or "",
+        uri=_address(section, "uri", f"an Iceberg REST catalog, such as {_EXAMPLES['rest']}", secret) or "",
         catalog_name=section.text("catalog_name", None),
         token=token,
         credential=credential,
@@ -106,7 +106,7 @@ def _rest(section: Section, written: Mapping[str, Any]) -> RestServer | None:
 
 
 def _address(section: Section, key: str, what: str, secret: str | None) -> str | None:
-    """`secret`: what is sent there and must not be read on the way."""
+    """`secret`: the credential that is sent there, so must be encrypted in transit."""
     uri = section.text(key, None)
     if uri is None:
         return None

@@ -29,14 +29,14 @@ def line_of(text: str, path: Sequence[str]) -> int:
 
     A path without a row number means the first row that has the key.
     """
-    wanted, best, best_length = tuple(path), 1, 0
-    by_row = any(map(is_row, wanted))
+    target, best, best_length = tuple(path), 1, 0
+    by_row = any(map(is_row, target))
     for line, place in _entries(text):
-        found = place if by_row else tuple(part for part in place if not is_row(part))
+        candidate = place if by_row else tuple(part for part in place if not is_row(part))
         shared = 0
-        while shared < min(len(wanted), len(found)) and wanted[shared] == found[shared]:
+        while shared < min(len(target), len(candidate)) and target[shared] == candidate[shared]:
             shared += 1
-        if shared > best_length and (shared == len(found) or shared == len(wanted)):
+        if shared > best_length and (shared == len(candidate) or shared == len(target)):
             best, best_length = line, shared
     return best
 
