@@ -32,7 +32,7 @@ def read(texts: Texts, file: Path) -> str:
 def test_a_file_that_lies_untouched_is_not_opened_again(file: Path) -> None:
     texts = Texts(now=later)
     assert read(texts, file) == "select 1"
-    texts.known[file.name] = Text("what is remembered", texts.known[file.name].marks)
+    texts.by_path[file.name] = Text("what is remembered", texts.by_path[file.name].marks)
     assert read(texts, file) == "what is remembered"
 
 
@@ -58,8 +58,8 @@ def test_a_file_that_was_just_written_is_read_again(file: Path) -> None:
     """A second write within one tick of the file system's clock would leave the same marks."""
     texts = Texts()
     read(texts, file)
-    assert texts.known[file.name].marks is None
-    texts.known[file.name] = Text("out of date", None)
+    assert texts.by_path[file.name].marks is None
+    texts.by_path[file.name] = Text("out of date", None)
     assert read(texts, file) == "select 1"
 
 
@@ -69,7 +69,7 @@ def test_once_it_has_lain_a_while_it_is_remembered(file: Path) -> None:
     texts.changed.clear()
     texts.now = later
     read(texts, file)
-    assert texts.known[file.name].marks is not None
+    assert texts.by_path[file.name].marks is not None
     assert texts.changed == {file.name}
 
 
@@ -79,10 +79,10 @@ def test_a_file_that_is_gone_is_forgotten(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"models/silver/{name}.sql").write_text("select 1 as id")
     texts, settings = Texts(), load_settings(tmp_path, env={})
-    assert len(load_project(settings, texts).models) == len(texts.known) == 2
+    assert len(load_project(settings, texts).models) == len(texts.by_path) == 2
     (tmp_path / "models/silver/b.sql").unlink()
     load_project(settings, texts)
-    assert list(texts.known) == ["models/silver/a.sql"]
+    assert list(texts.by_path) == ["models/silver/a.sql"]
 
 
 def test_a_file_that_cannot_be_read_is_told_each_time(tmp_path: Path) -> None:

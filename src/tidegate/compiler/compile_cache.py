@@ -78,12 +78,12 @@ class CompileCache:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             if self._base and len(changed | read) <= len(self.outcomes) // 20:
                 outcomes = {name: self.outcomes.get(name) for name in changed}
-                texts = {name: self.texts.known.get(name) for name in read}
+                texts = {name: self.texts.by_path.get(name) for name in read}
                 _write(self._changes_file, (self._base, outcomes, texts))
                 return
             self._base = uuid4().hex
             self._changed, self.texts.changed = set(), set()
-            _write(self.file, (_version(), self._base, self.outcomes, self.texts.known))
+            _write(self.file, (_version(), self._base, self.outcomes, self.texts.by_path))
 
     @property
     def _changes_file(self) -> Path:
@@ -98,7 +98,7 @@ class CompileCache:
         if base == self._base:
             self._changed, self.texts.changed = set(outcomes), set(texts)
             _apply(outcomes, self.outcomes)
-            _apply(texts, self.texts.known)
+            _apply(texts, self.texts.by_path)
 
 
 def _apply(changes: _Changes, entries: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Masks: tags of columns that say how a value is made unreadable when its table is written, and the SQL for it."""
+"""Masks: column tags that make values unreadable when the table is written, and the SQL for them."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class ColumnMask:
                 return f"CASE WHEN {text} IS NULL THEN NULL WHEN instr({text}, '@') > 0 THEN {whole} ELSE '***' END"
             case "mask_ssn":
                 digits = f"regexp_replace({text}, '[^0-9]', '')"
-                shown = f"IF(length({digits}) < 4, '****', right({digits}, 4))"
-                return f"IF({text} IS NULL, NULL, concat('***-**-', {shown}))"
+                last_four = f"IF(length({digits}) < 4, '****', right({digits}, 4))"
+                return f"IF({text} IS NULL, NULL, concat('***-**-', {last_four}))"
             case "hash_pii":
                 salted = f"concat({literal(self.salt.reveal())}, {text})" if self.salt else text
                 return f"sha2({salted}, 256)"
             case _:
-                # A branch that is never taken gives NULL the column's type, whatever that is.
+                # The branch that is never evaluated gives NULL the column's type.
                 return f"IF({name} IS NULL, NULL, '[redacted]')" if is_text else f"IF(true, NULL, {name})"
 
     def type_of(self, kind: DataType) -> DataType:
@@ -82,21 +82,21 @@ class ColumnMask:
 
 
 def has_tag(tags: Tags, column: str, tag: str) -> bool:
-    return any(name.lower() == column.lower() and tag in map(str.lower, found) for name, found in tags.items())
+    return any(name.lower() == column.lower() and tag in map(str.lower, words) for name, words in tags.items())
 
 
 def masks_of(
     tags: Tags, own: Mapping[str, str], required: Iterable[str] = (), salt: Secret | None = None
 ) -> tuple[ColumnMask, ...]:
-    """What the tags of a model's columns ask for; `own`: the project's masks; `required`: in lower case."""
+    """The masks that the tags of a model's columns name; `own`: the project's masks; `required`: in lower case."""
     needed = frozenset(required)
-    found: dict[tuple[str, str], ColumnMask] = {}
+    masks: dict[tuple[str, str], ColumnMask] = {}
     for column, words in tags.items():
         for word in map(str.lower, words):
             if word in BUILT_IN_MASKS or word in own:
                 mask = ColumnMask(column, word, own.get(word), salt, column.lower() in needed)
-                found.setdefault((column.lower(), word), mask)
-    return tuple(found.values())
+                masks.setdefault((column.lower(), word), mask)
+    return tuple(masks.values())
 
 
 def mask_files(root: Path) -> list[str]:
@@ -126,16 +126,16 @@ def read_masks(files: Iterable[tuple[str, str]]) -> tuple[dict[str, str], list[P
 
 
 def unknown_masks(tags: Tags, own: Iterable[str], places: Mapping[str, Place]) -> list[Problem]:
-    """Words that look like a mask and are none: the column would be written in clear."""
-    known = (*BUILT_IN_MASKS, *own)
+    """Words that look like a mask but are not: the column would be written unmasked."""
+    masks = (*BUILT_IN_MASKS, *own)
     problems = []
     for column, words in tags.items():
         for word in words:
-            if word.lower() in known or word.lower() in (PII, PUBLIC):
+            if word.lower() in masks or word.lower() in (PII, PUBLIC):
                 continue
-            near = nearest(word, known)
+            near = nearest(word, masks)
             if near or word.lower().startswith(("mask_", "hash_")):
-                fix = did_you_mean(near) or f"known are {', '.join(known)}; another is a file masks/{word.lower()}.sql"
+                fix = did_you_mean(near) or f"known are {', '.join(masks)}; another is a file masks/{word.lower()}.sql"
                 message = f"'{word}' is no mask, so column '{column}' is written as it is"
                 place = places[column.lower()]
                 problems.append(Problem("UnknownMask", message, place, severity=Severity.WARN, suggestion=fix))

@@ -50,19 +50,19 @@ class Declared:
 
 
 def declared_checks(key: str, node: SourceNode, own: Mapping[str, CheckKind], in_header: bool = False) -> Declared:
-    """`node`: what a directive or a settings file says under one of CHECK_KEYS; a list of it, or one.
+    """`node`: the value of one of CHECK_KEYS in a directive or a settings file; a list, or one item.
 
     `in_header`: the place of the node is where its text begins, so that those of arguments are known too.
     """
-    found = Declared()
+    declarations = Declared()
     for item in node.value if isinstance(node.value, list) else (node,):
         if key == "checks":
-            _from_table(item, own, found)
+            _from_table(item, own, declarations)
         elif isinstance(item.value, str):
-            _from_text(DIRECTIVES[key], item.value, item.place, in_header, found)
+            _from_text(DIRECTIVES[key], item.value, item.place, in_header, declarations)
         else:
-            found.refuse("MalformedCheck", f"{key} must be text such as not_null(order_id)", item.place)
-    return found
+            declarations.refuse("MalformedCheck", f"{key} must be text such as not_null(order_id)", item.place)
+    return declarations
 
 
 def own_and_inherited(
@@ -83,27 +83,27 @@ def own_and_inherited(
             )
     above: dict[tuple[Stage, str], Check] = {}
     for check in inherited:
-        # The nearest folder comes last, and may say how severe a check is there.
+        # The nearest folder comes last, and may set the severity of a check.
         above[check.stage, check.name] = check
     return (*checks.values(), *(check for key, check in above.items() if key not in checks)), tuple(problems)
 
 
-def _from_text(stage: Stage, text: str, place: Place, in_header: bool, found: Declared) -> None:
+def _from_text(stage: Stage, text: str, place: Place, in_header: bool, declarations: Declared) -> None:
     try:
         call, severity = parse_call(text, place.col)
     except MalformedCall as error:
         at = Place(place.file, place.line, place.col + error.offset) if in_header else place
-        found.refuse("MalformedCheck", str(error), at)
+        declarations.refuse("MalformedCheck", str(error), at)
         return
     if not in_header:
         call = replace(call, columns=())
     if stage is Stage.AFTER_PUBLISH:
         if severity is Severity.ERROR:
             message = "a warning is looked at after the publish, so it cannot be an error"
-            found.refuse("MalformedCheck", message, place, "leave out 'error', or make it an audit")
+            declarations.refuse("MalformedCheck", message, place, "leave out 'error', or make it an audit")
             return
         severity = Severity.WARN
-    found.checks.append(Check(_name(call), stage, place, call, severity or Severity.ERROR))
+    declarations.checks.append(Check(_name(call), stage, place, call, severity or Severity.ERROR))
 
 
 def _name(call: CheckCall) -> str:
@@ -111,34 +111,36 @@ def _name(call: CheckCall) -> str:
     return call.arguments[0] if call.name == "check" and len(call.arguments) == 2 else call_text(call)
 
 
-def _from_table(node: SourceNode, own: Mapping[str, CheckKind], found: Declared) -> None:
+def _from_table(node: SourceNode, own: Mapping[str, CheckKind], declarations: Declared) -> None:
     if not isinstance(node.value, dict):
-        found.refuse("MalformedCheck", "a check is written as a table with a type", node.place)
+        declarations.refuse("MalformedCheck", "a check is written as a table with a type", node.place)
         return
     keys: Mapping[str, SourceNode] = node.value
     place = _first_place(node)
     kind_name = keys["type"].value if "type" in keys else None
     if not isinstance(kind_name, str):
-        found.refuse("MalformedCheck", "a check needs a type", place, 'write for example type = "not_null"')
+        declarations.refuse("MalformedCheck", "a check needs a type", place, 'write for example type = "not_null"')
         return
-    about = _about(keys, place, found)
+    about = _about(keys, place, declarations)
     if kind_name == SQL_TYPE:
-        _from_sql(keys, about, place, found)
+        _from_sql(keys, about, place, declarations)
         return
-    known = {**own, **KEYED}
-    kind = known.get(kind_name)
+    kinds = {**own, **KEYED}
+    kind = kinds.get(kind_name)
     if kind is None and kind_name in BUILT_IN:
-        found.refuse("MisplacedCheck", f"{kind_name} can only be a warning", keys["type"].place, "write it as @warning")
+        declarations.refuse(
+            "MisplacedCheck", f"{kind_name} can only be a warning", keys["type"].place, "write it as @warning"
+        )
         return
     if kind is None:
-        fix = did_you_mean(nearest(kind_name, (*known, SQL_TYPE))) or "docs/checks.md lists the checks"
-        found.refuse("UnknownCheck", f"there is no check '{kind_name}'", keys["type"].place, fix)
+        fix = did_you_mean(nearest(kind_name, (*kinds, SQL_TYPE))) or "docs/checks.md lists the checks"
+        declarations.refuse("UnknownCheck", f"there is no check '{kind_name}'", keys["type"].place, fix)
         return
-    given = _given(kind, keys, found)
+    nodes = _argument_nodes(kind, keys, declarations)
     arguments, places, texts = [], [], []
     for at, parameter in enumerate(kind.parameters):
-        one = given.get(parameter.name)
-        arguments.append("" if one is None else _text(one, parameter, found))
+        one = nodes.get(parameter.name)
+        arguments.append("" if one is None else _text(one, parameter, declarations))
         places.append(place if one is None else one.place)
         if one is not None and isinstance(one.value, str) and is_number(one.value):
             texts.append(at)
@@ -150,7 +152,7 @@ def _from_table(node: SourceNode, own: Mapping[str, CheckKind], found: Declared)
         lines=tuple(where.line for where in places),
         texts=tuple(texts),
     )
-    found.checks.append(replace(about, name=about.name or _keyed_name(call), call=call))
+    declarations.checks.append(replace(about, name=about.name or _keyed_name(call), call=call))
 
 
 def _keyed_name(call: CheckCall) -> str:
@@ -163,44 +165,44 @@ def _first_place(node: SourceNode) -> Place:
     return min(places, key=lambda at: (at.line, at.col)) if places else node.place
 
 
-def _from_sql(keys: Mapping[str, SourceNode], about: Check, place: Place, found: Declared) -> None:
-    _refuse_others(keys, (SQL_TYPE,), SQL_TYPE, found)
+def _from_sql(keys: Mapping[str, SourceNode], about: Check, place: Place, declarations: Declared) -> None:
+    _refuse_others(keys, (SQL_TYPE,), SQL_TYPE, declarations)
     query = keys.get(SQL_TYPE)
     if query is None or not isinstance(query.value, str) or not query.value.strip():
-        found.refuse("WrongCheckArgument", "a check of type sql needs sql", place, 'write sql = "SELECT …"')
+        declarations.refuse("WrongCheckArgument", "a check of type sql needs sql", place, 'write sql = "SELECT …"')
         return
-    # The lines of the query are those of the file, so that what is wrong in it is shown where it stands.
+    # The lines of the query are those of the file, so that errors in it have the right line.
     above = query.place.line if "\n" in query.value else query.place.line - 1
     name = about.name or f"sql in line {query.place.line}"
-    found.checks.append(replace(about, name=name, place=query.place, source="\n" * above + query.value))
+    declarations.checks.append(replace(about, name=name, place=query.place, source="\n" * above + query.value))
 
 
-def _given(kind: CheckKind, keys: Mapping[str, SourceNode], found: Declared) -> dict[str, SourceNode]:
-    """What is said of each parameter, by its first name."""
+def _argument_nodes(kind: CheckKind, keys: Mapping[str, SourceNode], declarations: Declared) -> dict[str, SourceNode]:
+    """The node of each parameter, by its first name."""
     names = {name: parameter for parameter in kind.parameters for name in (parameter.name, *parameter.also)}
-    _refuse_others(keys, names, kind.name, found)
-    given: dict[str, SourceNode] = {}
+    _refuse_others(keys, names, kind.name, declarations)
+    nodes: dict[str, SourceNode] = {}
     for key, node in keys.items():
         if key in names and key not in ABOUT:
-            if names[key].name in given:
-                found.refuse("WrongCheckArgument", f"'{key}' says the same as '{names[key].name}'", node.place)
-            given[names[key].name] = node
-    return given
+            if names[key].name in nodes:
+                declarations.refuse("WrongCheckArgument", f"'{key}' says the same as '{names[key].name}'", node.place)
+            nodes[names[key].name] = node
+    return nodes
 
 
-def _refuse_others(keys: Mapping[str, SourceNode], names: Iterable[str], kind: str, found: Declared) -> None:
-    known = (*names, *ABOUT)
+def _refuse_others(keys: Mapping[str, SourceNode], names: Iterable[str], kind: str, declarations: Declared) -> None:
+    allowed = (*names, *ABOUT)
     for key, node in keys.items():
-        if key not in known:
-            fix = did_you_mean(nearest(key, known)) or f"known are {', '.join(known)}"
-            found.refuse("WrongCheckArgument", f"check {kind} has no key '{key}'", node.place, fix)
+        if key not in allowed:
+            fix = did_you_mean(nearest(key, allowed)) or f"known are {', '.join(allowed)}"
+            declarations.refuse("WrongCheckArgument", f"check {kind} has no key '{key}'", node.place, fix)
 
 
-def _text(node: SourceNode, parameter: Parameter, found: Declared) -> str:
+def _text(node: SourceNode, parameter: Parameter, declarations: Declared) -> str:
     if isinstance(node.value, list) and parameter.kind in (ParameterKind.LIST, ParameterKind.COLUMNS):
         return ", ".join(argument_text(_plain(item)) for item in node.value)
     if isinstance(node.value, list | dict) or node.value is None:
-        found.refuse("WrongCheckArgument", f"{parameter.name} must be text or a number", node.place)
+        declarations.refuse("WrongCheckArgument", f"{parameter.name} must be text or a number", node.place)
         return "?"
     return _plain(node)
 
@@ -209,15 +211,15 @@ def _plain(node: SourceNode) -> str:
     return str(node.value).lower() if isinstance(node.value, bool) else node.text or str(node.value)
 
 
-def _about(keys: Mapping[str, SourceNode], place: Place, found: Declared) -> Check:
-    """The check without what it asks."""
+def _about(keys: Mapping[str, SourceNode], place: Place, declarations: Declared) -> Check:
+    """The check without its call or query."""
 
     def text(key: str) -> str:
         node = keys.get(key)
         if node is None:
             return ""
         if not isinstance(node.value, str):
-            found.refuse("WrongCheckArgument", f"{key} must be text", node.place)
+            declarations.refuse("WrongCheckArgument", f"{key} must be text", node.place)
             return ""
         return node.value.strip()
 
@@ -226,27 +228,27 @@ def _about(keys: Mapping[str, SourceNode], place: Place, found: Declared) -> Che
         severity = Severity(written)
     elif written:
         message = f"severity must be error or warn, not '{written}'"
-        found.refuse(
+        declarations.refuse(
             "WrongCheckArgument", message, keys["severity"].place, did_you_mean(nearest(written, tuple(Severity)))
         )
     timeout: timedelta | None = None
     try:
         timeout = parse_duration(text("timeout")) if "timeout" in keys else None
     except ValueError as error:
-        found.refuse("WrongCheckArgument", f"timeout: {error}", keys["timeout"].place)
+        declarations.refuse("WrongCheckArgument", f"timeout: {error}", keys["timeout"].place)
     return Check(
         name=text("name"),
         stage=Stage.BEFORE_PUBLISH,
         place=place,
         severity=severity,
         description=text("description"),
-        tags=tuple(_tags(keys.get("tags"), found)),
+        tags=tuple(_tags(keys.get("tags"), declarations)),
         remediation=text("remediation"),
         timeout=timeout,
     )
 
 
-def _tags(node: SourceNode | None, found: Declared) -> Iterator[str]:
+def _tags(node: SourceNode | None, declarations: Declared) -> Iterator[str]:
     value: Any = node.value if node else None
     try:
         if isinstance(value, str):
@@ -257,26 +259,28 @@ def _tags(node: SourceNode | None, found: Declared) -> Iterator[str]:
             raise ValueError("must be a list of words")
     except ValueError as error:
         assert node is not None
-        found.refuse("WrongCheckArgument", f"tags: {error}", node.place)
+        declarations.refuse("WrongCheckArgument", f"tags: {error}", node.place)
 
 
 def freshness_check(settings: ModelSettings, place: Place) -> Check | Problem | None:
-    """None where nothing is asked, or there is no table to ask; a problem where no column is known to ask."""
-    asked = settings.freshness
-    if asked is None or settings.materialized is Materialized.EPHEMERAL:
+    """None without a freshness setting or a table; a problem where there is no column to check."""
+    freshness = settings.freshness
+    if freshness is None or settings.materialized is Materialized.EPHEMERAL:
         return None
-    column = asked.column or settings.watermark_column or settings.time_column
+    column = freshness.column or settings.watermark_column or settings.time_column
     if column is None:
         return Problem(
             "FreshnessColumn",
-            f"freshness {asked.age} is not checked: it names no column, and the model has no watermark_column or"
+            f"freshness {freshness.age} is not checked: it names no column, and the model has no watermark_column or"
             " time_column",
             place,
             Severity.WARN,
-            f"name the column that says how old a row is: @freshness: updated_at {asked.age}",
+            f"name the column that says how old a row is: @freshness: updated_at {freshness.age}",
         )
-    call = CheckCall("freshness", (column, asked.age))
-    stage, severity = (Stage.BEFORE_PUBLISH, Severity.ERROR) if asked.audit else (Stage.AFTER_PUBLISH, Severity.WARN)
+    call = CheckCall("freshness", (column, freshness.age))
+    stage, severity = (
+        (Stage.BEFORE_PUBLISH, Severity.ERROR) if freshness.audit else (Stage.AFTER_PUBLISH, Severity.WARN)
+    )
     return Check(call_text(call), stage, place, call, severity)
 
 
@@ -305,23 +309,23 @@ def own_check_files(root: Path) -> list[str]:
 
 def read_own_checks(files: Iterable[tuple[str, str]]) -> OwnChecks:
     """From paths and texts."""
-    found = OwnChecks()
-    taken = {*BUILT_IN, *KEYED, SQL_TYPE}
+    own_checks = OwnChecks()
+    names = {*BUILT_IN, *KEYED, SQL_TYPE}
     for path, text in files:
         name = PurePosixPath(path).stem
-        if not name.isidentifier() or name in taken:
+        if not name.isidentifier() or name in names:
             why = "there is a check of that name already" if name.isidentifier() else "it cannot be called by that name"
-            found.problems.append(
+            own_checks.problems.append(
                 Problem("InvalidOwnCheck", f"{why}: '{name}'", Place(path), suggestion="rename the file")
             )
             continue
-        taken.add(name)
+        names.add(name)
         try:
-            found.kinds[name] = read_own_check(name, text, path)
-            found.files[name] = path, text
+            own_checks.kinds[name] = read_own_check(name, text, path)
+            own_checks.files[name] = path, text
         except OwnCheckError as error:
-            found.problems.append(Problem("InvalidOwnCheck", str(error), Place(path, error.line)))
-    return found
+            own_checks.problems.append(Problem("InvalidOwnCheck", str(error), Place(path, error.line)))
+    return own_checks
 
 
 ANNOTATIONS = ("severity", "description", "timeout", "tags", "remediation")
@@ -331,31 +335,31 @@ def read_quality_test(file: str, source: str) -> tuple[Check, tuple[Problem, ...
     """The test and what is wrong with its annotations. `file` is relative to the project."""
     directives, form = read_directives(source, file, ANNOTATIONS)
     problems = list(form)
-    found: dict[str, Directive] = {}
+    annotations: dict[str, Directive] = {}
     for directive in directives:
-        if directive.key in found:
+        if directive.key in annotations:
             problems.append(Problem("RepeatedSetting", f"@{directive.key} is set twice", directive.place))
-        found.setdefault(directive.key, directive)
+        annotations.setdefault(directive.key, directive)
 
     def text(key: str) -> str:
-        return found[key].value if key in found else ""
+        return annotations[key].value if key in annotations else ""
 
     severity, timeout, tags = Severity.ERROR, None, tuple[str, ...]()
-    if "severity" in found:
+    if "severity" in annotations:
         try:
             severity = Severity(text("severity").lower())
         except ValueError:
             suggestion = did_you_mean(nearest(text("severity"), tuple(Severity), 1))
             message = f"severity must be error or warn, not '{text('severity')}'"
-            problems.append(Problem("InvalidSetting", message, found["severity"].place, suggestion=suggestion))
+            problems.append(Problem("InvalidSetting", message, annotations["severity"].place, suggestion=suggestion))
     try:
-        timeout = parse_duration(text("timeout")) if "timeout" in found else None
+        timeout = parse_duration(text("timeout")) if "timeout" in annotations else None
     except ValueError as error:
-        problems.append(Problem("InvalidSetting", f"timeout: {error}", found["timeout"].place))
+        problems.append(Problem("InvalidSetting", f"timeout: {error}", annotations["timeout"].place))
     try:
-        tags = split_list(text("tags")) if "tags" in found else ()
+        tags = split_list(text("tags")) if "tags" in annotations else ()
     except ValueError as error:
-        problems.append(Problem("InvalidSetting", f"tags: {error}", found["tags"].place))
+        problems.append(Problem("InvalidSetting", f"tags: {error}", annotations["tags"].place))
     check = Check(
         name=PurePosixPath(file).stem,
         stage=Stage.BEFORE_PUBLISH,

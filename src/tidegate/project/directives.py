@@ -26,47 +26,45 @@ class Directive:
     place: Place
 
 
-def read_directives(
-    source: str, file: str, known: Collection[str]
-) -> tuple[tuple[Directive, ...], tuple[Problem, ...]]:
-    """The header's directives, and what is wrong with their form; values are not looked at."""
-    found: list[Directive] = []
+def read_directives(source: str, file: str, keys: Collection[str]) -> tuple[tuple[Directive, ...], tuple[Problem, ...]]:
+    """The header's directives, and the problems of their form; values are not checked."""
+    directives: list[Directive] = []
     problems: list[Problem] = []
     if "@" not in source:
         return (), ()
     for line, text, in_header, in_block in _lines(source):
         match = _DIRECTIVE.match(text) if "@" in text and not in_block else None
         if match is None:
-            problems += _not_read(text, in_block, Place(file, line), known) if "@" in text else ()
+            problems += _not_read(text, in_block, Place(file, line), keys) if "@" in text else ()
             continue
         key, place = match["key"], Place(file, line, match.start("at") + 1)
         if not match["colon"]:
-            # Prose may mention @someone; only what is meant as a directive is one with its colon forgotten.
-            if key in known and in_header:
+            # Prose may mention @someone; only a known key without its colon is reported.
+            if key in keys and in_header:
                 message = f"directive @{key} lacks its colon"
                 problems.append(Problem("MalformedDirective", message, place, suggestion=f"write -- @{key}: value"))
-        elif key not in known:
-            names = tuple(f"@{name}" for name in nearest(key, known))
+        elif key not in keys:
+            names = tuple(f"@{name}" for name in nearest(key, keys))
             message = f"unknown directive @{key}"
-            suggestion = did_you_mean(names) or f"known are {', '.join(sorted(known))}"
+            suggestion = did_you_mean(names) or f"known are {', '.join(sorted(keys))}"
             problems.append(Problem("UnknownDirective", message, place, suggestion=suggestion))
         elif not in_header:
             message = f"directive @{key} stands below the first line of code, where it has no effect"
             suggestion = "move it into the comment block at the top of the file"
             problems.append(Problem("MisplacedDirective", message, place, suggestion=suggestion))
         else:
-            found.append(Directive(key, match["value"], place))
-    return tuple(found), tuple(problems)
+            directives.append(Directive(key, match["value"], place))
+    return tuple(directives), tuple(problems)
 
 
-def _not_read(text: str, in_block: bool, place: Place, known: Collection[str]) -> Iterator[Problem]:
-    """A comment that is meant as a directive and has not its form; prose that mentions @someone is none."""
+def _not_read(text: str, in_block: bool, place: Place, keys: Collection[str]) -> Iterator[Problem]:
+    """A comment that looks like a directive but has the wrong form; prose may mention @someone."""
     as_block = in_block or text.lstrip().startswith("/*")
     match = (_IN_BLOCK if as_block else _SPACED).match(text)
     if match is None:
         return
     written = match["key"].lower().replace("-", "_")
-    key = written if written in known else next(iter(nearest(written, known, 1)), None)
+    key = written if written in keys else next(iter(nearest(written, keys, 1)), None)
     if key is None:
         return
     why = "stands in a block comment, where it is not read" if as_block else "has a space after its @"
@@ -91,7 +89,7 @@ def without_templates(source: str) -> str:
 def _lines(source: str) -> Iterator[tuple[int, str, bool, bool]]:
     """Each line: its number, its text, whether it is in the header, whether it begins inside a block comment of it.
 
-    Comments of Jinja are left out, and what is `--` in a block comment: that was taken out on purpose.
+    Comments of Jinja are left out, and `--` lines in a block comment: they were disabled on purpose.
     """
     in_header, closing = True, None
     for number, line in enumerate(source.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
@@ -103,11 +101,11 @@ def _lines(source: str) -> Iterator[tuple[int, str, bool, bool]]:
                 continue
             stripped, closing = stripped.partition(closing)[2].strip(), None
         while in_header and (block := next((b for b in _BLOCKS if stripped.startswith(b[0])), None)):
-            rest = stripped[2:].partition(block[1])
-            if not rest[1]:
+            parts = stripped[2:].partition(block[1])
+            if not parts[1]:
                 closing, stripped = block[1], ""
                 break
-            stripped = rest[2].strip()
+            stripped = parts[2].strip()
         if in_header and stripped and not stripped.startswith("--"):
             in_header = False
         yield number, line, in_header, in_block

@@ -1,4 +1,4 @@
-"""A project as it was at a git ref, in a folder that lives only as long as it is looked at."""
+"""A project as it was at a git ref, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def settings_of_past(folder: Path, now: Settings) -> Settings:
 def _commit(root: Path, ref: str) -> str:
     _git(root, "rev-parse", "--is-inside-work-tree")
     try:
-        found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        output = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     except SelectionError:
         names = _git(root, "for-each-ref", "--format=%(refname:short)").decode().split()
         remedy = did_you_mean(nearest(ref, names)) or "name a branch, a tag or a commit; fetch it if it is not here yet"
         raise SelectionError(f"git knows no '{ref}'", where=str(root), remedy=remedy) from None
-    return found.decode().strip()
+    return output.decode().strip()
 
 
 def _blobs(root: Path, ref: str, tree: str) -> dict[str, tuple[str, str]]:
@@ -68,25 +68,25 @@ def _blobs(root: Path, ref: str, tree: str) -> dict[str, tuple[str, str]]:
         listing = _git(root, "ls-tree", "-r", "-z", "--full-tree", tree)
     except SelectionError:
         listing = b""
-    found = {}
+    blobs = {}
     for entry in listing.split(b"\0"):
         facts, _, path = entry.partition(b"\t")
         name = path.decode(errors="surrogateescape")
         if name.lower().endswith(_READ):
             mode, _, blob = facts.decode().split()
-            found[name] = (mode, blob)
-    if FILE_NAME not in found:
+            blobs[name] = (mode, blob)
+    if FILE_NAME not in blobs:
         message = f"there was no {FILE_NAME} in this folder at '{ref}'"
         remedy = "name a ref that has the project, in the folder where it is now"
         raise SelectionError(message, where=str(root), remedy=remedy)
-    return found
+    return blobs
 
 
 def _write(root: Path, folder: Path, blobs: dict[str, tuple[str, str]]) -> None:
-    wanted = {name: (mode, blob) for name, (mode, blob) in blobs.items() if mode in (*_REGULAR, _LINK)}
-    answer = _git(root, "cat-file", "--batch", given="\n".join(blob for _, blob in wanted.values()).encode() + b"\n")
+    files = {name: (mode, blob) for name, (mode, blob) in blobs.items() if mode in (*_REGULAR, _LINK)}
+    answer = _git(root, "cat-file", "--batch", stdin="\n".join(blob for _, blob in files.values()).encode() + b"\n")
     at = 0
-    for name, (mode, _) in wanted.items():
+    for name, (mode, _) in files.items():
         end = answer.index(b"\n", at)
         size = int(answer[at:end].split()[2])
         content = answer[end + 1 : end + 1 + size]
@@ -99,22 +99,22 @@ def _write(root: Path, folder: Path, blobs: dict[str, tuple[str, str]]) -> None:
             path.write_bytes(content)
 
 
-def _git(root: Path, *arguments: str, given: bytes | None = None) -> bytes:
+def _git(root: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
     env = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(root), *arguments],
-            input=given,
+            input=stdin,
             capture_output=True,
             check=False,
             env={**env, "LC_ALL": "C"},
         )
     except FileNotFoundError:
         raise SetupError("git is not installed", remedy="install git, or compare with 'published'") from None
-    if done.returncode == 0:
-        return done.stdout
-    said = done.stderr.decode(errors="replace").strip().splitlines()
-    reason = said[0].removeprefix("fatal: ") if said else "git refused"
+    if process.returncode == 0:
+        return process.stdout
+    lines = process.stderr.decode(errors="replace").strip().splitlines()
+    reason = lines[0].removeprefix("fatal: ") if lines else "git refused"
     if "not a git repository" in reason:
         remedy = "compare with 'published', or put the project under git"
         raise SelectionError(f"{root} is not in a git repository", where=str(root), remedy=remedy)

@@ -38,7 +38,7 @@ class JinjaTemplates:
             return TemplateProblem(message, Place(error.filename or file, error.lineno), hint_for_tag(message))
         except Exception as error:
             return self._explain(error, file, variables)
-        return Rendered(text, tuple(names.landings), tuple(sorted(names.asked.items())))
+        return Rendered(text, tuple(names.landings), tuple(sorted(names.environment.items())))
 
     def names_used(self, source: str) -> frozenset[str]:
         """Every name that the template, or a macro it calls, may look up."""
@@ -162,8 +162,8 @@ def _is_var(node: nodes.Node) -> bool:
 
 
 def _first_text(call: nodes.Call) -> str | None:
-    named = (keyword.value for keyword in call.kwargs if keyword.key == "name")
-    first = call.args[0] if call.args else next(named, None)
+    values = (keyword.value for keyword in call.kwargs if keyword.key == "name")
+    first = call.args[0] if call.args else next(values, None)
     return first.value if isinstance(first, nodes.Const) and isinstance(first.value, str) else None
 
 
@@ -215,5 +215,5 @@ def hint_for_name(name: str) -> str | None:
 
 def hint_for_tag(message: str) -> str | None:
     """From the message in which Jinja reports a tag that it does not know."""
-    found = _UNKNOWN_TAG.search(message)
-    return _TAG_HINTS.get(found[1]) if found else None
+    match = _UNKNOWN_TAG.search(message)
+    return _TAG_HINTS.get(match[1]) if match else None

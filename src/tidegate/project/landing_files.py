@@ -48,24 +48,24 @@ class ZoneFile:
 def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
     """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included."""
     folder = _zone_folder(root, zone)
-    found: list[ZoneFile] = []
+    files: list[ZoneFile] = []
     try:
-        _walk(folder, "", zone, found, (_identity(folder),))
+        _walk(folder, "", zone, files, (_identity(folder),))
     except OSError as error:
         raise LandingError(
             f"landing zone '{zone}' cannot be listed: {error.strerror or error}",
             where=str(error.filename or folder),
             remedy="give this user read access to the folder and all folders in it",
         ) from error
-    return tuple(sorted(found))
+    return tuple(sorted(files))
 
 
 def file_format(path: str) -> str | None:
     """csv, json or parquet by the name's ending, a `.gz` after it allowed where Spark can read that; else None."""
     name = path.rsplit("/", 1)[-1].lower()
     zipped = name.endswith(".gz")
-    found = _FORMATS.get(os.path.splitext(name.removesuffix(".gz"))[1])
-    return None if zipped and found == "parquet" else found
+    kind = _FORMATS.get(os.path.splitext(name.removesuffix(".gz"))[1])
+    return None if zipped and kind == "parquet" else kind
 
 
 def files_by_format(
@@ -136,7 +136,7 @@ def _zones(root: Path) -> list[str]:
         return []
 
 
-def _walk(folder: Path, prefix: str, zone: str, found: list[ZoneFile], above: tuple[tuple[int, int], ...]) -> None:
+def _walk(folder: Path, prefix: str, zone: str, files: list[ZoneFile], above: tuple[tuple[int, int], ...]) -> None:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name[:1] in ("_", "."):
@@ -151,10 +151,10 @@ def _walk(folder: Path, prefix: str, zone: str, found: list[ZoneFile], above: tu
                 identity = (status.st_dev, status.st_ino)
                 if identity in above:
                     raise _unreadable(zone, entry.path, "is a link to a folder above itself", "remove the link")
-                _walk(Path(entry.path), f"{prefix}{entry.name}/", zone, found, (*above, identity))
+                _walk(Path(entry.path), f"{prefix}{entry.name}/", zone, files, (*above, identity))
             elif stat.S_ISREG(status.st_mode):
                 _check_name(zone, entry.name, entry.path)
-                found.append(ZoneFile(f"{prefix}{entry.name}", status.st_size, status.st_mtime_ns))
+                files.append(ZoneFile(f"{prefix}{entry.name}", status.st_size, status.st_mtime_ns))
             else:
                 raise _unreadable(zone, entry.path, "is neither a file nor a folder", "move it out of the zone")
 
@@ -272,7 +272,7 @@ def _copies(
     alike = Counter([mark.size for mark in marks.values() if mark.digest] + [file.size for file in arrived])
     copies = {}
     for file in arrived:
-        # empty files are all alike, and say nothing
+        # empty files are all alike, so they are not copies
         digest = digest_of(file) if file.size and alike[file.size] > 1 else None
         if digest is not None:
             original = originals.setdefault((file.size, digest), file.path)

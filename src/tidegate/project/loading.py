@@ -38,22 +38,22 @@ __all__ = ["load_project"]
 
 
 def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProject:
-    """`texts`: what is known of the files already; what is read now is added to it, and what is gone is taken out."""
+    """`texts`: the texts of files read before; those read now are added, those of removed files are dropped."""
     texts = Texts() if texts is None else texts
     reader = _ProjectReader(settings, texts)
-    found = discover(settings.root, settings.project.namespace)
-    reader.problems += found.problems
+    project_files = discover(settings.root, settings.project.namespace)
+    reader.problems += project_files.problems
     reader.read_own_checks()
     reader.read_masks()
     base = reader.project_defaults()
-    folders = {os.path.dirname(path): reader.settings_file(path) for path in found.defaults}
-    models = [model for files in found.models for model in reader.models(files, base, folders)]
-    macros = [MacroFile(path, text) for path in found.macros if (text := reader.text(path)) is not None]
+    folders = {os.path.dirname(path): reader.settings_file(path) for path in project_files.defaults}
+    models = [model for files in project_files.models for model in reader.models(files, base, folders)]
+    macros = [MacroFile(path, text) for path in project_files.macros if (text := reader.text(path)) is not None]
     for path in unit_test_files(settings.root):
         reader.unit_test_file(path)
     texts.keep_only(reader.read)
-    unread = frozenset(files.table for files in found.models) - frozenset(model.table for model in models)
-    unread |= frozenset(found.unsupported)
+    unread = frozenset(files.table for files in project_files.models) - frozenset(model.table for model in models)
+    unread |= frozenset(project_files.unsupported)
     return LoadedProject(
         tuple(models),
         tuple(macros),
@@ -66,7 +66,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
 
 
 class _ProjectReader:
-    """Reads files of one project and keeps what was wrong with them."""
+    """Reads the files of one project and collects their problems."""
 
     def __init__(self, settings: Settings, texts: Texts) -> None:
         self.settings = settings
@@ -77,7 +77,7 @@ class _ProjectReader:
         self.unit_tests: list[UnitTest] = []
         self.own_checks = OwnChecks()
         self.own_masks: Mapping[str, str] = {}
-        self._kept: list[tuple[SettingsLevel, ...]] = []
+        self._levels: list[tuple[SettingsLevel, ...]] = []  # `_merged` has their ids as keys, so they must stay alive
         self._merged: dict[tuple[int, ...], tuple[ModelSettings, Mapping[str, Place]]] = {}
 
     def text(self, path: str) -> str | None:
@@ -196,7 +196,7 @@ class _ProjectReader:
         key = tuple(map(id, levels))
         if key not in self._merged:
             self._merged[key] = merge_levels(levels)
-            self._kept.append(levels)
+            self._levels.append(levels)
         return self._merged[key]
 
     def _quality_test(self, path: str) -> Check | None:

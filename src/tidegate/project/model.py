@@ -150,5 +150,5 @@ class LoadedProject:
     """The names of the project's own masks."""
 
     def origin(self, model: Model, *settings: str) -> Place:
-        """Where the first of `settings` that was written stands; else the model's first line."""
+        """The place of the first of `settings` that is set; else the model's first line."""
         return next((model.origins[name] for name in settings if name in model.origins), Place(model.file))

@@ -55,16 +55,16 @@ class _Files:
 
 
 def discover(root: Path, namespace: str) -> Discovered:
-    found = Discovered()
+    project_files = Discovered()
     homes: dict[Home, _Files] = {}
     for name in _ROOTS:
-        for folder, names in _walk(root, name, found.problems):
-            _place(folder, names, homes, found)
-    for folder, names in _walk(root, "macros", found.problems):
-        found.macros += [f"{folder}/{name}" for name in names if name.lower().endswith(".sql")]
-    for home, files in sorted(homes.items(), key=lambda found: found[0]):
-        _settle(home, files, namespace, homes, found)
-    return found
+        for folder, names in _walk(root, name, project_files.problems):
+            _place(folder, names, homes, project_files)
+    for folder, names in _walk(root, "macros", project_files.problems):
+        project_files.macros += [f"{folder}/{name}" for name in names if name.lower().endswith(".sql")]
+    for home, files in sorted(homes.items(), key=lambda item: item[0]):
+        _settle(home, files, namespace, homes, project_files)
+    return project_files
 
 
 def _walk(root: Path, top: str, problems: list[Problem]) -> Iterator[tuple[str, list[str]]]:
@@ -76,14 +76,14 @@ def _walk(root: Path, top: str, problems: list[Problem]) -> Iterator[tuple[str, 
             place = Place(error.filename.removeprefix(outside))
             problems.append(Problem("UnreadableFile", f"the folder cannot be read: {error.strerror}", place))
 
-    # Links are followed, each folder once: two that point at each other would have no end.
-    seen: set[str] = set()
+    # Links are followed, each folder once: two that point at each other would loop.
+    visited: set[str] = set()
     for parent, folders, files in os.walk(outside + top, onerror=report, followlinks=True):
         real = os.path.realpath(parent)
-        if real in seen:
+        if real in visited:
             folders.clear()
             continue
-        seen.add(real)
+        visited.add(real)
         folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
         inside = parent.removeprefix(outside)
         names = sorted(name for name in files if not name.startswith((".", "__")))
@@ -102,8 +102,8 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _place(folder: str, names: list[str], homes: dict[Home, _Files], found: Discovered) -> None:
-    """Give each file of the folder to the model whose home it lies in."""
+def _place(folder: str, names: list[str], homes: dict[Home, _Files], project_files: Discovered) -> None:
+    """Assign each file of the folder to the model whose home it is in."""
     parts = tuple(folder.split("/"))
     at = parts.index("tests", 1) if "tests" in parts[1:] else 0
     for name in names:
@@ -111,24 +111,24 @@ def _place(folder: str, names: list[str], homes: dict[Home, _Files], found: Disc
         stem, _, ending = name.rpartition(".")
         kind = f".{ending.lower()}"
         if name == "_defaults.toml":
-            found.defaults.append(path)
+            project_files.defaults.append(path)
         elif at:
             if kind == ".sql" and parts[at:] == ("tests", "quality") and 3 <= at <= 4:
                 homes.setdefault(parts[:at], _Files()).tests += (path,)
             elif kind == ".sql":
                 message = "no model owns this test: quality tests are in tests/quality/ inside the model's own folder"
-                found.problems.append(Problem("MisplacedFile", message, Place(path)))
+                project_files.problems.append(Problem("MisplacedFile", message, Place(path)))
             elif kind in _SETTINGS:
                 message = (
                     "no test is read from here: unit tests are in the project's tests/ or the model's settings file"
                 )
-                found.problems.append(Problem("MisplacedFile", message, Place(path)))
+                project_files.problems.append(Problem("MisplacedFile", message, Place(path)))
         elif kind in _FORMS:
             of_contract = _contract_home(parts, name) if kind in _SETTINGS else None
             is_folder_form = stem == _FORMS[kind] and len(parts) >= 3
             home = of_contract or (parts if is_folder_form else (*parts, stem))
             if not 3 <= len(home) <= 4:
-                found.problems.append(Problem("MisplacedFile", _LAYOUT, Place(path)))
+                project_files.problems.append(Problem("MisplacedFile", _LAYOUT, Place(path)))
                 continue
             files = homes.setdefault(home, _Files())
             if kind == ".sql":
@@ -142,40 +142,40 @@ def _place(folder: str, names: list[str], homes: dict[Home, _Files], found: Disc
 
 
 def _contract_home(folder: Home, name: str) -> Home | None:
-    """Whose contract the file is; None where it is none."""
+    """The model whose contract the file is; None if it is not a contract."""
     if name.lower() in _FOLDER_CONTRACTS and len(folder) >= 3:
         return folder
     ending = next((ending for ending in _CONTRACTS if name.lower().endswith(ending)), None)
     return (*folder, name[: -len(ending)]) if ending else None
 
 
-def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files], found: Discovered) -> None:
+def _settle(home: Home, files: _Files, namespace: str, homes: dict[Home, _Files], project_files: Discovered) -> None:
     table = TableName(namespace, *home[1:]) if len(home) == 3 else TableName(*home[1:])
     short = table.short(namespace)
     if not files.sql:
-        found.unsupported += [table] if files.python else []
-        found.problems += _without_sql(files, short, [_short(other) for other, its in homes.items() if its.sql])
+        project_files.unsupported += [table] if files.python else []
+        project_files.problems += _without_sql(files, short, [_short(other) for other, its in homes.items() if its.sql])
         return
     for path in files.python:
         used, other = os.path.basename(files.sql[0]), os.path.basename(path)
         message = f"{used} is used and {other} is ignored: a model has one source"
-        found.problems.append(Problem("IgnoredFile", message, Place(path), Severity.WARN, model=short))
+        project_files.problems.append(Problem("IgnoredFile", message, Place(path), Severity.WARN, model=short))
     if len(files.sidecars) > 1:
         message = f"the model has two settings files: {' and '.join(files.sidecars)}"
         place = Place(files.sidecars[1])
-        found.problems.append(Problem("AmbiguousSettings", message, place, suggestion="keep one", model=short))
+        project_files.problems.append(Problem("AmbiguousSettings", message, place, suggestion="keep one", model=short))
     if len(files.contracts) > 1:
         message = f"the model has two contracts: {' and '.join(files.contracts)}"
         place = Place(files.contracts[1])
-        found.problems.append(Problem("AmbiguousContract", message, place, suggestion="keep one", model=short))
+        project_files.problems.append(Problem("AmbiguousContract", message, place, suggestion="keep one", model=short))
     for what, name in (("namespace", table.namespace), ("layer", table.layer)):
         if reason := why_not_a_name(name):
             message = f"'{name}' cannot be a {what}: {reason}"
-            found.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
+            project_files.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
     if not is_plain_name(table.name):
         message = f"'{table.name}' cannot be a table's name: it may hold letters, digits, '_' and '-' only"
-        found.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
-    found.models.append(ModelFiles(table, files.sql, files.sidecars, files.tests, files.contracts))
+        project_files.problems.append(Problem("ReservedName", message, Place(files.sql[0]), model=short))
+    project_files.models.append(ModelFiles(table, files.sql, files.sidecars, files.tests, files.contracts))
 
 
 def _without_sql(files: _Files, short: str, others: list[str]) -> Iterator[Problem]:

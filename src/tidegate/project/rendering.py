@@ -65,9 +65,9 @@ class Templates:
 
 
 def _fill_in(source: str, names: TemplateNames) -> str | None:
-    """The text of a template that has nothing in it but plain calls: most have, and Jinja takes its time over them.
+    """The text of a template with plain calls only: most templates are so, and Jinja is slow.
 
-    None where there is more, or where a call fails; then Jinja has its say.
+    None where it has more, or where a call fails; then Jinja renders it.
     """
     if _JINJA.search(_PLAIN_CALL.sub("", source)):
         return None

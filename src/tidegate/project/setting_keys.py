@@ -61,8 +61,8 @@ def _one_of(*choices: str) -> Read:
         if text in choices:
             return text
         hint = nearest(text, choices, 1)
-        meant = f"; did you mean '{hint[0]}'?" if hint else ""
-        raise ValueError(f"must be {', '.join(choices[:-1])} or {choices[-1]}, not '{text}'{meant}")
+        suggestion = f"; did you mean '{hint[0]}'?" if hint else ""
+        raise ValueError(f"must be {', '.join(choices[:-1])} or {choices[-1]}, not '{text}'{suggestion}")
 
     return read
 
@@ -164,7 +164,7 @@ _TAGS = re.compile(r"(?P<note>.*?)\s*\[\s*(?P<tags>[\w.-]+(?:\s*,\s*[\w.-]+)*)\s
 
 @dataclass(frozen=True, slots=True)
 class ColumnNote:
-    """What is said of one column. `described`: a description was written, if only an empty one."""
+    """The note on one column. `described`: a description was written, even an empty one."""
 
     description: str = ""
     tags: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class SettingsLevel:
 
 
 def read_level(entries: Iterable[SettingEntry], own_checks: Mapping[str, CheckKind] | None = None) -> SettingsLevel:
-    """Look at each entry once, so that a mistake in a shared file is reported once."""
+    """Read each entry once, so that a mistake in a shared file is reported once."""
     values: dict[str, tuple[Any, Place]] = {}
     problems: list[Problem] = []
     checks: list[Check] = []
@@ -41,9 +41,9 @@ def read_level(entries: Iterable[SettingEntry], own_checks: Mapping[str, CheckKi
     for entry in entries:
         if entry.key in CHECK_KEYS:
             node = entry.node or _node(entry.value, entry.place)
-            found = declared_checks(entry.key, node, own_checks or {}, entry.in_header)
-            checks += found.checks
-            problems += found.problems
+            declarations = declared_checks(entry.key, node, own_checks or {}, entry.in_header)
+            checks += declarations.checks
+            problems += declarations.problems
             continue
         key = KEYS.get("column" if entry.key == "columns" else entry.key)
         if key is None:
@@ -70,7 +70,7 @@ def read_level(entries: Iterable[SettingEntry], own_checks: Mapping[str, CheckKi
 
 
 def _node(value: Any, place: Place) -> SourceNode:
-    """All of it stands where its key does."""
+    """Every part gets the place of the key."""
     if isinstance(value, dict):
         return SourceNode({key: _node(inner, place) for key, inner in value.items()}, place)
     if isinstance(value, list):
@@ -96,16 +96,16 @@ def merge_levels(levels: Sequence[SettingsLevel]) -> tuple[ModelSettings, Mappin
 
 
 def conflicts(sidecar: Sequence[SettingsLevel], header: SettingsLevel) -> Iterator[Problem]:
-    """Directives that differ from the settings file beside them: they win, but hardly by intention."""
+    """Directives that differ from the settings file beside them: they win, but probably by mistake."""
     for level in sidecar:
         reported: set[Place] = set()
         for name, (value, place) in header.values.items():
             other, elsewhere = level.values.get(name, (value, place))
-            # `kind` says both what strategy and whether there is a table: one contradiction, not two.
+            # `kind` sets both the strategy and whether there is a table: one conflict, not two.
             if other == value or name in ("columns", "column_tags") or place in reported:
                 continue
             reported.add(place)
-            message = f"{_NAMES.get(name, name)} is {_shown(value)} here and {_shown(other)} in {elsewhere.file}"
+            message = f"{_NAMES.get(name, name)} is {_quoted(value)} here and {_quoted(other)} in {elsewhere.file}"
             fix = "set it in one place; the directive wins"
             yield Problem("ConflictingSettings", message, place, severity=Severity.WARN, suggestion=fix)
 
@@ -127,7 +127,7 @@ def _together(notes: Mapping[str, ColumnNote], more: Mapping[str, ColumnNote]) -
 
 
 def _split_notes(values: dict[str, tuple[Any, Place]]) -> dict[str, tuple[Any, Place]]:
-    """What is said of columns, as descriptions and tags."""
+    """Split the notes on columns into descriptions and tags."""
     if "columns" not in values:
         return values
     notes, place = values.pop("columns")
@@ -139,19 +139,19 @@ def _split_notes(values: dict[str, tuple[Any, Place]]) -> dict[str, tuple[Any, P
 
 
 def _all_tags(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """A tag is never taken away: what a folder marks as personal stays so."""
+    """A tag is never removed: a column that a folder tags as personal stays personal."""
     names = {name.lower(): name for name in one}
     together = dict(one)
     for name, tags in other.items():
-        known = names.setdefault(name.lower(), name)
-        together[known] = tuple(dict.fromkeys((*together.get(known, ()), *tags)))
+        spelling = names.setdefault(name.lower(), name)
+        together[spelling] = tuple(dict.fromkeys((*together.get(spelling, ()), *tags)))
     return together
 
 
 _NAMES = {"strategy": "merge_strategy"}
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     return f"'{', '.join(map(str, value)) if isinstance(value, tuple) else value}'"
 
 

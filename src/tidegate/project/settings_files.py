@@ -53,7 +53,7 @@ def read_tree(text: str, file: str) -> SourceNode | Problem:
 
 def _read_toml(text: str, file: str) -> SourceNode | Problem:
     try:
-        # A number keeps its digits, so that 10.10 is no other decimal.
+        # A number retains its digits, so that 10.10 stays the same decimal.
         values = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         return not_toml(error, text, file)
@@ -97,10 +97,10 @@ class _Toml:
         return SourceNode(value, place, str(value).lower() if isinstance(value, bool) else str(value))
 
     def _place(self, first: int, end: int, path: tuple[str, ...]) -> Place:
-        known = self._places.get((first, end, path))
-        if known is None:
-            known = self._places[first, end, path] = self._find(first, end, path)
-        return known
+        place = self._places.get((first, end, path))
+        if place is None:
+            place = self._places[first, end, path] = self._find(first, end, path)
+        return place
 
     def _find(self, first: int, end: int, path: tuple[str, ...]) -> Place:
         lines = self._lines[first:end]
@@ -157,11 +157,11 @@ class _Yaml:
             return node.value
 
     def _twice(self, node: Any) -> Iterator[tuple[str, Place]]:
-        seen = set()
+        keys = set()
         for key, _ in node.value:
-            if key.value in seen:
+            if key.value in keys:
                 yield str(key.value), self._place(key)
-            seen.add(key.value)
+            keys.add(key.value)
 
     def _place(self, node: Any) -> Place:
         return Place(self._file, node.start_mark.line + 1, node.start_mark.column + 1)

@@ -56,12 +56,12 @@ class LandingCall:
 
 
 class TemplateNames:
-    """One rendering's names; `landings` are the calls of landing_zone() so far, `asked` the environment variables."""
+    """One rendering's names; `landings` are the calls of landing_zone() so far, `environment` the variables read."""
 
     def __init__(self, context: TemplateContext) -> None:
         self.context = context
         self.landings: list[LandingCall] = []
-        self.asked: dict[str, str | None] = {}
+        self.environment: dict[str, str | None] = {}
 
     def as_dict(self) -> dict[str, Any]:
         context, strategy = self.context, self.context.strategy
@@ -120,7 +120,7 @@ class TemplateNames:
 
     def env_var(self, name: str, default: Any = _MISSING) -> Any:
         env = os.environ if self.context.env is None else self.context.env
-        self.asked[name] = env.get(name)
+        self.environment[name] = env.get(name)
         register(env.get(name), str(name))
         if name in env:
             return env[name]
@@ -153,7 +153,7 @@ class Rendered:
 
     text: str
     landings: tuple[LandingCall, ...] = ()
-    asked: tuple[tuple[str, str | None], ...] = ()
+    environment: tuple[tuple[str, str | None], ...] = ()
     """Environment variables that it read, with their values."""
 
 

@@ -26,15 +26,15 @@ class Text(NamedTuple):
 
 @dataclass(slots=True)
 class Texts:
-    """`known`: what was read, by path; `changed`: the paths of which something else is known than before."""
+    """`by_path`: the texts that were read; `changed`: the paths whose text or marks differ from before."""
 
-    known: dict[str, Text] = field(default_factory=dict)
+    by_path: dict[str, Text] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
     now: Callable[[], int] = time.time_ns
 
     def read(self, root: str, path: str) -> str:
         """The text of `path`, which is relative to `root`. Raises OSError and UnicodeDecodeError."""
-        before = self.known.get(path)
+        before = self.by_path.get(path)
         if before is not None and before.marks == _marks(os.stat(f"{root}/{path}")):
             return before.text
         now = self.now()
@@ -42,15 +42,15 @@ class Texts:
             marks = _marks(os.fstat(stream.fileno()))
             text = stream.read().decode().removeprefix("\ufeff")
         settled = max(marks[2:]) + _SETTLED_NS < now
-        found = Text(text, marks if settled else None)
-        if found != before:
-            self.known[path] = found
+        current = Text(text, marks if settled else None)
+        if current != before:
+            self.by_path[path] = current
             self.changed.add(path)
         return text
 
     def keep_only(self, paths: Collection[str]) -> None:
-        for path in self.known.keys() - paths:
-            del self.known[path]
+        for path in self.by_path.keys() - paths:
+            del self.by_path[path]
             self.changed.add(path)
 
 

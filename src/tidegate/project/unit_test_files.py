@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"-?(?:\d+\.\d*|\.?\d+)(?:[eE][+-]?\d+)?")
 
 
 def unit_test_files(root: Path) -> tuple[str, ...]:
-    """Relative to the project; only what lies directly in `tests/`."""
+    """Relative to the project; only files directly in `tests/`."""
     try:
         names = sorted(os.listdir(root / FOLDER))
     except OSError:
@@ -81,7 +81,7 @@ class _UnitTestReader:
             if not isinstance(tree.value, dict) or "tests" not in tree.value:
                 self.report(tree.place, "the file has no list of tests", "begin it with 'tests:'")
                 return
-            self._known(tree, ("tests",), "file of tests")
+            self._check_keys(tree, ("tests",), "file of tests")
         tests = tree.value["tests"]
         if not isinstance(tests.value, list):
             self.report(tests.place, "'tests' must be a list", "begin each test with '- name: …', in TOML [[tests]]")
@@ -95,7 +95,7 @@ class _UnitTestReader:
     def _test(self, node: SourceNode) -> UnitTest:
         if not isinstance(node.value, dict):
             raise self.wrong(node.place, "a test must hold keys and values: name, given, expect")
-        self._known(node, _KEYS, "unit test")
+        self._check_keys(node, _KEYS, "unit test")
         keys: dict[str, SourceNode] = node.value
         table = self._model(node, keys.get("model"))
         if "name" not in keys:
@@ -120,18 +120,18 @@ class _UnitTestReader:
             ordered=bool(self._flag(keys.get("ordered"), "ordered")),
         )
 
-    def _model(self, node: SourceNode, named: SourceNode | None) -> TableName:
-        if named is None:
+    def _model(self, node: SourceNode, name_node: SourceNode | None) -> TableName:
+        if name_node is None:
             if self.table is None:
                 raise self.wrong(node.place, "the test does not say which model it is of", "add 'model: layer.name'")
             return self.table
         try:
-            table = TableName.parse(self._text(named, "model"), self.namespace)
+            table = TableName.parse(self._text(name_node, "model"), self.namespace)
         except ValueError as error:
-            raise self.wrong(named.place, f"model: {error}") from error
+            raise self.wrong(name_node.place, f"model: {error}") from error
         if self.table is not None and table != self.table:
-            message = f"the test is in the settings of {self.table.short(self.namespace)}, not of {named.text}"
-            raise self.wrong(named.place, message, "move it, or remove 'model'")
+            message = f"the test is in the settings of {self.table.short(self.namespace)}, not of {name_node.text}"
+            raise self.wrong(name_node.place, message, "move it, or remove 'model'")
         return table
 
     def _given(self, node: SourceNode | None) -> tuple[Given, ...]:
@@ -146,7 +146,7 @@ class _UnitTestReader:
     def _rows(self, node: SourceNode, what: str) -> DeclaredRows:
         value = node.value
         if isinstance(value, dict):
-            self._known(node, _FORMS, f"form of rows for '{what}'")
+            self._check_keys(node, _FORMS, f"form of rows for '{what}'")
             if len(value) != 1:
                 raise self.wrong(node.place, f"'{what}' must have one of rows, csv and sql")
             form, inner = next(iter(value.items()))
@@ -164,7 +164,7 @@ class _UnitTestReader:
     def _listed(self, node: SourceNode, what: str) -> DeclaredRows:
         names: dict[str, str] = {}
         places: dict[str, Place] = {}
-        found: list[dict[str, Cell]] = []
+        records: list[dict[str, Cell]] = []
         for row in node.value:
             if not isinstance(row.value, dict):
                 raise self.wrong(row.place, f"a row of '{what}' must hold columns and values, as in {{id: 1}}")
@@ -175,8 +175,8 @@ class _UnitTestReader:
                     places[name] = item.place
             if not row.value and what == "expect":
                 raise self.wrong(row.place, "a row of 'expect' must name a column")
-            found.append({name.lower(): _cell(item) for name, item in row.value.items()})
-        rows = tuple(tuple(row.get(name) for name in names) for row in found)
+            records.append({name.lower(): _cell(item) for name, item in row.value.items()})
+        rows = tuple(tuple(row.get(name) for name in names) for row in records)
         return DeclaredRows(node.place, tuple(names.values()), rows, places=places)
 
     def _csv(self, node: SourceNode, what: str) -> DeclaredRows:
@@ -226,11 +226,11 @@ class _UnitTestReader:
             raise self.wrong(node.place, message) from error
         return (moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
 
-    def _known(self, node: SourceNode, known: Sequence[str], what: str) -> None:
+    def _check_keys(self, node: SourceNode, allowed: Sequence[str], what: str) -> None:
         self._twice(node)
         for key, item in node.value.items():
-            if key not in known:
-                suggestion = did_you_mean(nearest(key, known, 1)) or f"known are {', '.join(known)}"
+            if key not in allowed:
+                suggestion = did_you_mean(nearest(key, allowed, 1)) or f"known are {', '.join(allowed)}"
                 self.report(item.place, f"a {what} has no '{key}'", suggestion)
 
     def _twice(self, node: SourceNode) -> None:
@@ -238,9 +238,9 @@ class _UnitTestReader:
             self.report(place, f"'{key}' is there twice")
 
 
-def _inputs(given: dict[str, SourceNode], path: str = "") -> Iterable[tuple[str, SourceNode]]:
-    """TOML takes `silver.orders` without quotes for a table in a table."""
-    for name, node in given.items():
+def _inputs(nodes: dict[str, SourceNode], path: str = "") -> Iterable[tuple[str, SourceNode]]:
+    """TOML reads `silver.orders` without quotes as a table in a table."""
+    for name, node in nodes.items():
         full = f"{path}{name}"
         if isinstance(node.value, dict) and node.value and not set(node.value) & set(_FORMS):
             yield from _inputs(node.value, f"{full}.")
@@ -326,7 +326,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class UnitTest:
-    """`place`: where it begins. What is None was not said: the time of the test, no interval, a first run."""
+    """`place`: where it begins. None is not set: the time of the test, no interval, a first run."""
 
     table: TableName
     name: str
@@ -344,5 +344,5 @@ class UnitTest:
 
     @property
     def incremental(self) -> bool:
-        """What `is_incremental()` says: a watermark is known only to a run that is not the first."""
+        """The value of `is_incremental()`: only a run that is not the first has a watermark."""
         return self.watermark_value is not None if self.is_incremental is None else self.is_incremental

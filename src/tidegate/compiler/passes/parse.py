@@ -25,7 +25,7 @@ def render_template(work: CompilationState, draft: Draft) -> Iterator[Diagnostic
         if isinstance(result, TemplateProblem):
             yield work.error(draft, "TemplateError", result.message, result.place, result.suggestion)
             return
-        draft.environment = tuple(dict.fromkeys((*draft.environment, *result.asked)))
+        draft.environment = tuple(dict.fromkeys((*draft.environment, *result.environment)))
         first = draft.content.renderings[0] if draft.content.renderings else None
         if first is None or (first.text, first.landings) != (result.text, result.landings):
             draft.content.renderings.append(Rendering(later, result.landings, result.text))
