@@ -1,4 +1,4 @@
-"""What `@audit` may say: rules about a table as it will be published."""
+"""The checks of `@audit`: rules about a table as it will be published."""
 
 from __future__ import annotations
 
@@ -138,19 +138,19 @@ def _reconcile_sum(args: Arguments) -> CheckRule:
 
 def _column_exists(args: Arguments) -> CheckRule:
     name = args.condition("column")
-    found = args.table.find(name)
-    return StaticRule(found is not None, str(found.type) if found else "no such column", f"a column {name}")
+    column = args.table.find(name)
+    return StaticRule(column is not None, str(column.type) if column else "no such column", f"a column {name}")
 
 
 def _column_type(args: Arguments) -> CheckRule:
     name, kind = args.condition("column"), args.data_type("type")
-    found = args.table.find(name)
+    column = args.table.find(name)
     any_decimal = args.text("type").strip().lower() in ("decimal", "dec", "numeric")
     expected = f"{name} is {'decimal' if any_decimal else kind}"
-    if found is None:
+    if column is None:
         return StaticRule(False, "no such column", expected)
-    same = found.type.kind == "decimal" if any_decimal else found.type == kind
-    return StaticRule(same, str(found.type), expected)
+    same = column.type.kind == "decimal" if any_decimal else column.type == kind
+    return StaticRule(same, str(column.type), expected)
 
 
 def _golden(args: Arguments) -> CheckRule:
@@ -343,11 +343,11 @@ def golden_rows(file: str, text: str, table: Relation) -> QueryRule:
 def _golden_column(name: str | None, file: str, table: Relation) -> Column:
     if not name:
         raise ValueError(f"a column of {file} has no name")
-    found = table.find(name)
-    if found is None and table.complete:
+    match = table.find(name)
+    if match is None and table.complete:
         fix = did_you_mean(nearest(name, [column.name for column in table.columns]))
         raise Mistake(f"the table has no column '{name}', which {file} names", "UnknownColumn", fix)
-    column = found or Column(name)
+    column = match or Column(name)
     if column.type.kind in ("array", "map", "struct", "variant", "binary"):
         raise Mistake(f"column '{name}' is {column.type}, which a CSV file cannot hold", "CheckColumnType")
     return column

@@ -57,8 +57,8 @@ class CheckKind:
 
     @property
     def signature(self) -> str:
-        shown = [f"[{p.name}]" if p.optional else p.name for p in self.parameters]
-        return f"{self.name}({', '.join(shown)})"
+        names = [f"[{p.name}]" if p.optional else p.name for p in self.parameters]
+        return f"{self.name}({', '.join(names)})"
 
     def of_kind(self, *kinds: ParameterKind) -> tuple[tuple[int, Parameter], ...]:
         """The parameters of those kinds, each with its position."""
@@ -81,13 +81,13 @@ def mistakes(kind: CheckKind, call: CheckCall, table: Relation, namespace: str =
         takes = str(most) if least == most else f"{least} to {most}"
         message = f"{kind.name} takes {takes} argument{'' if takes == '1' else 's'}, not {count}: {kind.signature}"
         return [Mistake(message, "WrongCheckArgument", f"write for example {kind.example}")]
-    found = []
+    mistakes = []
     args = bind(kind, call, table, namespace, source)
     for position, parameter in enumerate(kind.parameters):
         if not args.has(parameter.name):
             continue
         if call.keyed and not args.text(parameter.name):
-            found.append(
+            mistakes.append(
                 Mistake(f"{kind.name} needs {parameter.name}", "WrongCheckArgument", f"add {parameter.name} = …")
             )
             continue
@@ -96,14 +96,14 @@ def mistakes(kind: CheckKind, call: CheckCall, table: Relation, namespace: str =
         except ValueError as error:
             mistake = _placed(error, position, kind)
             # Both ends of a range may be wrong for the same column.
-            if str(mistake) not in map(str, found):
-                found.append(mistake)
-    if not found:
+            if str(mistake) not in map(str, mistakes):
+                mistakes.append(mistake)
+    if not mistakes:
         try:
             kind.build(args)
         except ValueError as error:
-            found.append(_placed(error, len(kind.parameters) - 1, kind))
-    return found
+            mistakes.append(_placed(error, len(kind.parameters) - 1, kind))
+    return mistakes
 
 
 def build_rule(kind: CheckKind, call: CheckCall, table: Relation, namespace: str = "", source: str = "") -> CheckRule:

@@ -155,11 +155,11 @@ class Arguments:
         return self.column(name).type
 
     def columns(self, name: str = "columns") -> tuple[Column, ...]:
-        found = tuple(self._find(item) for item in items(self.texts[name]))
-        lowered = [column.name.lower() for column in found]
-        if twice := next((column.name for column in found if lowered.count(column.name.lower()) > 1), None):
+        columns = tuple(self._find(item) for item in items(self.texts[name]))
+        lowered = [column.name.lower() for column in columns]
+        if twice := next((column.name for column in columns if lowered.count(column.name.lower()) > 1), None):
             raise ValueError(f"column '{twice}' is named twice")
-        return found
+        return columns
 
     def number(self, name: str) -> str:
         return number(self.texts[name])
@@ -197,7 +197,7 @@ class Arguments:
         return share
 
     def value(self, name: str, column: str = "column") -> str:
-        """A number that is not quoted is about numbers: as text, '1000' comes before '900'."""
+        """A number without quotes is compared as a number: as text, '1000' comes before '900'."""
         of, text = self.column(column), self.texts[name]
         if of.type.known and not of.type.is_numeric and name not in self.quoted_numbers and is_number(text):
             message = f"column '{of.name}' is {of.type}, and the check compares it with a number"
@@ -238,9 +238,9 @@ class Arguments:
         return _READERS[parameter.kind](self, parameter)
 
     def _find(self, name: str) -> Column:
-        found = self.table.find(name)
-        if found is not None:
-            return found
+        match = self.table.find(name)
+        if match is not None:
+            return match
         if not name.strip():
             raise ValueError("the name of a column is missing")
         if self.table.complete:
@@ -253,12 +253,12 @@ class Arguments:
 def items(text: str) -> tuple[str, ...]:
     """The items of a list between its commas; one that holds a comma is in quotes. Raises ValueError."""
     try:
-        found = parse_call(f"list({text})")[0].arguments
+        arguments = parse_call(f"list({text})")[0].arguments
     except MalformedCall as error:
         raise ValueError(f"the list '{text}' cannot be read: {error}") from None
-    if not found:
+    if not arguments:
         raise ValueError("the list is empty")
-    return found
+    return arguments
 
 
 def _column(args: Arguments, parameter: Parameter) -> object:

@@ -65,10 +65,10 @@ def kind_of(check: Check) -> CheckKind | None:
     call = check.call
     if call is None:
         return None
-    known = (KEYED if call.keyed else BUILT_IN).get(call.name)
-    if known is None and check.source:
+    kind = (KEYED if call.keyed else BUILT_IN).get(call.name)
+    if kind is None and check.source:
         return read_own_check(call.name, check.source, check.file)
-    return known
+    return kind
 
 
 def rule_of(check: Check, columns: Sequence[Column] | Relation, namespace: str = "") -> CheckRule:
@@ -96,20 +96,20 @@ def other_tables(check: Check) -> tuple[OtherTable, ...]:
 
 def digest_of(checks: Iterable[Check]) -> str:
     """Changes with whatever decides how a check turns out or whether it counts; not with where it is written."""
-    said = [
+    contents = [
         (
             str(check.stage),
             check.name,
             str(check.severity),
             check.source,
-            _asked(check.call) if check.call else None,
+            _call_facts(check.call) if check.call else None,
         )
         for check in checks
     ]
-    return str(blake3(json.dumps(sorted(said, key=repr)).encode()).hexdigest(16)) if said else ""
+    return str(blake3(json.dumps(sorted(contents, key=repr)).encode()).hexdigest(16)) if contents else ""
 
 
-def _asked(call: CheckCall) -> tuple[object, ...]:
+def _call_facts(call: CheckCall) -> tuple[object, ...]:
     return (call.name, call.arguments, call.keyed, *([call.texts] if call.texts else []))
 
 
@@ -126,7 +126,7 @@ class RowConstraint:
 
 def row_constraints(checks: Iterable[Check], columns: Relation, namespace: str = "") -> tuple[RowConstraint, ...]:
     """Those of severity error. One that does not fit the columns is left out: it is evaluated, and reported, later."""
-    found = []
+    constraints = []
     for check in checks:
         if check.stage is not Stage.BEFORE_WRITE or check.severity is not Severity.ERROR or check.call is None:
             continue
@@ -135,5 +135,5 @@ def row_constraints(checks: Iterable[Check], columns: Relation, namespace: str =
         except ValueError:
             continue
         if isinstance(form, RowRule | FunctionRule):
-            found.append(RowConstraint(check, form))
-    return tuple(found)
+            constraints.append(RowConstraint(check, form))
+    return tuple(constraints)

@@ -1,4 +1,4 @@
-"""What `@constraint` may say: rules that a result must meet before it counts as written."""
+"""The checks of `@constraint`: rules that a result must meet before it counts as written."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _unique(args: Arguments) -> CheckRule:
 
 
 def _composite_unique(args: Arguments) -> CheckRule:
-    names = ", ".join(found.name for found in args.columns())
+    names = ", ".join(column.name for column in args.columns())
     return unique_rows(quoted_columns(args), f"no values of {names} twice")
 
 

@@ -1,4 +1,4 @@
-"""What `type` of a settings file's `[[checks]]` may say beside the constraints and audits: the same ideas by key."""
+"""The `type`s of a settings file's `[[checks]]`, besides the constraints and audits: the same rules by key."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def _aggregate(args: Arguments) -> CheckRule:
     of = args.quoted() if args.has("column") else "*"
     of = f"DISTINCT {of}" if word == "count_distinct" else of
     condition = f"value {args.operator()} {value}"
-    shown = f"{word} of {args.name()}" if args.has("column") else "rows"
+    label = f"{word} of {args.name()}" if args.has("column") else "rows"
     return AggregateRule(
         (("value", f"{_FUNCTIONS[word]}({of})"),),
         "value",
         f"NOT isnan(value) AND {condition}" if floating else condition,
-        f"{shown} {args.operator()} {args.text('value')}",
+        f"{label} {args.operator()} {args.text('value')}",
         exact=word in ("median", "count_distinct"),
         of=args.name() if of_values else "",
     )

@@ -39,7 +39,7 @@ def read_own_check(name: str, text: str, file: str = "") -> CheckKind:
 
 
 def _read_sql(name: str, text: str) -> CheckKind:
-    said: dict[str, tuple[str, int]] = {}
+    directives: dict[str, tuple[str, int]] = {}
     lines = text.removeprefix("\ufeff").splitlines()
     at = 0
     for at, line in enumerate(lines):
@@ -49,16 +49,16 @@ def _read_sql(name: str, text: str) -> CheckKind:
             key = directive["key"]
             if key not in _KEYS:
                 near = did_you_mean(tuple(f"@{close}" for close in nearest(key, _KEYS)))
-                hint = near or f"known are {', '.join(f'@{known}' for known in _KEYS)}"
+                hint = near or f"known are {', '.join(f'@{allowed}' for allowed in _KEYS)}"
                 raise OwnCheckError(f"unknown directive @{key}; {hint}", at + 1)
-            if key in said:
+            if key in directives:
                 raise OwnCheckError(f"@{key} is set twice", at + 1)
-            said[key] = directive["value"], at + 1
+            directives[key] = directive["value"], at + 1
     body = "\n".join(lines[at:]).strip().removesuffix(";").strip()
-    form = said.get("kind", ("row", 1))
+    form = directives.get("kind", ("row", 1))
     if form[0] not in ("row", "query"):
         raise OwnCheckError(f"@kind must be row or query, not '{form[0]}'", form[1])
-    parameters = _parameters(*said.get("params", ("", 1)))
+    parameters = _parameters(*directives.get("params", ("", 1)))
     if not body or all(line.lstrip().startswith("--") for line in body.splitlines()):
         what = "a condition that every row must meet" if form[0] == "row" else "a query of the rows that break the rule"
         raise OwnCheckError(f"the file holds no SQL: write {what}", at + 1)
@@ -69,7 +69,7 @@ def _read_sql(name: str, text: str) -> CheckKind:
         name,
         frozenset(Stage),
         parameters,
-        said.get("description", ("", 1))[0] or f"The project's own check {name}.",
+        directives.get("description", ("", 1))[0] or f"The project's own check {name}.",
         "as its SQL says",
         "as its SQL says",
         f"{name}({', '.join(parameter.name for parameter in parameters)})",
@@ -79,7 +79,7 @@ def _read_sql(name: str, text: str) -> CheckKind:
 
 def _parameters(text: str, line: int) -> tuple[Parameter, ...]:
     """`column, number limit`: a kind and a name, which is the kind's own where none is given."""
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for item in filter(None, map(str.strip, text.split(","))):
         word, _, name = item.partition(" ")
         name = name.strip() or word
@@ -88,20 +88,20 @@ def _parameters(text: str, line: int) -> tuple[Parameter, ...]:
             raise OwnCheckError(f"@params: '{word}' is not a kind of argument; {hint}", line)
         if name in ABOUT:
             raise OwnCheckError(f"@params: '{name}' is a key of every check, so no parameter can be called so", line)
-        if not name.isidentifier() or (name == _TABLE and word != _TABLE) or name in found:
+        if not name.isidentifier() or (name == _TABLE and word != _TABLE) or name in parameters:
             raise OwnCheckError(f"@params: '{name}' cannot be the name of a parameter, or is one already", line)
         name = "other" if name == _TABLE else name
-        found[name] = Parameter(name, ParameterKind(word))
-    return tuple(found.values())
+        parameters[name] = Parameter(name, ParameterKind(word))
+    return tuple(parameters.values())
 
 
 def _check_places(body: str, parameters: tuple[Parameter, ...], is_query: bool, line: int) -> None:
     used = set(_PLACE.findall(body))
-    known = {parameter.name for parameter in parameters} | ({_TABLE} if is_query else set())
-    if unknown := sorted(used - known):
-        hint = did_you_mean(nearest(unknown[0], known)) or "name it in @params"
+    names = {parameter.name for parameter in parameters} | ({_TABLE} if is_query else set())
+    if unknown := sorted(used - names):
+        hint = did_you_mean(nearest(unknown[0], names)) or "name it in @params"
         raise OwnCheckError(f"{{{unknown[0]}}} is no parameter of this check; {hint}", line)
-    if unused := sorted(known - used):
+    if unused := sorted(names - used):
         what = f"parameter {unused[0]}" if unused[0] != _TABLE else "the checked table"
         raise OwnCheckError(f"{what} is not used: write {{{unused[0]}}} in the SQL", line)
 
@@ -145,7 +145,7 @@ _WRITTEN: Mapping[str, Callable[[Arguments, str], str]] = {
     "table": lambda args, name: args.relation(name).quoted,
     "condition": lambda args, name: f"({args.condition(name)})",
 }
-"""How an argument of each kind stands in the SQL."""
+"""The SQL of an argument of each kind."""
 
 
 _LISTS = ("list", "tuple", "Sequence", "Iterable", "Collection")
@@ -171,12 +171,12 @@ def read_own_function(name: str, text: str, file: str) -> CheckKind:
         Parameter(word, kind.kind, optional=default is not None, choices=kind.choices)
         for word, (kind, default) in kinds.items()
     )
-    said = (ast.get_docstring(function) or "").strip().split("\n")[0]
+    summary = (ast.get_docstring(function) or "").strip().split("\n")[0]
     return CheckKind(
         name,
         frozenset(Stage),
         parameters,
-        said or f"The project's own check {name}.",
+        summary or f"The project's own check {name}.",
         "a condition that is NULL passes",
         "passes",
         f"{name}({', '.join(parameter.name for parameter in parameters)})",
@@ -199,9 +199,9 @@ def _parsed(text: str, file: str) -> ast.Module:
 
 def _function(name: str, tree: ast.Module) -> ast.FunctionDef:
     """The last of that name, as for Python itself."""
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
-    if found:
-        return found[-1]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    if functions:
+        return functions[-1]
     is_async = next((n for n in tree.body if isinstance(n, ast.AsyncFunctionDef) and n.name == name), None)
     if is_async is not None:
         raise OwnCheckError(f"{name} must be a plain function: write def, not async def", is_async.lineno)
@@ -209,11 +209,11 @@ def _function(name: str, tree: ast.Module) -> ast.FunctionDef:
 
 
 def _function_parameters(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """With what each is where it is not given; those that must be given come first."""
+    """Each with its default; required parameters come first."""
     signature = function.args
-    if rest := signature.vararg or signature.kwarg:
-        stars = "*" if rest is signature.vararg else "**"
-        raise OwnCheckError(f"{stars}{rest.arg} cannot be given: name each parameter", rest.lineno)
+    if variadic := signature.vararg or signature.kwarg:
+        stars = "*" if variadic is signature.vararg else "**"
+        raise OwnCheckError(f"{stars}{variadic.arg} cannot be given: name each parameter", variadic.lineno)
     if signature.posonlyargs:
         raise OwnCheckError("parameters are given by name: remove the /", function.lineno)
     without = [None] * (len(signature.args) - len(signature.defaults))
@@ -237,21 +237,21 @@ def _kind_of_parameter(argument: ast.arg, default: ast.expr | None) -> _Paramete
         word = _word(argument.annotation)
         if word in _BY_WORD:
             return _BY_WORD[word]
-        known = ", ".join(_BY_WORD)
-        message = f"parameter {argument.arg} cannot be {ast.unparse(argument.annotation)}: use one of {known}"
+        words = ", ".join(_BY_WORD)
+        message = f"parameter {argument.arg} cannot be {ast.unparse(argument.annotation)}: use one of {words}"
         raise OwnCheckError(message, argument.lineno)
     if default is None:
         return _BY_WORD["Column"]
     try:
-        found = _BY_DEFAULT.get(type(ast.literal_eval(default)))
+        kind = _BY_DEFAULT.get(type(ast.literal_eval(default)))
     except (TypeError, ValueError):
-        found = None
-    if found is None:
+        kind = None
+    if kind is None:
         message = (
             f"the default of parameter {argument.arg} does not show its type: write for example {argument.arg}: int"
         )
         raise OwnCheckError(message, argument.lineno)
-    return found
+    return kind
 
 
 def _word(annotation: ast.expr) -> str:
@@ -280,8 +280,8 @@ def _build_function(
     def build(args: Arguments) -> CheckRule:
         arguments = tuple((word, kind.value(args, word)) for word, kind in kinds.items() if args.has(word))
         called = ", ".join(argument_text(args.text(word)) for word, _ in arguments)
-        shown = tuple(column for _, value in arguments for column in _columns_in(value))
-        return FunctionRule(name, file, line, text, arguments, f"every row meets {name}({called})", shown)
+        columns = tuple(column for _, value in arguments for column in _columns_in(value))
+        return FunctionRule(name, file, line, text, arguments, f"every row meets {name}({called})", columns)
 
     return build
 

@@ -34,26 +34,26 @@ def parse_call(text: str, column: int = 1) -> tuple[CheckCall, Severity | None]:
     texts: tuple[int, ...] = ()
     if text[at : at + 1] == "(":
         pieces, at = _pieces(text, at)
-        found = [_argument(text, start, end) for start, end in pieces]
-        if len(found) > 1 and any(value is None for value, _ in found):
-            offset = next(offset for value, offset in found if value is None)
+        items = [_argument(text, start, end) for start, end in pieces]
+        if len(items) > 1 and any(value is None for value, _ in items):
+            offset = next(offset for value, offset in items if value is None)
             raise MalformedCall("there is nothing between two commas; separate arguments by single commas", offset)
-        given = [(value, offset) for value, offset in found if value is not None]
-        arguments = tuple(value for value, _ in given)
-        columns = tuple(offset + column for _, offset in given)
+        nonempty = [(value, offset) for value, offset in items if value is not None]
+        arguments = tuple(value for value, _ in nonempty)
+        columns = tuple(offset + column for _, offset in nonempty)
         texts = tuple(
-            number for number, (value, at) in enumerate(given) if text[at - 1] in _TEXT_QUOTES and is_number(value)
+            number for number, (value, at) in enumerate(nonempty) if text[at - 1] in _TEXT_QUOTES and is_number(value)
         )
     return CheckCall(name[1], arguments, columns, texts=texts), _severity(text, at)
 
 
 def call_text(call: CheckCall) -> str:
     """The call as a person would write it, quoted only where that is needed."""
-    given = call.arguments
-    while call.keyed and given and not given[-1]:
-        given = given[:-1]
-    texts = [argument_text(argument, quoted=at in call.texts) for at, argument in enumerate(given)]
-    return f"{call.name}({', '.join(texts)})" if given else call.name
+    arguments = call.arguments
+    while call.keyed and arguments and not arguments[-1]:
+        arguments = arguments[:-1]
+    texts = [argument_text(argument, quoted=at in call.texts) for at, argument in enumerate(arguments)]
+    return f"{call.name}({', '.join(texts)})" if arguments else call.name
 
 
 def argument_text(argument: str, *, quoted: bool = False) -> str:

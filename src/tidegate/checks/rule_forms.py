@@ -76,13 +76,13 @@ def nulls_at_most(args: Arguments, most: Decimal) -> AggregateRule:
 
 
 def aggregate(expression: str, condition: str, expected: str, column: Column, *, exact: bool = False) -> AggregateRule:
-    """Of the column's values. `condition` is over `value`. It fails where that is NULL, or a number that is none."""
+    """Of the column's values. `condition` is over `value`. It fails where that is NULL or NaN."""
     passes = f"NOT isnan(value) AND value {condition}" if is_floating(column.type) else f"value {condition}"
     return AggregateRule((("value", expression),), "value", passes, expected, exact=exact, of=column.name)
 
 
 def at_most_percent(part: tuple[str, str], whole: tuple[str, str], most: Decimal, expected: str) -> AggregateRule:
-    """A share of nothing is none. Counts are compared, so that no digit is lost."""
+    """If the whole is 0, so is the share. Counts are compared, so that no digit is lost."""
     if most > 100:
         raise ValueError(f"{plain(most)} % is more than all")
     value = f"coalesce(round(try_divide(100.0D * {part[0]}, {whole[0]}), 4), 0.0D)"

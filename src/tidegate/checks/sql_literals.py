@@ -16,7 +16,7 @@ OPERATORS = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _MOST_DIGITS = 38
 _BROKEN = ("missing )", "unbalanced parenthesis", "unterminated character set", "nothing to repeat")
-"""What Python says of an expression that Java will not take either."""
+"""Python's errors for an expression that Java rejects too."""
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:\d{2})?)?", re.ASCII)
 
 

@@ -1,4 +1,4 @@
-"""What `@warning` may say beside some constraints and audits: signs of trouble in what was published."""
+"""The checks of `@warning`, besides some constraints and audits: signs of trouble in published tables."""
 
 from __future__ import annotations
 
