@@ -59,7 +59,7 @@ class CatalogDiscoverer:
     def all_pointers(self) -> dict[TableName, Pointer]:
         """Under the names that models use, and everything under its full name: that is how views name what they read.
 
-        Where one name means both, it means what models use it for.
+        Where one name is both, the one that models use wins.
         """
         pointers = self._catalog.pointers()
         full = {TableName(self._source.name, t.namespace, t.name): pointer for t, pointer in pointers.items()}
@@ -108,7 +108,7 @@ class SqliteCatalog:
         self._source = source
 
     def pointers(self) -> Mapping[CatalogTable, Pointer]:
-        path, wanted = self._source.catalog_path, self._source.catalog_name
+        path, catalog_name = self._source.catalog_path, self._source.catalog_name
         if not path.is_file():
             raise self._error(
                 "its catalog is not there",
@@ -123,11 +123,11 @@ class SqliteCatalog:
                 FailureKind.CONNECTION_FAILED,
                 "check that the file is an Iceberg JDBC catalog in SQLite and that you may read it",
             ) from error
-        if rows and all(catalog != wanted for catalog, *_ in rows):
+        if rows and all(catalog != catalog_name for catalog, *_ in rows):
             names = sorted({catalog for catalog, *_ in rows})
-            hint = nearest(wanted, names, 1) or names
+            hint = nearest(catalog_name, names, 1) or names
             raise self._error(
-                f"there is no catalog '{wanted}' in the file",
+                f"there is no catalog '{catalog_name}' in the file",
                 FailureKind.NOT_FOUND,
                 f'write catalog_name = "{hint[0]}"; the file has {", ".join(names[:_SHOWN])}',
             )
@@ -140,7 +140,7 @@ class SqliteCatalog:
         return {
             CatalogTable(namespace, name): Pointer(PointerKind(kind), location)
             for catalog, namespace, name, kind, location in rows
-            if catalog == wanted and location and kind in _KINDS
+            if catalog == catalog_name and location and kind in _KINDS
         }
 
     def _error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:
@@ -153,7 +153,7 @@ def _rows(path: Path) -> list[tuple[str, str, str, str, str | None]]:
     with closing(sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS)) as connection:
         columns = {row[1] for row in connection.execute("PRAGMA table_info(iceberg_tables)")}
         kind = "coalesce(iceberg_type, 'TABLE')" if "iceberg_type" in columns else "'TABLE'"
-        found = connection.execute(
+        cursor = connection.execute(
             f"SELECT catalog_name, table_namespace, table_name, {kind}, metadata_location FROM iceberg_tables"
         )
-        return found.fetchall()
+        return cursor.fetchall()

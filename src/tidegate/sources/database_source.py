@@ -233,17 +233,17 @@ class DatabaseDiscoverer:
         version, user = row or ("", "")
         return f"PostgreSQL {version} at {self._source.address} as {user}"
 
-    def _schemas(self, there: list[str]) -> list[str]:
-        missing = [schema for schema in self._source.schemas if schema not in there]
+    def _schemas(self, schemas: list[str]) -> list[str]:
+        missing = [schema for schema in self._source.schemas if schema not in schemas]
         if missing:
-            hint = nearest(missing[0], there, 1)
-            meant = f"did you mean '{hint[0]}'? " if hint else ""
+            hint = nearest(missing[0], schemas, 1)
+            suggestion = f"did you mean '{hint[0]}'? " if hint else ""
             raise self._error(
                 f"there is no schema '{missing[0]}', or this user may not use it",
                 FailureKind.NOT_FOUND,
-                f"{meant}correct 'schemas' or grant USAGE; this user sees {', '.join(there[:_SHOWN]) or 'none'}",
+                f"{suggestion}correct 'schemas' or grant USAGE; this user sees {', '.join(schemas[:_SHOWN]) or 'none'}",
             )
-        return list(self._source.schemas) or there
+        return list(self._source.schemas) or schemas
 
     @contextmanager
     def _connection(self, seconds: float) -> Iterator[psycopg.Connection[Any]]:

@@ -137,15 +137,15 @@ def in_parallel(query: Callable[[SourceSettings], T], sources: Iterable[SourceSe
 
 
 def mentioned(names: Collection[str], texts: Iterable[str]) -> frozenset[str]:
-    """The names that stand before a dot somewhere. A source that no text mentions is not queried, so it may be down or
+    """The names that occur before a dot. A source that no text mentions is not queried, so it may be down or
     slow. Comments count too: one request too many does no harm."""
     waiting = {name: (name.lower(), re.compile(rf"(?<!\w)`?{re.escape(name.lower())}`?\s*\.")) for name in names}
     for text in texts:
         if not waiting:
             break
         lowered = text.lower()
-        # Most texts do not have the word at all, which is found much faster than the pattern.
-        found = [n for n, (word, pattern) in waiting.items() if word in lowered and pattern.search(lowered)]
-        for name in found:
+        # Most texts lack the word, and a search for it is much faster than the pattern.
+        matches = [n for n, (word, pattern) in waiting.items() if word in lowered and pattern.search(lowered)]
+        for name in matches:
             del waiting[name]
     return frozenset(names) - waiting.keys()

@@ -63,8 +63,8 @@ def known_tables(
             return Discovery(tables=cached[1], queried=name, cached=name)
         return _query(source, file, now)
 
-    wanted = settings.sources.values() if names is None else [settings.sources[name] for name in sorted(names)]
-    return together(in_parallel(from_cache_or_source, wanted))
+    sources = settings.sources.values() if names is None else [settings.sources[name] for name in sorted(names)]
+    return together(in_parallel(from_cache_or_source, sources))
 
 
 def _is_young(moment: datetime, now: datetime, age: timedelta) -> bool:
@@ -92,9 +92,9 @@ def cache_file(settings: Settings, source: str) -> Path:
 
 
 def _digest(source: SourceSettings) -> str:
-    """Of what decides which tables there are: another address or account is another source.
+    """Of the settings that decide which tables exist: another address or account is another source.
 
-    No secret goes into a file: of the key that names an account only a hash counts, and that is hashed again.
+    No secret is written to a file: only a hash of the account's key is used, and that is hashed again.
     """
     values = {
         field.name: value

@@ -77,7 +77,7 @@ class FivetranDiscoverer:
 
     def _connections(self, client: _FivetranApi) -> Iterator[str]:
         cursor: str | None = None
-        seen: set[str] = set()
+        cursors: set[str] = set()
         while True:
             page = client.get("/v1/connections", {**self._group(), "limit": str(_PAGE)} | _at(cursor))
             for item in self._items(page):
@@ -85,9 +85,9 @@ class FivetranDiscoverer:
             cursor = page["data"].get("next_cursor")
             if not cursor:
                 return
-            if cursor in seen:
+            if cursor in cursors:
                 raise self._unexpected_response("the pages of its connections repeat in a circle")
-            seen.add(cursor)
+            cursors.add(cursor)
 
     def _items(self, page: Any) -> list[Mapping[str, Any]]:
         try:
@@ -185,7 +185,7 @@ class _FivetranApi:
         return self._error(message, self._kind(reply), path, remedy)
 
     def _kind(self, reply: Reply) -> FailureKind:
-        """Only 404 means that a thing is not there: tables of a connection that is reported gone are not left out."""
+        """Only 404 means that something does not exist: on another 4xx its tables must not be left out."""
         assert reply.kind is not None
         status = reply.status or 0
         rejected = 400 <= status < 500 and status not in _STATUSES and not reply.may_pass

@@ -19,8 +19,8 @@ def ping_project(settings: Settings) -> tuple[Ping, ...]:
 
 def ping_all(settings: Settings, names: Collection[str] | None = None) -> tuple[Ping, ...]:
     """Of every source, or of the named ones, in the order of tidegate.toml."""
-    wanted = [source for name, source in settings.sources.items() if names is None or name in names]
-    return in_parallel(lambda source: open_source(source).ping(), wanted)
+    sources = [source for name, source in settings.sources.items() if names is None or name in names]
+    return in_parallel(lambda source: open_source(source).ping(), sources)
 
 
 def ping_lake(settings: Settings) -> Ping:

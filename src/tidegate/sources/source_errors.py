@@ -1,4 +1,4 @@
-"""Whatever goes wrong while a source is queried, as a SourceError without secrets."""
+"""Every failure of a source query, as a SourceError without secrets."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def _secret_texts(source: SourceSettings) -> Iterator[str]:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and those that led to it: a traceback shows them all."""
+    """The error with its causes and contexts: a traceback shows them all."""
     waiting: list[BaseException | None] = [error]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         at = waiting.pop()
-        if at is not None and id(at) not in seen:
-            seen.add(id(at))
+        if at is not None and id(at) not in visited:
+            visited.add(id(at))
             yield at
             waiting += [at.__cause__, at.__context__]
