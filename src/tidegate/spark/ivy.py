@@ -45,11 +45,11 @@ class Fetched:
 
 
 def fetch(
-    wanted: Sequence[Coordinates], scratch: Path, java: Java, total_bytes: int, say: Callable[[str], None]
+    artifacts: Sequence[Coordinates], scratch: Path, java: Java, total_bytes: int, say: Callable[[str], None]
 ) -> Fetched:
     """Fetch the artifacts, without their dependencies, into a folder under `scratch`."""
     module, log, cache, folder = (scratch / name for name in ("ivy.xml", "ivy.log", "cache", "jars"))
-    module.write_text(_module(wanted), encoding="utf-8")
+    module.write_text(_module(artifacts), encoding="utf-8")
     command = [
         *(str(java.home / "bin" / "java"), *_network_options(), *_trust_options(java, scratch)),
         *("-jar", str(_ivy_jar())),
@@ -67,11 +67,11 @@ def fetch(
     return Fetched(folder, trouble)
 
 
-def _module(wanted: Sequence[Coordinates]) -> str:
+def _module(artifacts: Sequence[Coordinates]) -> str:
     dependencies = "".join(
         f"<dependency org={quoteattr(c.organisation)} name={quoteattr(c.name)} rev={quoteattr(c.revision)}"
         ' transitive="false" conf="default->master(default)"/>'
-        for c in wanted
+        for c in artifacts
     )
     return (
         '<ivy-module version="2.0"><info organisation="tidegate" module="jars"/>'
@@ -139,7 +139,7 @@ def _bytes_in(cache: Path) -> int:
             try:
                 total += path.stat().st_size
             except OSError:
-                continue  # a part was renamed meanwhile
+                continue  # Ivy renamed a partial file
     return total
 
 
@@ -158,10 +158,10 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE--
 
 def certificate_bundle(*, system: bool) -> Path | None:
     """The PEM file that the environment names; with `system`, else the one that the machine has."""
-    named = [os.environ.get(name) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")]
+    paths = [os.environ.get(name) for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")]
     if system:
-        named.append(ssl.get_default_verify_paths().cafile)
-    return next((Path(name) for name in named if name and Path(name).is_file()), None)
+        paths.append(ssl.get_default_verify_paths().cafile)
+    return next((Path(name) for name in paths if name and Path(name).is_file()), None)
 
 
 def write_trust_store(bundle: Path, target: Path, password: str) -> None:

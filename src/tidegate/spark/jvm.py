@@ -1,4 +1,4 @@
-"""Spark's JVM: a process that ends with this one, and how PySpark comes to use it.
+"""Spark's JVM: a process that ends with this one, and how PySpark connects to it.
 
 PySpark would start the JVM itself, and lose track of it when a signal arrives while it waits: a JVM that cannot report
 its port then runs for ever.

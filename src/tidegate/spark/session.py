@@ -54,7 +54,7 @@ def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None]
     archive = ensure_class_archive(java, jars, say) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it repeats the exception, with the JVM's stack
-    if not logging.getLogger().handlers:  # where Py4J prints the stack of every call to a JVM that is gone
+    if not logging.getLogger().handlers:  # else Py4J prints the stack of every call to a JVM that has ended
         logging.getLogger().addHandler(logging.NullHandler())
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -160,15 +160,15 @@ def child_session(root: SparkSession, conf: Mapping[str, str], catalog: str) -> 
 
 
 @contextlib.contextmanager
-def temporary_conf(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Set these settings for the block, and restore the former ones after it."""
-    before = {name: session.conf.get(name, None) for name in wanted}
+def temporary_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set these settings for the block, then restore the former ones."""
+    before = {name: session.conf.get(name, None) for name in settings}
     try:
-        for name, value in wanted.items():
+        for name, value in settings.items():
             session.conf.set(name, value)
         yield
     finally:
-        with contextlib.suppress(Exception):  # the session may be gone, and its settings with it
+        with contextlib.suppress(Exception):  # the session may have ended, with its settings
             for name, former in before.items():
                 if former is None:
                     session.conf.unset(name)

@@ -100,7 +100,7 @@ def _facts_from_jvm(error: BaseException) -> list[ExceptionFacts]:
         try:
             facts.append(_java_fact(java))
             java = java.getCause()
-        except Exception:  # the JVM is gone, and its objects with it
+        except Exception:  # the JVM has ended, with its objects
             break
     return [*facts, *_in_message(facts[-1])] if facts else []
 

@@ -168,7 +168,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _switch_to_wal(path: Path) -> None:
-    """The switch needs the file alone and may refuse at once: where two processes open a new file, one tries again."""
+    """The switch needs exclusive access and may fail at once: where two processes open a new file, one tries again."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -69,8 +69,8 @@ def is_alive(run: RunRecord, now: datetime) -> bool:
     """Whether a run that has not ended has a live process."""
     if has_ended(run):
         return False
-    here = process_is_alive(run)
-    return now - last_heartbeat(run) < HEARTBEAT_TIMEOUT if here is None else here
+    alive = process_is_alive(run)
+    return now - last_heartbeat(run) < HEARTBEAT_TIMEOUT if alive is None else alive
 
 
 def _place(mark: str) -> str:

@@ -53,7 +53,7 @@ class StateReader:
             return newest_runs(connection, limit, before, project)
 
     def unfinished_runs(self, project: str) -> tuple[RunRecord, ...]:
-        """Oldest first; their processes may be gone."""
+        """Oldest first; their processes may have ended."""
         with self._reading() as connection:
             return unfinished_runs(connection, project)
 

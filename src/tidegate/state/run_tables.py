@@ -85,11 +85,11 @@ def request_cancel(connection: Connection, run_id: str, at: datetime) -> bool:
     return connection.execute(unfinished.values(cancel_requested_at=at)).rowcount > 0
 
 
-def take_over_run(connection: Connection, seen: RunRecord, taken: RunRecord) -> bool:
-    """False, and nothing changed, where the stored run differs from `seen`."""
-    if run_by_id(connection, seen.run_id) != seen:
+def take_over_run(connection: Connection, expected: RunRecord, record: RunRecord) -> bool:
+    """False, and nothing changed, where the stored run differs from `expected`."""
+    if run_by_id(connection, expected.run_id) != expected:
         return False
-    return change_run(connection, seen.run_id, asdict(taken))
+    return change_run(connection, expected.run_id, asdict(record))
 
 
 def run_by_id(connection: Connection, run_id: str) -> RunRecord | None:
@@ -163,9 +163,9 @@ def find_key(connection: Connection, project: str, key: str) -> KeyRecord | None
     return None if row is None else KeyRecord(**row)
 
 
-def put_key(connection: Connection, record: KeyRecord, seen: KeyRecord | None) -> bool:
-    """Replaces `seen`; False, and nothing changed, where another record is stored."""
-    if find_key(connection, record.project, record.key) != seen:
+def put_key(connection: Connection, record: KeyRecord, expected: KeyRecord | None) -> bool:
+    """Replaces `expected`; False, and nothing changed, where another record is stored."""
+    if find_key(connection, record.project, record.key) != expected:
         return False
     replace_row(connection, idempotency_keys, asdict(record))
     return True

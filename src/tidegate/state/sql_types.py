@@ -1,4 +1,4 @@
-"""What all tables share: column types that are the same on SQLite and PostgreSQL, metadata, and how a row is put."""
+"""What all tables share: column types that work on SQLite and PostgreSQL, metadata, and how a row is replaced."""
 
 from __future__ import annotations
 

@@ -54,12 +54,14 @@ class StateStore:
         self._lock = threading.Lock()
         self._unreachable = False
 
-    def start_run(self, run: RunRecord, key: KeyRecord | None = None, seen: KeyRecord | None = None) -> None:
-        """`key`: the idempotency key that this run answers from now on, replacing `seen`. Raises RunExistsError or
-        KeyTakenError."""
+    def start_run(self, run: RunRecord, key: KeyRecord | None = None, expected_key: KeyRecord | None = None) -> None:
+        """`key`: the idempotency key that this run answers from now on, replacing `expected_key`.
+
+        Raises RunExistsError or KeyTakenError.
+        """
         try:
             with self._writing() as connection:
-                if key is not None and not put_key(connection, key, seen):
+                if key is not None and not put_key(connection, key, expected_key):
                     raise KeyTakenError(
                         f"Another run has taken the idempotency key '{key.key}' at this moment",
                         where=self._where,
@@ -75,10 +77,10 @@ class StateStore:
                 ) from error
             raise
 
-    def take_over(self, seen: RunRecord, taken: RunRecord) -> bool:
+    def take_over(self, expected: RunRecord, record: RunRecord) -> bool:
         """Of several processes that saw the same record only one succeeds."""
         with self._writing() as connection:
-            return take_over_run(connection, seen, taken)
+            return take_over_run(connection, expected, record)
 
     def set_status(self, run_id: str, status: str) -> None:
         self._change(run_id, {"status": status})
@@ -176,8 +178,8 @@ class StateStore:
                     where=self._where,
                     remedy=f"It continues there; `tidegate logs {run_id}` shows it.",
                 )
-            known = change_run(connection, run_id, values)
-        if not known:
+            exists = change_run(connection, run_id, values)
+        if not exists:
             raise StateError(
                 f"Run {run_id} is not in the state database",
                 where=self._where,

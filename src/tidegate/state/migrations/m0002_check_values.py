@@ -1,4 +1,4 @@
-"""What a check found may be any number or text, and says what it counts; SQLite changes a column by making a table."""
+"""The value of a check may be any number or text, with its unit; SQLite changes a column by recreating the table."""
 
 from __future__ import annotations
 

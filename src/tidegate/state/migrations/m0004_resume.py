@@ -1,4 +1,4 @@
-"""What a run needs to be taken up again or cancelled by others, what it has built so far, and its callers' keys."""
+"""What other processes need to resume or cancel a run, what it has built so far, and its callers' keys."""
 
 from __future__ import annotations
 
