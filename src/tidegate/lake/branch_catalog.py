@@ -164,8 +164,8 @@ def moves_to_main(
 ) -> tuple[Change, ...]:
     """The changes to publish: tables that the branch changed, if main still has what it started from (or `accept`).
 
-    Raises PublishConflictError with every table that main moved meanwhile, also of those that must be `unmoved`. Where
-    main already has all changes, those no longer matter.
+    Raises PublishConflictError with every table that has moved on main since, also of those that must be `unmoved`.
+    Where main already has all changes, those no longer matter.
     """
     moves, conflicts = [], []
     for table in tables:

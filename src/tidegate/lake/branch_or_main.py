@@ -19,7 +19,7 @@ _GAP = "no branch could be created for this run, and [lake] on_branch_failure is
 class BranchOrMain:
     """A catalog whose branch `name` is main once it could not be created; `failure` is the reason.
 
-    What is written there is on main at once, so a publish only reports what was written since the last one.
+    Writes to it are on main immediately, so a publish only reports what was written since the last one.
     """
 
     def __init__(self, catalog: BranchCatalog, name: str) -> None:

@@ -75,41 +75,41 @@ class Untraceable:
     """The present state is older than the one that was read, or on another line."""
 
 
-def change_since(metadata: TableMetadata, seen: TableInput) -> TableChange | Untraceable:
-    """From the state that `seen` recorded to the present one. Compaction is no change."""
-    if seen.uuid != metadata.uuid:
+def change_since(metadata: TableMetadata, last_read: TableInput) -> TableChange | Untraceable:
+    """From the state that `last_read` recorded to the present one. Compaction is no change."""
+    if last_read.uuid != metadata.uuid:
         return Untraceable("was dropped and created again")
-    if reason := other_columns(metadata, seen):
+    if reason := other_columns(metadata, last_read):
         return Untraceable(reason)
-    if seen.snapshot_id is None:
+    if last_read.snapshot_id is None:
         return Untraceable("had no rows before")
     line = list(metadata.ancestors())
-    position = next((n for n, snapshot in enumerate(line) if snapshot.id == seen.snapshot_id), None)
+    position = next((n for n, snapshot in enumerate(line) if snapshot.id == last_read.snapshot_id), None)
     if position is None:
-        return _off_the_line(metadata, line, seen)
+        return _off_the_line(metadata, line, last_read)
     then, newer = line[position], [snapshot for snapshot in line[:position] if snapshot.changed_rows]
-    if reason := _without_lineage(metadata, then, newer) or _other_columns_then(metadata, then, seen):
+    if reason := _without_lineage(metadata, then, newer) or _other_columns_then(metadata, then, last_read):
         return Untraceable(reason)
     return _change(metadata, then, newer)
 
 
-def other_columns(metadata: TableMetadata, seen: TableInput) -> str | None:
+def other_columns(metadata: TableMetadata, last_read: TableInput) -> str | None:
     """How the columns that were read differ now; None where each still has its name, id and type."""
-    if metadata.columns_digest == seen.columns:
+    if metadata.columns_digest == last_read.columns:
         return None
-    if seen.used is None:
+    if last_read.used is None:
         return "has other columns"
     now = {field.name: field for field in metadata.fields}
     names = {field.id: field.name for field in metadata.fields}
-    texts = [_difference(name, was, now.get(name), names) for name, was in sorted(seen.used.items())]
+    texts = [_difference(name, was, now.get(name), names) for name, was in sorted(last_read.used.items())]
     differences = [text for text in texts if text]
     return f"has other columns: {', '.join(differences)}" if differences else None
 
 
-def _other_columns_then(metadata: TableMetadata, then: Snapshot, seen: TableInput) -> str | None:
+def _other_columns_then(metadata: TableMetadata, then: Snapshot, last_read: TableInput) -> str | None:
     """An old snapshot is read with the names and types that it was written with."""
     had = {field.name: field.identity for field in metadata.fields_of(then)}
-    used = {field.name: field.identity for field in metadata.fields} if seen.used is None else seen.used
+    used = {field.name: field.identity for field in metadata.fields} if last_read.used is None else last_read.used
     return None if used.items() <= had.items() else "has other columns than the rows that were read"
 
 
@@ -122,16 +122,16 @@ def _difference(name: str, was: str, now: Field | None, names: Mapping[int, str]
     return f"{name} is now {called}" if called != name else f"{name} has another type"
 
 
-def _off_the_line(metadata: TableMetadata, line: list[Snapshot], seen: TableInput) -> Untraceable:
+def _off_the_line(metadata: TableMetadata, line: list[Snapshot], last_read: TableInput) -> Untraceable:
     """Sequence numbers show how far back the present line reaches; a discarded line may have used the same ones."""
     if not line:
         return Untraceable("was rolled back", rolled_back=True)
     oldest = line[-1]
-    if oldest.sequence_number > seen.sequence_number:
+    if oldest.sequence_number > last_read.sequence_number:
         if oldest.parent_id is None:
             return Untraceable("was rebuilt", rebuilt=True)
         return Untraceable("changed since a snapshot that no longer exists", expired=True)
-    if seen.snapshot_id in metadata.snapshots:
+    if last_read.snapshot_id in metadata.snapshots:
         return Untraceable("was rolled back", rolled_back=True)
     return Untraceable("has another history than the one that was read")
 
@@ -214,13 +214,13 @@ def _kept_columns(metadata: TableMetadata, updating: Sequence[tuple[Snapshot, Sn
 
 def _changed_columns(metadata: TableMetadata, commits: Iterable[tuple[Snapshot, Snapshot]]) -> frozenset[str] | None:
     """`commits`: each with the one before it."""
-    found: set[str] = set()
+    columns: set[str] = set()
     for snapshot, before in commits:
         names = _names(metadata, snapshot, CHANGED_COLUMNS)
         if names is None or snapshot.rows != before.rows:
             return None
-        found.update(names)
-    return frozenset(found)
+        columns.update(names)
+    return frozenset(columns)
 
 
 def _names(metadata: TableMetadata, snapshot: Snapshot, key: str) -> tuple[str, ...] | None:

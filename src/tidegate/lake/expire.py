@@ -1,6 +1,6 @@
 """Expire old snapshots by writing a new metadata file. Data files are left to the sweep.
 
-Iceberg's own expiry deletes files as it goes, and is disabled on purpose (`gc.enabled=false`): it sees one table on
+Iceberg's own expiry deletes files immediately, and is disabled on purpose (`gc.enabled=false`): it sees one table on
 one branch and would delete files that another branch still reads.
 """
 
@@ -37,19 +37,19 @@ class Expired:
 def expired_snapshots(
     table: TableMetadata, *, keep_newest: int, newer_than: datetime, keep: Collection[int] = ()
 ) -> tuple[int, ...]:
-    """Snapshots that nothing needs, oldest first.
+    """Snapshots that no reader needs, oldest first.
 
     The current line stays unbroken down to the last snapshot that is among its newest, young, named in `keep`, or the
     last that changed rows: readers recognise the table's state by that one, and may read the changes since a snapshot
     only if they can see that it is an ancestor. What a ref names stays too.
     """
     limit = int(newer_than.timestamp() * 1000)
-    wanted = set(keep) | {s.id for s in table.snapshots.values() if s.timestamp_ms >= limit}
+    needed_ids = set(keep) | {s.id for s in table.snapshots.values() if s.timestamp_ms >= limit}
     if table.last_change is not None:
-        wanted.add(table.last_change.id)
+        needed_ids.add(table.last_change.id)
     line = [s.id for s in table.ancestors()]
-    depth = max((n for n, id in enumerate(line, 1) if n <= max(1, keep_newest) or id in wanted), default=0)
-    stay = wanted | set(table.refs.values()) | set(line[:depth])
+    depth = max((n for n, id in enumerate(line, 1) if n <= max(1, keep_newest) or id in needed_ids), default=0)
+    stay = needed_ids | set(table.refs.values()) | set(line[:depth])
     old = sorted(table.snapshots.values(), key=lambda s: (s.sequence_number, s.id))
     return tuple(s.id for s in old if s.id not in stay)
 
@@ -81,7 +81,7 @@ def expire_snapshots(
 
 
 def _without(data: dict[str, Any], removed: frozenset[int]) -> dict[str, Any]:
-    """As Iceberg does it: an entry that is gone ends the log before it, or time travel would fall into the gap."""
+    """As Iceberg does: the log starts after the last removed entry, or time travel would hit the gap."""
     log: list[Mapping[str, Any]] = []
     for entry in data.get("snapshot-log", ()):
         log = [] if entry["snapshot-id"] in removed else [*log, entry]

@@ -116,20 +116,20 @@ def share_of_rows_within(snapshot: Snapshot, field_id: int, low: int, high: int)
 
 def column_bounds(snapshot: Snapshot, fields: Collection[Field]) -> Mapping[int, ColumnBounds]:
     """By the ids of those columns for which every file has all statistics."""
-    found: dict[int, list[ColumnBounds] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
+    bounds: dict[int, list[ColumnBounds] | None] = {field.id: [] for field in fields if isinstance(field.type, str)}
     for manifest in list_manifests(snapshot):
         if manifest.content is not ManifestContent.DATA:
             continue
         for entry in _entries(manifest):
             for field in fields:
-                of_files = found.get(field.id)
+                of_files = bounds.get(field.id)
                 if of_files is not None:
                     spread = _spread(entry.data_file, field)
                     if spread is None:
-                        found[field.id] = None
+                        bounds[field.id] = None
                     else:
                         of_files.append(spread)
-    return {id: _together(of_files) for id, of_files in found.items() if of_files is not None}
+    return {id: _together(of_files) for id, of_files in bounds.items() if of_files is not None}
 
 
 def _spread(file: ManifestDataFile, field: Field) -> ColumnBounds | None:

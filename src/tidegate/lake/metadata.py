@@ -145,7 +145,7 @@ class TableMetadata:
     def last_change(self) -> Snapshot | None:
         """The newest snapshot on the current line that changed rows; None: there was never a row.
 
-        Where the line's beginning has expired, its oldest snapshot stands for what came before.
+        Where the line's beginning has expired, its oldest snapshot represents the expired ones.
         """
         oldest = None
         for oldest in self.ancestors():
@@ -178,9 +178,9 @@ class TableMetadata:
 
     def _used(self, names: Collection[str]) -> Mapping[str, str] | None:
         """None where a name is no column's own, such as one of Iceberg's hidden columns: then any may matter."""
-        wanted = {name.lower() for name in names}
-        found = {field.name: field.identity for field in self.fields if field.name.lower() in wanted}
-        return found if len(found) == len(wanted) else None
+        lowered = {name.lower() for name in names}
+        identities = {field.name: field.identity for field in self.fields if field.name.lower() in lowered}
+        return identities if len(identities) == len(lowered) else None
 
     def only_replaced_since(self, base: TableMetadata) -> bool:
         """Whether the table has gained nothing but compaction (or expiry) since `base`."""

@@ -116,11 +116,11 @@ def _snapshot_damage(
     manifests = list_manifests(snapshot)
     if lost := tuple(m.manifest_path for m in manifests if not _is_there(m.manifest_path, folders)):
         return Damage(table, "manifest", lost, metadata.progress, snapshot)
-    what, found = _lost_data(manifests, folders)
-    if not found:
+    what, files = _lost_data(manifests, folders)
+    if not files:
         return None
-    more = len(found) > _MOST_NAMED
-    return Damage(table, what, found[:_MOST_NAMED], metadata.progress, snapshot, more)
+    more = len(files) > _MOST_NAMED
+    return Damage(table, what, files[:_MOST_NAMED], metadata.progress, snapshot, more)
 
 
 def _lost_data(manifests: Iterable[ManifestFile], folders: dict[str, frozenset[str]]) -> tuple[str, tuple[str, ...]]:

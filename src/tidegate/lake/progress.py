@@ -46,7 +46,7 @@ class ZoneInput:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Commits inside which rows stand in the order of their arrival: by sequence number, `without` some."""
+    """Commits whose rows are in the order of their arrival: by sequence number, `without` some."""
 
     since: int = 0
     without: tuple[int, ...] = ()
@@ -88,7 +88,7 @@ class Progress:
     proven_since: int | None = None
     """The sequence number of the first state from which on the query proves the key; None: it is not known to."""
     order: Order | None = None
-    """Which rows stand in the order of their arrival; None: none."""
+    """Which rows are in the order of their arrival; None: none."""
     checks: str = ""
     """A digest of the checks that the table passed before it was published."""
     checked: Mapping[str, TableInput] = field(default_factory=dict)

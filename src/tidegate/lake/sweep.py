@@ -48,26 +48,26 @@ class _Listed:
 
 def referenced_files(pointers: Iterable[Pointer]) -> set[str]:
     """Every file (its real path) that can be reached from the pointers."""
-    found: set[str] = set()
+    files: set[str] = set()
     lists: set[str] = set()
     manifests: set[str] = set()
     for pointer in pointers:
         metadata = read_metadata(pointer)
-        found.add(_real(pointer.location))
-        found.update(_real(location) for location in metadata.files)
-        found.update(map(_real, consumed_files(metadata.table_location, metadata.progress)))
+        files.add(_real(pointer.location))
+        files.update(_real(location) for location in metadata.files)
+        files.update(map(_real, consumed_files(metadata.table_location, metadata.progress)))
         snapshots = metadata.snapshots.values() if isinstance(metadata, TableMetadata) else ()
         for snapshot in snapshots:
             if snapshot.manifest_list in lists:
                 continue
             lists.add(snapshot.manifest_list)
-            found.add(_real(snapshot.manifest_list))
+            files.add(_real(snapshot.manifest_list))
             for manifest in list_manifests(snapshot):
                 if manifest.manifest_path not in manifests:
                     manifests.add(manifest.manifest_path)
-                    found.add(_real(manifest.manifest_path))
-                    found.update(_real(file.location) for file in data_files(manifest))
-    return found
+                    files.add(_real(manifest.manifest_path))
+                    files.update(_real(file.location) for file in data_files(manifest))
+    return files
 
 
 def sweep(
@@ -96,11 +96,11 @@ def sweep(
     if not dry_run:
         _remove_empty(folders, cutoff)
         record_sweep(root, now, len(dead) - len(failed))
-    gone = [file for file in dead if file.path not in set(failed)]
+    deleted = [file for file in dead if file.path not in set(failed)]
     return SweepReport(
-        files=tuple(file.path for file in gone),
-        bytes=sum(file.size for file in gone),
-        kept=len(files) - len(gone),
+        files=tuple(file.path for file in deleted),
+        bytes=sum(file.size for file in deleted),
+        kept=len(files) - len(deleted),
         failed=tuple(failed),
         dry_run=dry_run,
     )

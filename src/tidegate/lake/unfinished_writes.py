@@ -38,7 +38,7 @@ _Log = Sequence[Mapping[str, Any]]
 def intermediate_snapshots(metadata: TableMetadata) -> frozenset[int]:
     """The marked snapshots after which their own run committed again.
 
-    A write that marks its first commit may turn out to need no second one; then that commit is the state it meant.
+    A write that marks its first commit may turn out to need no second one; then that commit is its final state.
     """
     ordered = sorted(metadata.snapshots.values(), key=lambda snapshot: snapshot.sequence_number)
     return frozenset(earlier.id for earlier, later in pairwise(ordered) if _goes_on(earlier, later))

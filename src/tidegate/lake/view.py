@@ -32,9 +32,9 @@ class BranchView:
         try:
             return None if pointer is None else _read(pointer)
         except LakeError as error:
-            named = LakeError(f"{table}: {error.message}", where=error.where, remedy=error.remedy)
-            named.kind = error.kind
-            raise named from error
+            table_error = LakeError(f"{table}: {error.message}", where=error.where, remedy=error.remedy)
+            table_error.kind = error.kind
+            raise table_error from error
 
     def table(self, table: TableName) -> TableMetadata | None:
         """None also where the name is a view's."""

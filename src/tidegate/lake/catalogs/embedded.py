@@ -54,13 +54,13 @@ class CatalogDatabase:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """One consistent state of the database, whatever others write meanwhile."""
+        """One consistent state of the database, unaffected by concurrent writes."""
         with self._transaction("BEGIN") as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Takes the write lock at once: a transaction that reads first could be refused the lock it needs later."""
+        """Takes the write lock first: a transaction that reads first may fail to get the lock later."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -95,8 +95,8 @@ class CatalogDatabase:
             yield
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorname", None) or ""
-            known = (text for name, text in _REMEDIES.items() if code.startswith(name))
-            remedy = next(known, "check that the file is a catalog of this program and was not replaced meanwhile")
+            remedies = (text for name, text in _REMEDIES.items() if code.startswith(name))
+            remedy = next(remedies, "check that the file is a catalog of this program and was not replaced meanwhile")
             raise LakeUnavailableError(
                 f"the lake's catalog cannot be used: {error}", where=str(self.path), remedy=remedy
             ) from error

@@ -104,8 +104,8 @@ class RestCatalog(RelationalCatalog):
             catalog = self._require_branch(db, branch)
             ours, bases = rows.pointers(db, catalog), rows.bases(db, catalog)
             stay = {change.table for change in changes_between(bases, ours)} - set(tables)
-            known = ours.keys() | bases.keys() | heads.keys()
-            self._set(db, catalog, {table: heads.get(table) for table in known - stay})
+            all_tables = ours.keys() | bases.keys() | heads.keys()
+            self._set(db, catalog, {table: heads.get(table) for table in all_tables - stay})
 
     def publish(
         self,
@@ -114,13 +114,13 @@ class RestCatalog(RelationalCatalog):
         accept: Heads | None = None,
         unmoved: Heads | None = None,
     ) -> tuple[Change, ...]:
-        wanted, still = sorted(set(tables)), unmoved or {}
+        sorted_tables, still = sorted(set(tables)), unmoved or {}
         before: dict[TableName, Pointer | None] = {}
         for _ in self._api.write_attempts(f"publish {branch}"):
             with self._database.read() as db:
                 catalog = self._require_branch(db, branch)
-                bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
-            changed = [table for table in wanted if ours.get(table) != bases.get(table)]
+                bases, ours = rows.bases(db, catalog, sorted_tables), rows.pointers(db, catalog, sorted_tables)
+            changed = [table for table in sorted_tables if ours.get(table) != bases.get(table)]
             main = self._main({*changed, *still})
             arrived = {table for table in changed if self._already_published(main.get(table), ours.get(table))}
             targets = {**ours, **{table: main[table] for table in arrived & main.keys()}}
@@ -160,8 +160,8 @@ class RestCatalog(RelationalCatalog):
         settings = catalog_settings(MAIN, self.warehouse, options)
         # To a REST server, a warehouse is the name of one of its catalogs.
         del settings[f"spark.sql.catalog.{MAIN}.warehouse"]
-        named = {f"spark.sql.catalog.{MAIN}.warehouse": server.catalog_name} if server.catalog_name else {}
-        return {**settings, **named}
+        warehouse = {f"spark.sql.catalog.{MAIN}.warehouse": server.catalog_name} if server.catalog_name else {}
+        return {**settings, **warehouse}
 
     def _catalog_name(self, db: rows.CatalogConnection, branch: str) -> str:
         """Main is not in the database."""
@@ -218,14 +218,14 @@ class RestCatalog(RelationalCatalog):
         before, after = change.before, change.after
         if before is None or after is None or before.kind != after.kind:
             return None
-        now, wanted = self._load(before.location), self._load(after.location)
+        now, target = self._load(before.location), self._load(after.location)
         if after.kind is PointerKind.VIEW:
-            return Commit(change.table, view_requirements(now), view_updates(now, wanted))
-        if now["table-uuid"] != wanted["table-uuid"]:
+            return Commit(change.table, view_requirements(now), view_updates(now, target))
+        if now["table-uuid"] != target["table-uuid"]:
             return None
-        if not can_follow(now, wanted):
+        if not can_follow(now, target):
             raise publish_conflict(branch, [change.table])
-        return Commit(change.table, table_requirements(now), table_updates(now, wanted))
+        return Commit(change.table, table_requirements(now), table_updates(now, target))
 
     def _replace(self, change: Change) -> None:
         if change.before is not None:
@@ -240,7 +240,7 @@ class RestCatalog(RelationalCatalog):
             self._api.create(change.table, change.after, self._load(change.after.location))
 
     def _in_order(self, moves: Sequence[Change]) -> list[Change]:
-        """What a table was built from goes before it; what is dropped, and views, last."""
+        """Inputs before the tables built from them; dropped tables and views last."""
         by_name = {str(change.table): change for change in moves}
         graph = {name: self._inputs(change) & by_name.keys() for name, change in by_name.items()}
         try:
@@ -274,9 +274,9 @@ class RestCatalog(RelationalCatalog):
             landed |= {table: now[table] for table in published if self._already_published(now[table], ours.get(table))}
             with self._database.write() as db:
                 catalog = self._require_branch(db, branch)
-                here = rows.pointers(db, catalog, list(landed))
+                on_branch = rows.pointers(db, catalog, list(landed))
                 rows.set_bases(db, catalog, landed)
-                rows.set_pointers(db, catalog, {t: p for t, p in landed.items() if here.get(t) == ours.get(t)})
+                rows.set_pointers(db, catalog, {t: p for t, p in landed.items() if on_branch.get(t) == ours.get(t)})
         return landed
 
     def _includes(self, now: Pointer | None, ours: Pointer | None) -> bool:

@@ -115,7 +115,7 @@ class PostgresDatabase:
                 return Session(info.user, Secret(info.password) if info.password else None, info.server_version)
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
-        """Where the connection breaks during the commit, the server is asked whether it was carried out."""
+        """If the connection breaks during the commit, ask the server whether it was carried out."""
         import psycopg
 
         row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
@@ -220,8 +220,10 @@ class PostgresDatabase:
             first = (str(error).strip().splitlines() or [""])[0]
             reason = first.rpartition(" failed: ")[2].removeprefix("FATAL:").strip()
             state = error.sqlstate or next((state for words, state in _WORDS if words in reason), "")
-            known = ((kind, remedy) for prefix, kind, remedy in _STATES if state.startswith(prefix))
-            kind, remedy = next(known, (FailureKind.CONNECTION_FAILED, "check that the server runs and can be reached"))
+            matches = ((kind, remedy) for prefix, kind, remedy in _STATES if state.startswith(prefix))
+            kind, remedy = next(
+                matches, (FailureKind.CONNECTION_FAILED, "check that the server runs and can be reached")
+            )
             failure = LakeUnavailableError(
                 f"the lake's catalog cannot be used: {reason}", where=self.where, remedy=remedy
             )
@@ -244,8 +246,8 @@ class _Connection:
 
 
 def _ensure_schema(connection: psycopg.Connection[Any]) -> None:
-    there = "SELECT count(*) FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL"
-    row = connection.execute(there, (list(OWN_TABLES),)).fetchone()
+    query = "SELECT count(*) FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL"
+    row = connection.execute(query, (list(OWN_TABLES),)).fetchone()
     if row == (len(OWN_TABLES),) and _has_types(connection):
         return
     with connection.transaction():

@@ -91,18 +91,18 @@ class NessieCatalog:
         return pointer_of(self._contents(branch, [key_of(table)]).contents.get(key_of(table)))
 
     def all_pointers(self) -> frozenset[Pointer]:
-        """Read until no branch has moved meanwhile; what moved while it was read is in it twice, and never missed."""
-        found: set[Pointer] = set()
+        """Read until no branch moves during the read: a pointer that moves may be read twice, but is never missed."""
+        pointers: set[Pointer] = set()
         read: dict[str, frozenset[Pointer]] = {}
         for _ in self._api.write_attempts("list all branches"):
             before = self._api.references()
             for reference in before:
                 if reference.hash not in read:
                     read[reference.hash] = self._pointers_at(reference)
-                found |= read[reference.hash]
+                pointers |= read[reference.hash]
             if self._api.references() == before:
                 break
-        return frozenset(found)
+        return frozenset(pointers)
 
     def create_branch(self, name: str) -> None:
         catalog = branch_catalog_name(name)
@@ -143,17 +143,17 @@ class NessieCatalog:
         accept: Heads | None = None,
         unmoved: Heads | None = None,
     ) -> tuple[Change, ...]:
-        wanted, still = sorted(set(tables)), unmoved or {}
-        keys = [key_of(table) for table in wanted]
+        sorted_tables, still = sorted(set(tables)), unmoved or {}
+        keys = [key_of(table) for table in sorted_tables]
         before: dict[TableName, Pointer | None] = {}
         for _ in self._api.write_attempts(f"publish {branch}"):
             ours = self._contents(branch, [*keys, *_namespaces_of(keys)])
             main = self._contents(MAIN, {*keys, *_namespaces_of(keys), *map(key_of, still)})
             bases = self._bases(_require_record(ours, branch, self._server.uri))
-            moves = moves_to_main(branch, wanted, bases, heads(ours), heads(main), accept or {}, still)
-            there = [key_of(change.table) for change in moves if change.after]
+            moves = moves_to_main(branch, sorted_tables, bases, heads(ours), heads(main), accept or {}, still)
+            new_keys = [key_of(change.table) for change in moves if change.after]
             operations = [
-                *namespaces_for(main, there, ours),
+                *namespaces_for(main, new_keys, ours),
                 *(step for change in moves for step in _move(main, ours, key_of(change.table))),
             ]
             for change in moves:
@@ -178,11 +178,11 @@ class NessieCatalog:
             mine, bases, mains = heads(ours), self._bases(mark), heads(main)
             changed = {change.table for change in changes_between(bases, mine)}
             stay = changed - set(tables)
-            taken = [key_of(table) for table in sorted((mine.keys() | mains.keys()) - stay)]
+            keys = [key_of(table) for table in sorted((mine.keys() | mains.keys()) - stay)]
             fresh = replace(mark, base=main.hash, moved={table: bases.get(table) for table in stay})
             operations = [
-                *namespaces_for(ours, [key for key in taken if key in main.contents], main),
-                *(step for key in taken for step in _move(ours, main, key)),
+                *namespaces_for(ours, [key for key in keys if key in main.contents], main),
+                *(step for key in keys for step in _move(ours, main, key)),
                 put_properties(ours, BRANCH_RECORD, fresh.properties()),
             ]
             try:
@@ -193,11 +193,11 @@ class NessieCatalog:
 
     def restore(self, branch: str, table: TableName, pointer: Pointer | None) -> None:
         key = key_of(table)
-        wanted = None if pointer is None else content_of(pointer, self._load)
+        content = None if pointer is None else content_of(pointer, self._load)
 
         def operations(tree: Tree) -> Sequence[Operation]:
-            steps = place(tree, key, wanted)
-            return [*namespaces_for(tree, [key]), *steps] if steps and wanted else steps
+            steps = place(tree, key, content)
+            return [*namespaces_for(tree, [key]), *steps] if steps and content else steps
 
         self._on_branch(branch, [key, *_namespaces_of([key])], f"tidegate: restore {table}", operations)
 
@@ -222,7 +222,7 @@ class NessieCatalog:
                 continue
 
     def drop_strays(self) -> None:
-        """Nothing can be written to a branch of Nessie that is gone."""
+        """Nessie accepts no writes to a dropped branch, so there are none."""
 
     def keep_branch(self, name: str) -> None:
         self._update_record(name, lambda mark: replace(mark, kept=True))
@@ -265,7 +265,7 @@ class NessieCatalog:
         claim_warehouse(self.warehouse, self._identity, alone=True)
 
     def _tree(self, branch: str) -> Tree:
-        with self._known(branch) as name:
+        with self._reference_name(branch) as name:
             tree = self._api.tree(name)
         if branch != MAIN:
             _require_record(tree, branch, self._server.uri)
@@ -273,14 +273,14 @@ class NessieCatalog:
 
     def _contents(self, branch: str, keys: Iterable[Key]) -> Tree:
         """Those keys, and the branch's record."""
-        with self._known(branch) as name:
+        with self._reference_name(branch) as name:
             tree = self._api.contents(name, [*keys, BRANCH_RECORD])
         if branch != MAIN:
             _require_record(tree, branch, self._server.uri)
         return tree
 
     @contextmanager
-    def _known(self, branch: str) -> Iterator[str]:
+    def _reference_name(self, branch: str) -> Iterator[str]:
         if branch != MAIN:
             branch_catalog_name(branch)
         try:
@@ -313,10 +313,10 @@ class NessieCatalog:
                 raise branch_missing_error(branch, self._server.uri) from error
 
     def _commit(self, branch: str, hash: str, message: str, operations: Iterable[Operation]) -> str:
-        first, rest = split_replacements(operations)
+        first, second = split_replacements(operations)
         if first:
             hash = self._api.commit(branch, hash, message, first)
-        return self._api.commit(branch, hash, message, rest)
+        return self._api.commit(branch, hash, message, second)
 
     def _move_main(self, branch: str, hash: str, operations: Sequence[Operation]) -> None:
         """One step of main, also where it takes two commits: those are made aside, and main is moved to the second."""
@@ -350,11 +350,11 @@ class NessieCatalog:
             self._update_record(branch, lambda mark: replace(mark, moved={**mark.moved, **moved}))
 
     def _bases(self, mark: BranchRecord) -> dict[TableName, Pointer]:
-        known = self._cached_bases.get(mark.base)  # what a commit holds never changes
-        if known is None:
-            known = heads(self._api.tree("", mark.base))
-            self._cached_bases = {mark.base: known}
-        bases: dict[TableName, Pointer | None] = {**known, **mark.moved}
+        at_base = self._cached_bases.get(mark.base)  # what a commit holds never changes
+        if at_base is None:
+            at_base = heads(self._api.tree("", mark.base))
+            self._cached_bases = {mark.base: at_base}
+        bases: dict[TableName, Pointer | None] = {**at_base, **mark.moved}
         return {table: pointer for table, pointer in bases.items() if pointer is not None}
 
     def _pointers_at(self, reference: Reference) -> frozenset[Pointer]:

@@ -74,18 +74,18 @@ def content_of(pointer: Pointer, load: Callable[[str], Any]) -> Content:
     }
 
 
-def place(tree: Tree, key: Key, wanted: Content | None) -> list[Operation]:
-    """The operations that set `key` of the tree to `wanted` (None: delete it); none where it is that already."""
-    there = tree.contents.get(key)
+def place(tree: Tree, key: Key, content: Content | None) -> list[Operation]:
+    """The operations that set `key` of the tree to `content` (None: delete it); none where it is that already."""
+    current = tree.contents.get(key)
     name = {"elements": list(key)}
-    delete = [{"type": "DELETE", "key": name}] if there is not None else []
-    if wanted is None:
+    delete = [{"type": "DELETE", "key": name}] if current is not None else []
+    if content is None:
         return [*delete]
-    if there is not None and pointer_of(there) == pointer_of(wanted):
+    if current is not None and pointer_of(current) == pointer_of(content):
         return []
-    new = {field: value for field, value in wanted.items() if field != "id"}
-    if there is not None and there["type"] == wanted["type"]:
-        return [{"type": "PUT", "key": name, "content": {**new, "id": there["id"]}}]
+    new = {field: value for field, value in content.items() if field != "id"}
+    if current is not None and current["type"] == content["type"]:
+        return [{"type": "PUT", "key": name, "content": {**new, "id": current["id"]}}]
     return [*delete, {"type": "PUT", "key": name, "content": new}]
 
 
@@ -104,15 +104,15 @@ def split_replacements(operations: Iterable[Operation]) -> tuple[list[Operation]
 
 def namespaces_for(tree: Tree, keys: Iterable[Key], source: Tree | None = None) -> list[Operation]:
     """What the tree lacks to hold these keys; properties are as `source` has them."""
-    wanted = sorted({key[:depth] for key in keys for depth in range(1, len(key))})
-    return [operation for key in wanted if key not in tree.contents for operation in _namespace(key, source)]
+    namespaces = sorted({key[:depth] for key in keys for depth in range(1, len(key))})
+    return [operation for key in namespaces if key not in tree.contents for operation in _namespace(key, source)]
 
 
 def put_properties(tree: Tree, key: Key, properties: Mapping[str, str]) -> Operation:
     """Stores a few properties in a namespace that holds no tables."""
-    there = tree.contents.get(key)
-    known = {"id": there["id"]} if there else {}
-    content = {"type": "NAMESPACE", "elements": list(key), "properties": dict(properties), **known}
+    current = tree.contents.get(key)
+    identity = {"id": current["id"]} if current else {}
+    content = {"type": "NAMESPACE", "elements": list(key), "properties": dict(properties), **identity}
     return {"type": "PUT", "key": {"elements": list(key)}, "content": content}
 
 
@@ -176,7 +176,7 @@ def branch_info(name: str, main: str, tree: Tree) -> BranchInfo | None:
         beat = tree.contents.get(HEARTBEAT)
         alive = datetime.fromisoformat(beat["properties"]["at"]) if beat else mark.created_at
         return BranchInfo(name, mark.created_at, alive, mark.kept) if mark.main == main else None
-    if named := _OUR_NAMES.fullmatch(name):
-        created = datetime.strptime(named[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    if match := _OUR_NAMES.fullmatch(name):
+        created = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
         return BranchInfo(name, created, created, kept=False)
     return None

@@ -60,7 +60,7 @@ Rows = dict[Key, Pointer]
 
 
 class CatalogConnection(Protocol):
-    """A connection inside a transaction; values stand for `?`."""
+    """A connection inside a transaction; values replace `?`."""
 
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Any: ...
 
@@ -73,7 +73,7 @@ class SqlDatabase(Protocol):
         """Its address, for messages."""
 
     def read(self) -> AbstractContextManager[CatalogConnection]:
-        """One consistent state of the database, whatever others write meanwhile."""
+        """One consistent state of the database, unaffected by concurrent writes."""
 
     def write(self) -> AbstractContextManager[CatalogConnection]:
         """A transaction that is the only writer, Iceberg's own commits included."""
@@ -105,13 +105,11 @@ def _pointers(
         f" FROM {source} WHERE catalog_name = ?"
     )
     if tables is None or len(tables) > _FEW:
-        found_rows = list(db.execute(select, (catalog,)))
+        rows = list(db.execute(select, (catalog,)))
     else:
         one = f"{select} AND table_namespace = ? AND table_name = ?"
-        found_rows = [row for table in tables for row in db.execute(one, (catalog, *_key(table)))]
-    return named(
-        {(namespace, name): Pointer(PointerKind(kind), location) for namespace, name, kind, location in found_rows}
-    )
+        rows = [row for table in tables for row in db.execute(one, (catalog, *_key(table)))]
+    return named({(namespace, name): Pointer(PointerKind(kind), location) for namespace, name, kind, location in rows})
 
 
 def copy_all(db: CatalogConnection, target: str) -> None:
@@ -129,37 +127,41 @@ def copy_all(db: CatalogConnection, target: str) -> None:
     _copy_namespaces(db, MAIN, target)
 
 
-def set_pointers(db: CatalogConnection, catalog: str, wanted: Mapping[TableName, Pointer | None]) -> None:
-    gone = [(catalog, *_key(table)) for table, pointer in wanted.items() if pointer is None]
-    there = [(catalog, *_key(t), pointer.location, pointer.kind.value) for t, pointer in wanted.items() if pointer]
-    if gone:
+def set_pointers(db: CatalogConnection, catalog: str, new_pointers: Mapping[TableName, Pointer | None]) -> None:
+    deletions = [(catalog, *_key(table)) for table, pointer in new_pointers.items() if pointer is None]
+    upserts = [
+        (catalog, *_key(t), pointer.location, pointer.kind.value) for t, pointer in new_pointers.items() if pointer
+    ]
+    if deletions:
         statement = "DELETE FROM iceberg_tables WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
-        db.executemany(statement, gone)
-    if there:
+        db.executemany(statement, deletions)
+    if upserts:
         db.executemany(
             "INSERT INTO iceberg_tables VALUES (?, ?, ?, ?, NULL, ?)"
             " ON CONFLICT (catalog_name, table_namespace, table_name) DO UPDATE SET"
             " previous_metadata_location = iceberg_tables.metadata_location,"
             " metadata_location = excluded.metadata_location, iceberg_type = excluded.iceberg_type",
-            there,
+            upserts,
         )
 
 
-def set_bases(db: CatalogConnection, catalog: str, wanted: Mapping[TableName, Pointer | None]) -> None:
-    if not wanted:
+def set_bases(db: CatalogConnection, catalog: str, new_bases: Mapping[TableName, Pointer | None]) -> None:
+    if not new_bases:
         return
     statement = "DELETE FROM tidegate_bases WHERE catalog_name = ? AND table_namespace = ? AND table_name = ?"
-    db.executemany(statement, [(catalog, *_key(table)) for table in wanted])
-    there = [(catalog, *_key(t), pointer.kind.value, pointer.location) for t, pointer in wanted.items() if pointer]
-    if there:
-        db.executemany("INSERT INTO tidegate_bases VALUES (?, ?, ?, ?, ?)", there)
+    db.executemany(statement, [(catalog, *_key(table)) for table in new_bases])
+    insertions = [
+        (catalog, *_key(t), pointer.kind.value, pointer.location) for t, pointer in new_bases.items() if pointer
+    ]
+    if insertions:
+        db.executemany("INSERT INTO tidegate_bases VALUES (?, ?, ?, ?, ?)", insertions)
 
 
 def add_namespaces(db: CatalogConnection, source: str, tables: Iterable[TableName]) -> None:
     """Create the namespaces of these tables on main, with the properties that they have on the branch."""
     for namespace in sorted({level for table in tables for level in _levels(table)}):
-        known = "SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?"
-        if db.execute(known, (MAIN, namespace)).fetchone() is None:
+        query = "SELECT 1 FROM iceberg_namespace_properties WHERE catalog_name = ? AND namespace = ?"
+        if db.execute(query, (MAIN, namespace)).fetchone() is None:
             _copy_namespaces(db, source, MAIN, namespace)
             _ensure_namespace(db, MAIN, namespace)
 

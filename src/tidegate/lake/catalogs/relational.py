@@ -1,7 +1,7 @@
 """Iceberg's JDBC catalog on a SQL database, with branches.
 
 A branch is a second `catalog_name` in Iceberg's own table, whose rows point at the same metadata files as main's;
-beside it stands, per table, the pointer that the branch started from. Publishing moves pointers in one transaction.
+another table has the pointers that each branch started from. Publishing moves pointers in one transaction.
 """
 
 from __future__ import annotations
@@ -97,12 +97,12 @@ class RelationalCatalog(ABC):
         accept: Heads | None = None,
         unmoved: Heads | None = None,
     ) -> tuple[Change, ...]:
-        wanted, still = sorted(set(tables)), unmoved or {}
+        sorted_tables, still = sorted(set(tables)), unmoved or {}
         with self._database.write() as db:
             catalog = self._require_branch(db, branch)
-            bases, ours = rows.bases(db, catalog, wanted), rows.pointers(db, catalog, wanted)
-            main = rows.pointers(db, MAIN, {*wanted, *still})
-            moves = moves_to_main(branch, wanted, bases, ours, main, accept or {}, still)
+            bases, ours = rows.bases(db, catalog, sorted_tables), rows.pointers(db, catalog, sorted_tables)
+            main = rows.pointers(db, MAIN, {*sorted_tables, *still})
+            moves = moves_to_main(branch, sorted_tables, bases, ours, main, accept or {}, still)
             rows.add_namespaces(db, catalog, [change.table for change in moves if change.after])
             after = {change.table: change.after for change in moves}
             rows.set_pointers(db, MAIN, after)

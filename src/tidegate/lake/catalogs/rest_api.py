@@ -162,7 +162,7 @@ class RestApi(JsonServer):
             try:
                 self._get(self._namespace(levels[:depth]))
             except NotThereError:
-                with suppress(MovedError):  # another process created it meanwhile
+                with suppress(MovedError):  # another process created it first
                     body = {"namespace": list(levels[:depth]), "properties": {}}
                     self._change("POST", self._path_to("namespaces"), body=body)
 
@@ -177,7 +177,7 @@ class RestApi(JsonServer):
         self._change("POST", f"{self._namespace(_levels(table))}/{way}", body={"name": table.name, **body})
 
     def drop(self, table: TableName, kind: PointerKind) -> None:
-        """Its files stay. One that is gone already is no error."""
+        """Its files stay. A table that no longer exists is no error."""
         query = {"purgeRequested": "false"} if kind is PointerKind.TABLE else {}
         with suppress(NotThereError):
             self._change("DELETE", self._item(table, kind), query)
@@ -236,17 +236,17 @@ class RestApi(JsonServer):
         joined = self._config.separator.join(quote(level, safe="") for level in levels)
         return self._path_to(f"namespaces/{joined}")
 
-    def _path_to(self, rest: str) -> str:
+    def _path_to(self, suffix: str) -> str:
         prefix = self._config.prefix
-        return f"/v1/{quote(prefix)}/{rest}" if prefix else f"/v1/{rest}"
+        return f"/v1/{quote(prefix)}/{suffix}" if prefix else f"/v1/{suffix}"
 
     def _offers(self, endpoint: str) -> bool:
         return endpoint in (self._config.endpoints or _LEGACY)
 
     @cached_property
     def _config(self) -> _Config:
-        named = self._server.catalog_name
-        answer = self._get("/v1/config", {"warehouse": named} if named else {})
+        catalog_name = self._server.catalog_name
+        answer = self._get("/v1/config", {"warehouse": catalog_name} if catalog_name else {})
         if not isinstance(answer, dict) or "defaults" not in answer:
             message = "the server at this address is no Iceberg REST catalog"
             raise self._unavailable(message, FailureKind.CONNECTION_FAILED)
@@ -263,7 +263,7 @@ class RestApi(JsonServer):
         repeatable: bool = False,
         headers: Mapping[str, str] | None = None,
     ) -> Any:
-        """Sent once more with a new token where the server refuses the one in use."""
+        """Sent again with a new token if the server rejects the current one."""
         if self._tokens is None:
             return super()._request(method, path, query, body, repeatable, headers)
         token = self._tokens.token()

@@ -36,35 +36,35 @@ def table_requirements(now: Metadata) -> list[Mapping[str, Any]]:
     ]
 
 
-def can_follow(now: Metadata, wanted: Metadata) -> bool:
+def can_follow(now: Metadata, target: Metadata) -> bool:
     """Whether the new snapshots can follow the server's: their sequence numbers and row ids are given already."""
-    new = _new_snapshots(now, wanted)
+    new = _new_snapshots(now, target)
     follows = all(snapshot.get("sequence-number", 0) > now.get("last-sequence-number", 0) for snapshot in new)
     rows = [snapshot["first-row-id"] for snapshot in new if snapshot.get("first-row-id") is not None]
     return follows and (not rows or min(rows) >= now.get("next-row-id", 0))
 
 
-def table_updates(now: Metadata, wanted: Metadata) -> list[Update]:
-    """In the order in which each finds there what it refers to. History is added to, and never rewritten."""
+def table_updates(now: Metadata, target: Metadata) -> list[Update]:
+    """In an order in which each refers only to what exists by then. History is added to, never rewritten."""
     return [
-        *_format(now, wanted),
-        *_location(now, wanted),
-        *_schemas(now, wanted),
-        *_specs(now, wanted),
-        *_orders(now, wanted),
-        *({"action": "add-snapshot", "snapshot": snapshot} for snapshot in _new_snapshots(now, wanted)),
-        *_refs(now, wanted),
-        *_gone_snapshots(now, wanted),
-        *_properties(now, wanted),
+        *_format(now, target),
+        *_location(now, target),
+        *_schemas(now, target),
+        *_specs(now, target),
+        *_orders(now, target),
+        *({"action": "add-snapshot", "snapshot": snapshot} for snapshot in _new_snapshots(now, target)),
+        *_refs(now, target),
+        *_gone_snapshots(now, target),
+        *_properties(now, target),
     ]
 
 
-def is_same_state(now: Metadata, wanted: Metadata) -> bool:
-    """Whether the server has the wanted state; it may have added properties of its own."""
-    if "view-uuid" in wanted:
-        updates = view_updates(now, wanted)
-    elif now["table-uuid"] == wanted["table-uuid"]:
-        updates = table_updates(now, wanted)
+def is_same_state(now: Metadata, target: Metadata) -> bool:
+    """Whether the server has the target state; it may have added properties of its own."""
+    if "view-uuid" in target:
+        updates = view_updates(now, target)
+    elif now["table-uuid"] == target["table-uuid"]:
+        updates = table_updates(now, target)
     else:
         return False
     return all(update["action"] == "remove-properties" for update in updates)
@@ -74,11 +74,11 @@ def view_requirements(now: Metadata) -> list[Mapping[str, Any]]:
     return [{"type": "assert-view-uuid", "uuid": now["view-uuid"]}]
 
 
-def view_updates(now: Metadata, wanted: Metadata) -> list[Update]:
-    version = _current_version(wanted)
-    updates = [*_location(now, wanted), *_properties(now, wanted)]
-    if _meaning(now) != _meaning(wanted):
-        schema = _by_id(wanted["schemas"], "schema-id")[version["schema-id"]]
+def view_updates(now: Metadata, target: Metadata) -> list[Update]:
+    version = _current_version(target)
+    updates = [*_location(now, target), *_properties(now, target)]
+    if _meaning(now) != _meaning(target):
+        schema = _by_id(target["schemas"], "schema-id")[version["schema-id"]]
         number = max(each["version-id"] for each in now["versions"]) + 1
         updates += [
             {"action": "add-schema", "schema": schema},
@@ -104,51 +104,51 @@ def _head(metadata: Metadata) -> int | None:
     return ref["snapshot-id"] if ref else None
 
 
-def _format(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    if wanted["format-version"] > now["format-version"]:
-        yield {"action": "upgrade-format-version", "format-version": wanted["format-version"]}
+def _format(now: Metadata, target: Metadata) -> Iterator[Update]:
+    if target["format-version"] > now["format-version"]:
+        yield {"action": "upgrade-format-version", "format-version": target["format-version"]}
 
 
-def _location(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    if wanted["location"] != now["location"]:
-        yield {"action": "set-location", "location": wanted["location"]}
+def _location(now: Metadata, target: Metadata) -> Iterator[Update]:
+    if target["location"] != now["location"]:
+        yield {"action": "set-location", "location": target["location"]}
 
 
-def _schemas(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    known = _by_id(now["schemas"], "schema-id")
-    for number, schema in sorted(_by_id(wanted["schemas"], "schema-id").items()):
-        if number not in known:
-            yield {"action": "add-schema", "schema": schema, "last-column-id": wanted["last-column-id"]}
-    if wanted["current-schema-id"] != now["current-schema-id"]:
-        yield {"action": "set-current-schema", "schema-id": wanted["current-schema-id"]}
+def _schemas(now: Metadata, target: Metadata) -> Iterator[Update]:
+    current = _by_id(now["schemas"], "schema-id")
+    for number, schema in sorted(_by_id(target["schemas"], "schema-id").items()):
+        if number not in current:
+            yield {"action": "add-schema", "schema": schema, "last-column-id": target["last-column-id"]}
+    if target["current-schema-id"] != now["current-schema-id"]:
+        yield {"action": "set-current-schema", "schema-id": target["current-schema-id"]}
 
 
-def _specs(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    known = _by_id(now["partition-specs"], "spec-id")
-    for number, spec in sorted(_by_id(wanted["partition-specs"], "spec-id").items()):
-        if number not in known:
+def _specs(now: Metadata, target: Metadata) -> Iterator[Update]:
+    current = _by_id(now["partition-specs"], "spec-id")
+    for number, spec in sorted(_by_id(target["partition-specs"], "spec-id").items()):
+        if number not in current:
             yield {"action": "add-spec", "spec": spec}
-    if wanted["default-spec-id"] != now["default-spec-id"]:
-        yield {"action": "set-default-spec", "spec-id": wanted["default-spec-id"]}
+    if target["default-spec-id"] != now["default-spec-id"]:
+        yield {"action": "set-default-spec", "spec-id": target["default-spec-id"]}
 
 
-def _orders(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    known = _by_id(now["sort-orders"], "order-id")
-    for number, order in sorted(_by_id(wanted["sort-orders"], "order-id").items()):
-        if number not in known:
+def _orders(now: Metadata, target: Metadata) -> Iterator[Update]:
+    current = _by_id(now["sort-orders"], "order-id")
+    for number, order in sorted(_by_id(target["sort-orders"], "order-id").items()):
+        if number not in current:
             yield {"action": "add-sort-order", "sort-order": order}
-    if wanted["default-sort-order-id"] != now["default-sort-order-id"]:
-        yield {"action": "set-default-sort-order", "sort-order-id": wanted["default-sort-order-id"]}
+    if target["default-sort-order-id"] != now["default-sort-order-id"]:
+        yield {"action": "set-default-sort-order", "sort-order-id": target["default-sort-order-id"]}
 
 
-def _new_snapshots(now: Metadata, wanted: Metadata) -> list[Mapping[str, Any]]:
-    known = _by_id(now.get("snapshots", ()), "snapshot-id")
-    new = [snapshot for snapshot in wanted.get("snapshots", ()) if snapshot["snapshot-id"] not in known]
+def _new_snapshots(now: Metadata, target: Metadata) -> list[Mapping[str, Any]]:
+    current = _by_id(now.get("snapshots", ()), "snapshot-id")
+    new = [snapshot for snapshot in target.get("snapshots", ()) if snapshot["snapshot-id"] not in current]
     return sorted(new, key=lambda snapshot: snapshot.get("sequence-number", 0))
 
 
-def _refs(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    before, after = now.get("refs", {}), wanted.get("refs", {})
+def _refs(now: Metadata, target: Metadata) -> Iterator[Update]:
+    before, after = now.get("refs", {}), target.get("refs", {})
     for name, ref in after.items():
         if before.get(name) != ref:
             yield {"action": "set-snapshot-ref", "ref-name": name, **ref}
@@ -156,18 +156,18 @@ def _refs(now: Metadata, wanted: Metadata) -> Iterator[Update]:
         yield {"action": "remove-snapshot-ref", "ref-name": name}
 
 
-def _gone_snapshots(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    there = _by_id(wanted.get("snapshots", ()), "snapshot-id")
-    if gone := [number for number in _by_id(now.get("snapshots", ()), "snapshot-id") if number not in there]:
-        yield {"action": "remove-snapshots", "snapshot-ids": gone}
+def _gone_snapshots(now: Metadata, target: Metadata) -> Iterator[Update]:
+    retained = _by_id(target.get("snapshots", ()), "snapshot-id")
+    if removed := [number for number in _by_id(now.get("snapshots", ()), "snapshot-id") if number not in retained]:
+        yield {"action": "remove-snapshots", "snapshot-ids": removed}
 
 
-def _properties(now: Metadata, wanted: Metadata) -> Iterator[Update]:
-    before, after = now.get("properties", {}), wanted.get("properties", {})
+def _properties(now: Metadata, target: Metadata) -> Iterator[Update]:
+    before, after = now.get("properties", {}), target.get("properties", {})
     if changed := {key: value for key, value in after.items() if before.get(key) != value}:
         yield {"action": "set-properties", "updates": changed}
-    if gone := sorted(before.keys() - after.keys()):
-        yield {"action": "remove-properties", "removals": gone}
+    if removed := sorted(before.keys() - after.keys()):
+        yield {"action": "remove-properties", "removals": removed}
 
 
 def _current_version(view: Metadata) -> Mapping[str, Any]:
