@@ -1,6 +1,6 @@
 """How one state of a table or view becomes another, in the words of the Iceberg REST protocol. Values in, values out.
 
-`now` is what the server has, `wanted` what it is to have: metadata files as JSON, of the same table.
+`now`: what the server has; `target`: what it should have. Both are metadata files as JSON, of the same table.
 """
 
 from __future__ import annotations
