@@ -82,10 +82,10 @@ def row_key_recorded(session: SparkSession, key: Sequence[str], changed: Sequenc
 
     `changed`: no other column differs in any row.
     """
-    said = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
+    properties = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
     if changed is not None:
-        said[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
-    with temporary_conf(session, said):
+        properties[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
+    with temporary_conf(session, properties):
         yield
 
 

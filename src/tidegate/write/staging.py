@@ -84,8 +84,8 @@ def in_written_order(staging: TableName) -> str:
 
 def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> None:
     """A process that was killed may have left its own staging behind; anything else of that name is a user's."""
-    found = request.lake.metadata(table)
-    if found is not None and found.properties.get(STAGED) != "true":
+    metadata = request.lake.metadata(table)
+    if metadata is not None and metadata.properties.get(STAGED) != "true":
         raise StrategyError(
             f"the table {table} stands where the result of {request.table} must be staged",
             where=str(table),
@@ -126,11 +126,11 @@ def for_few_rows(session: SparkSession) -> Iterator[None]:
     Joins send up to so many bytes to every task, so that the large side is not shuffled. On one machine a query is
     planned once: each of the stages that Spark would plan again costs more than it can save.
     """
-    wanted = {_SENT: str(64 * 2**20)}
+    settings = {_SENT: str(64 * 2**20)}
     if _is_local(session):
-        wanted[_ADAPTIVE] = "false"
+        settings[_ADAPTIVE] = "false"
     with temporary_conf(
-        session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}
+        session, {name: value for name, value in settings.items() if session.conf.get(name, None) is None}
     ):
         yield
 

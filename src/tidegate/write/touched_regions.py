@@ -39,7 +39,7 @@ from tidegate.write.write_columns import TableColumn, TableColumns, columns_of, 
 
 __all__ = ["upsert_few", "write_region"]
 
-_STAGED, _FOUND = "__tidegate_staged", "__tidegate_found"
+_STAGED, _MATCHED = "__tidegate_staged", "__tidegate_found"
 _GONE, _DIFFERS, _HERE = (f"__tidegate_{name}" for name in ("gone", "differs", "here"))
 _BOUNDED = frozenset({"int", "bigint", "date", "timestamp", "string", "decimal"})
 _MERGED = "spark.merge-into.num-target-rows"
@@ -70,7 +70,7 @@ class _Region:
 
     drift: Drift
 
-    given: TableColumns
+    result_columns: TableColumns
     """The columns of the result."""
 
     key: TableColumns
@@ -316,35 +316,35 @@ def _write(region: _Region, compare: bool) -> WriteOutcome | None:
 
 def _write_difference(region: _Region) -> WriteOutcome | None:
     """One look at the table says which of its touched rows differ or are gone; the rest of the result is new to it."""
-    request, others = region.request, TableColumns(tuple(c for c in region.columns if c.name in region.given))
+    request, others = region.request, TableColumns(tuple(c for c in region.columns if c.name in region.result_columns))
     compared = others.without(region.key.names)
-    with persisted_view(request.session, _found_sql(region, compared), _FOUND):
+    with persisted_view(request.session, _matched_sql(region, compared), _MATCHED):
         differing = "".join(f", count_if({_DIFFERS}[{at}]) AS d{at}" for at in range(len(compared)))
-        found = request.session.sql(
+        counts = request.session.sql(
             f"SELECT count_if({_GONE}) AS gone, count_if(NOT {_GONE}) AS matched,"
             f" count(DISTINCT IF({_GONE}, NULL, struct({region.key.sql()}))) AS keys,"
-            f" count_if(exists({_DIFFERS}, d -> d)) AS updated{differing} FROM {_FOUND}"
+            f" count_if(exists({_DIFFERS}, d -> d)) AS updated{differing} FROM {_MATCHED}"
         ).collect()[0]
-        if found["matched"] > found["keys"]:
+        if counts["matched"] > counts["keys"]:
             return None
-        inserted = region.staged.rows - found["matched"]
-        _refuse_mass_delete(region, found["gone"], existing_rows(request))
-        same = [c.name for at, c in enumerate(compared) if not found[f"d{at}"] and c.is_compared_exactly]
-        changed = None if found["gone"] else region.columns.without([*region.key.names, *same]).names
-        if found["updated"] or found["gone"]:
-            again = f"SELECT 1 FROM {_FOUND} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
+        inserted = region.staged.rows - counts["matched"]
+        _refuse_mass_delete(region, counts["gone"], existing_rows(request))
+        same = [c.name for at, c in enumerate(compared) if not counts[f"d{at}"] and c.is_compared_exactly]
+        changed = None if counts["gone"] else region.columns.without([*region.key.names, *same]).names
+        if counts["updated"] or counts["gone"]:
+            again = f"SELECT 1 FROM {_MATCHED} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
             rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
-            gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_FOUND} WHERE {_GONE}"
+            gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_MATCHED} WHERE {_GONE}"
             with partly_written(request.session, if_any=inserted > 0):
-                _merge(region, f"{rows} UNION ALL {gone}" if found["gone"] else rows, changed)
+                _merge(region, f"{rows} UNION ALL {gone}" if counts["gone"] else rows, changed)
             if inserted:
                 fault("between_commits", request.table)
         if inserted:
-            _insert(region, f"LEFT ANTI JOIN {_FOUND} __f ON {region.same_key('__s', '__f')}")
-    return region.outcome(found["updated"] + inserted, found["gone"])
+            _insert(region, f"LEFT ANTI JOIN {_MATCHED} __f ON {region.same_key('__s', '__f')}")
+    return region.outcome(counts["updated"] + inserted, counts["gone"])
 
 
-def _found_sql(region: _Region, compared: TableColumns) -> str:
+def _matched_sql(region: _Region, compared: TableColumns) -> str:
     may = f"__s.{_HERE} AND {region.newer}" if region.newer else f"__s.{_HERE}"
     differs = ", ".join(f"{may} AND {column.differs('__t', '__s')}" for column in compared)
     touched, within = region.touched, region.staged.within if region.whole else ""
@@ -371,9 +371,9 @@ def _write_all(region: _Region) -> WriteOutcome | None:
     _refuse_mass_delete(region, deleted, before.rows)
     if updated < region.staged.rows:
         fault("between_commits", request.table)
-        known = f"LEFT ANTI JOIN ({_written_keys(region, before)}) __f ON {region.same_key('__s', '__f')}"
-        _insert(region, known if updated else "")
-        request.session.catalog.dropTempView(_FOUND)
+        anti_join = f"LEFT ANTI JOIN ({_written_keys(region, before)}) __f ON {region.same_key('__s', '__f')}"
+        _insert(region, anti_join if updated else "")
+        request.session.catalog.dropTempView(_MATCHED)
     return region.outcome(region.staged.rows, deleted)
 
 
@@ -384,8 +384,8 @@ def _written_keys(region: _Region, before: TableBefore) -> str:
     rows = added_rows(request.session, request.table, metadata, former.sequence_number) if metadata and former else None
     if rows is None:
         return f"SELECT {region.key.sql()} FROM {request.table.quoted}"
-    rows.createOrReplaceTempView(_FOUND)
-    return f"SELECT {region.key.sql()} FROM {_FOUND}"
+    rows.createOrReplaceTempView(_MATCHED)
+    return f"SELECT {region.key.sql()} FROM {_MATCHED}"
 
 
 def _merge(region: _Region, source: str, changed: Sequence[str] | None = None) -> tuple[int, int]:
@@ -412,14 +412,14 @@ def _merge(region: _Region, source: str, changed: Sequence[str] | None = None) -
     return commit.count(counted), before.rows - existing_rows(request)
 
 
-def _insert(region: _Region, known: str) -> None:
+def _insert(region: _Region, anti_join: str) -> None:
     request = region.request
     # Without a shuffle there would be a file for each part that the rows were persisted in.
     gathered = "/*+ COALESCE(1) */ " if region.staged.rows <= FEW_ROWS else ""
     with row_key_recorded(request.session, region.key.names):
         request.session.sql(
             f"INSERT INTO {request.table.quoted} ({region.columns.sql()})"
-            f" SELECT {gathered}{region.columns.sql('__s')} FROM {_STAGED} __s {known} WHERE NOT __s.{_GONE}"
+            f" SELECT {gathered}{region.columns.sql('__s')} FROM {_STAGED} __s {anti_join} WHERE NOT __s.{_GONE}"
         )
 
 

@@ -78,9 +78,9 @@ class TableColumns:
 
     def require(self, name: str, setting: str, table: TableName) -> TableColumn:
         """The column that a setting names, in backticks or without; StrategyError where the result does not have it."""
-        found = self.get(name.strip()) or self.get(unquote(name))
-        if found is not None:
-            return found
+        column = self.get(name.strip()) or self.get(unquote(name))
+        if column is not None:
+            return column
         close = nearest(name, self.names)
         meant = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(self.names)}."
         raise StrategyError(

@@ -29,8 +29,8 @@ def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOut
     if rows == 0 and request.settings.on_empty == "keep" and pointer is not None:
         request.lake.restore(request.table, pointer)
         request.observed.counted = None
-        kept = "the result has no rows; on_empty: keep left the table as it was"
-        return WriteOutcome(0, 0, changed=False, warnings=(kept,))
+        warning = "the result has no rows; on_empty: keep left the table as it was"
+        return WriteOutcome(0, 0, changed=False, warnings=(warning,))
     if not request.has_readers:
         return WriteOutcome(rows, 0, changed=True, drift=drift)
     content, after = observed.content(rows), request.lake.table(request.table)

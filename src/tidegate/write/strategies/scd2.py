@@ -57,8 +57,8 @@ class _Counts:
 
 def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcome:
     with staged_table(request, changes_sql(history), "changes") as changes:
-        found = request.lake.table(changes)
-        counts = _count(request, changes.quoted) if found and found.total_records else _Counts(0, 0, 0, 0)
+        staged = request.lake.table(changes)
+        counts = _count(request, changes.quoted) if staged and staged.total_records else _Counts(0, 0, 0, 0)
         if counts.gone and not request.allow_deletes:
             refuse_mass_delete(request, counts.gone, _open_versions(request))
         warnings = _warnings(request, history, changes.quoted, counts.rejected) if counts.rejected else ()
@@ -88,8 +88,8 @@ def _merge_sql(request: WriteRequest, history: History, changes: str) -> str:
 
 def _count(request: WriteRequest, changes: str) -> _Counts:
     rows = request.session.sql(f"SELECT {OP} AS op, count(*) AS n FROM {changes} GROUP BY {OP}").collect()
-    found = {row["op"]: row["n"] for row in rows}
-    return _Counts(*(found.get(op, 0) for op in ("open", "close", "gone", "reject")))
+    counts = {row["op"]: row["n"] for row in rows}
+    return _Counts(*(counts.get(op, 0) for op in ("open", "close", "gone", "reject")))
 
 
 def _open_versions(request: WriteRequest) -> int:

@@ -124,7 +124,7 @@ def _steps(history: History, *, exists: bool) -> str:
         " FROM chain",
     }
     if history.watermark:
-        unknown = f"NOT EXISTS (SELECT 1 FROM versions __v WHERE {_known(history)})"
+        unknown = f"NOT EXISTS (SELECT 1 FROM versions __v WHERE {_already_recorded(history)})"
         steps["rejected"] = f"SELECT * FROM judged __j WHERE NOT {_FRESH} AND {unknown}"
     return ", ".join(f"{name} AS ({query})" for name, query in steps.items())
 
@@ -135,14 +135,14 @@ def _at(history: History) -> str:
 
 def _attrs(history: History) -> str:
     """Everything that makes a version different: all columns of the batch __but the key and the watermark."""
-    known = [*history.keys.names, *([history.watermark.name] if history.watermark else [])]
-    compared = [column.comparable() for column in history.table.without(known) if column.name in history.batch]
+    excluded = [*history.keys.names, *([history.watermark.name] if history.watermark else [])]
+    compared = [column.comparable() for column in history.table.without(excluded) if column.name in history.batch]
     return f"struct({', '.join(compared) or 'true'})"
 
 
 def _versions(history: History) -> str:
-    kept = [*history.keys, *([history.watermark] if history.watermark else [])]
-    columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in kept))
+    selected = [*history.keys, *([history.watermark] if history.watermark else [])]
+    columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in selected))
     only = ""
     if touched := history.request.touched:
         only = f" WHERE EXISTS (SELECT 1 FROM {touched.view} __k WHERE {null_safe_join('__k', '__v', touched.region)})"
@@ -193,7 +193,7 @@ def _fresh(history: History) -> str:
     return f"CASE WHEN {_HEAD_OPEN} IS NULL THEN true WHEN {_HEAD_OPEN} THEN {_AT} > {_HEAD_FROM} ELSE {back} END"
 
 
-def _known(history: History) -> str:
+def _already_recorded(history: History) -> str:
     """The history already has this row, or had the same to say of its time."""
     assert history.watermark is not None
     mark = history.watermark.quoted
