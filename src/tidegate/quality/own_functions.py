@@ -31,7 +31,7 @@ class OwnFunctions:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._loading = threading.Lock()
-        self._known: dict[tuple[str, str], Callable[..., object] | QueryError] = {}
+        self._functions: dict[tuple[str, str], Callable[..., object] | QueryError] = {}
 
     def condition(self, rule: FunctionRule) -> Column:
         """What the function gives for its arguments. Raises QueryError with the function's file and line."""
@@ -39,25 +39,25 @@ class OwnFunctions:
 
         function = self._function(rule)
         try:
-            found = function(**{name: _passed(value) for name, value in rule.arguments})
+            result = function(**{name: _passed(value) for name, value in rule.arguments})
         except _USERS as error:
             raise self._failure(rule, error) from error
-        if not isinstance(found, Column):
-            raise QueryError(f"{rule.name} gives {type(found).__name__}, not a Column", where=_begin(rule))
-        return found
+        if not isinstance(result, Column):
+            raise QueryError(f"{rule.name} gives {type(result).__name__}, not a Column", where=_begin(rule))
+        return result
 
     def _function(self, rule: FunctionRule) -> Callable[..., object]:
         with self._loading:
             key = rule.file, rule.source
-            if key not in self._known:
+            if key not in self._functions:
                 try:
-                    self._known[key] = self._load(rule)
+                    self._functions[key] = self._load(rule)
                 except _USERS as error:
-                    self._known[key] = self._failure(rule, error)
-            known = self._known[key]
-        if isinstance(known, QueryError):
-            raise QueryError(known.message, where=known.where)
-        return known
+                    self._functions[key] = self._failure(rule, error)
+            function = self._functions[key]
+        if isinstance(function, QueryError):
+            raise QueryError(function.message, where=function.where)
+        return function
 
     def _load(self, rule: FunctionRule) -> Callable[..., object]:
         """From the text that was compiled with the project, so that a change in between makes no other check."""
@@ -80,9 +80,9 @@ class OwnFunctions:
             if trace.tb_frame.f_code.co_filename == file:
                 line = trace.tb_lineno
             trace = trace.tb_next
-        said = read_failure(error).message
-        named = type(error).__name__
-        return QueryError(f"{named}: {said}" if said else named, where=f"{rule.file}:{line}")
+        message = read_failure(error).message
+        type_name = type(error).__name__
+        return QueryError(f"{type_name}: {message}" if message else type_name, where=f"{rule.file}:{line}")
 
 
 def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctions) -> Column:
@@ -118,22 +118,22 @@ def with_conditions(
         return
     frame = session.sql(f"SELECT * FROM {relation}")
     columns: dict[str, Column] = {}
-    found: list[CheckRule | QueryError] = []
+    rules: list[CheckRule | QueryError] = []
     for form in forms:
         if not isinstance(form, FunctionRule):
-            found.append(form)
+            rules.append(form)
             continue
         name = f"__own{len(columns)}"
         try:
             columns[name] = breaks(frame, form, functions)
             # A name alone in parentheses behind a table and WHERE would be the columns of an alias to Spark's parser.
-            found.append(RowRule(f"{name} = true", form.expected, form.shown))
+            rules.append(RowRule(f"{name} = true", form.expected, form.shown))
         except QueryError as error:
-            found.append(error)
+            rules.append(error)
     view = f"tidegate_own_{uuid4().hex}"
     frame.withColumns(columns).createTempView(view)
     try:
-        yield view, found
+        yield view, rules
     finally:
         session.catalog.dropTempView(view)
 
