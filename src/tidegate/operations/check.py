@@ -84,7 +84,7 @@ def check_project(
     published = [model for model in models if model.model.table in heads]
     results: list[CheckResult] = []
     if published:
-        sources = CheckedSources.asked(settings, (check for model in published for check in model.checks))
+        sources = CheckedSources.ping(settings, (check for model in published for check in model.checks))
         with ExitStack() as stack:
             answering = None
             if any(sources.failure(check) is None for model in published for check in model.checks):

@@ -51,8 +51,8 @@ def reads_of(run: RunContext, outcomes: Outcomes) -> Reads:
 
 
 def recorded_reads(lake: BranchView, tables: Iterable[TableName]) -> Reads:
-    found = ((table, lake.progress(table)) for table in tables)
-    return {table: {**progress.checked, **progress.tables} for table, progress in found if progress is not None}
+    pairs = ((table, lake.progress(table)) for table in tables)
+    return {table: {**progress.checked, **progress.tables} for table, progress in pairs if progress is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ def compare_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Main
     if not reads:
         return MainComparison({}, frozenset())
     own = {change.table for change in catalog.changed_tables(branch)}
-    seen: dict[TableName, list[TableInput]] = {}
+    read_states: dict[TableName, list[TableInput]] = {}
     for read in reads.values():
         for name, state in read.items():
             if (table := TableName.parse(name, "")) not in own:
-                seen.setdefault(table, []).append(state)
+                read_states.setdefault(table, []).append(state)
     main = catalog.head(MAIN)
-    unmoved = {table: main[table] for table, states in seen.items() if _is_unchanged(main.get(table), states)}
-    return MainComparison(unmoved, frozenset(seen.keys() - unmoved.keys()))
+    unmoved = {table: main[table] for table, states in read_states.items() if _is_unchanged(main.get(table), states)}
+    return MainComparison(unmoved, frozenset(read_states.keys() - unmoved.keys()))
 
 
 def still_on_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Mapping[TableName, Pointer]:
@@ -112,13 +112,13 @@ def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> 
 
 def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
     """What else those checks read that decide whether the model's table may go out, as the branch has it."""
-    found = {}
+    inputs = {}
     for table in tables_behind(tables_of_checks(run, model, values), run.compiled):
         if table != model.model.table and not is_elsewhere(run.settings, table):
             metadata = run.lake.metadata(table)
             if metadata is not None:
-                found[str(table)] = metadata.table_input()
-    return found
+                inputs[str(table)] = metadata.table_input()
+    return inputs
 
 
 def tables_of_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:

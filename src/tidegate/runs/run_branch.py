@@ -142,7 +142,7 @@ class RunBranch:
         statuses = {outcome.result.status for outcome in outcomes}
         whole = statuses <= {"completed", "skipped"}
         unrestored = any(outcome.unrestored for outcome in outcomes)
-        fit = ("completed" in statuses or self._tally.kept) and not unrestored and (whole or self.mode != "all")
+        fit = ("completed" in statuses or self._tally.reused) and not unrestored and (whole or self.mode != "all")
         return fit and not self._cancellation.requested
 
     def _is_resumable(self) -> bool:

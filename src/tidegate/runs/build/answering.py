@@ -129,13 +129,13 @@ class Answering:
             for one, question in zip(results, questions, strict=True)
         )
 
-    def _explained(self, model: CompiledModel, check: Check, found: CheckAnswer) -> CheckAnswer:
+    def _explained(self, model: CompiledModel, check: Check, answer: CheckAnswer) -> CheckAnswer:
         """With the table, snapshot and way back where a file is missing that the check had to read."""
-        if found.kind is not FailureKind.NOT_FOUND:
-            return found
+        if answer.kind is not FailureKind.NOT_FOUND:
+            return answer
         others = tables_of_check(self.compiled, model, check, self.values)
         damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.compiled.namespace)
-        return found if damage is None else replace(found, error=f"{damage}: {damage.remedy}")
+        return answer if damage is None else replace(answer, error=f"{damage}: {damage.remedy}")
 
     def _question(
         self, model: CompiledModel, check: Check, columns: Relation, written: str | None
@@ -169,21 +169,21 @@ class Answering:
         return QueryRule(query.sql, "0 rows")
 
 
-def _result(model: str, check: Check, found: CheckAnswer, form: CheckRule | None = None) -> CheckResult:
+def _result(model: str, check: Check, answer: CheckAnswer, form: CheckRule | None = None) -> CheckResult:
     gentle = check.severity is Severity.WARN or check.stage is Stage.AFTER_PUBLISH
     return CheckResult(
         model=model,
         name=check.name,
         stage=str(check.stage),
         severity=str(check.severity),
-        status="warned" if found.status == "failed" and gentle else found.status,
-        value=found.value,
-        expected=found.expected,
-        duration_ms=found.duration_ms,
-        samples=found.samples,
+        status="warned" if answer.status == "failed" and gentle else answer.status,
+        value=answer.value,
+        expected=answer.expected,
+        duration_ms=answer.duration_ms,
+        samples=answer.samples,
         description=check.description,
         remediation=check.remediation,
-        error=found.error,
+        error=answer.error,
         kind=kind_of_check(check),
         unit="row" if isinstance(form, RowRule | FunctionRule | QueryRule) else "",
     )

@@ -76,8 +76,8 @@ class Pair:
 
 def pair_columns(before: TableColumns, after: TableColumns) -> tuple[Pair, ...]:
     """By name; what is gone comes last."""
-    kept = [Pair(before.get(column.name), column) for column in after]
-    return (*kept, *(Pair(column, None) for column in before if column.name not in after))
+    pairs = [Pair(before.get(column.name), column) for column in after]
+    return (*pairs, *(Pair(column, None) for column in before if column.name not in after))
 
 
 def same_rows_changed(before: str, after: str, pairs: Sequence[Pair]) -> str:
@@ -123,10 +123,10 @@ def _numbered(relation: str, pairs: Sequence[Pair], keys: Sequence[Pair], others
     chosen = 0 if side == "before" else 1
     values = [pair.values(None, None)[chosen] for pair in keys]
     order = ", ".join(pair.values(None, None)[chosen] for pair in others) or "1"
-    named = ", ".join(f"{value} AS k{at}" for at, value in enumerate(values))
+    key_columns = ", ".join(f"{value} AS k{at}" for at, value in enumerate(values))
     copy = f"row_number() OVER (PARTITION BY {', '.join(values) or '1'} ORDER BY {order}) AS {_COPY}"
     row = f"{_row(pairs, side)} AS {BEFORE if side == 'before' else AFTER}"
-    return f"SELECT {', '.join(filter(None, [named, copy, row]))} FROM {relation}"
+    return f"SELECT {', '.join(filter(None, [key_columns, copy, row]))} FROM {relation}"
 
 
 def _row(pairs: Sequence[Pair], side: str) -> str:
@@ -139,8 +139,8 @@ def _row_type(pairs: Sequence[Pair], side: str = "before") -> str:
 
 
 def _side(pairs: Sequence[Pair], side: str) -> list[TableColumn]:
-    found = (pair.before if side == "before" else pair.after for pair in pairs)
-    return [column for column in found if column is not None]
+    columns = (pair.before if side == "before" else pair.after for pair in pairs)
+    return [column for column in columns if column is not None]
 
 
 def _in(relation: str | None, column: TableColumn) -> str:

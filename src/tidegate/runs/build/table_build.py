@@ -129,10 +129,10 @@ class TableBuild:
     @property
     def constraint_results(self) -> tuple[CheckResult, ...]:
         """Of the constraints that the result was checked against, because rows that break them go to quarantine."""
-        found = constraint_results(self.name, self.refused)
+        results = constraint_results(self.name, self.refused)
         if not touches_hidden_columns(self.run.compiled, self.model):
-            return found
-        return tuple(replace(one, error=redact_message(one.error)) if one.error else one for one in found)
+            return results
+        return tuple(replace(one, error=redact_message(one.error)) if one.error else one for one in results)
 
     def values(self, interval: Interval | None = None) -> RunValues:
         exists = self.run.lake.table(self.table) is not None
@@ -258,14 +258,14 @@ class TableBuild:
         before = self._spent_ms
         with self.phases.timed("build_result"):
             built = self._frame(None, False)
-            found = verify(self._request(built.frame))
+            verification = verify(self._request(built.frame))
         self.verified = True
-        if found.equal:
+        if verification.equal:
             self.aside_ms = self._spent_ms - before
             self.attempt.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
             return outcome
         self._turn_to_all_rows("verification failed")
-        self.notes.append(found.message)
+        self.notes.append(verification.message)
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
         return self._write(self._request(built.frame, dropped=dropped))

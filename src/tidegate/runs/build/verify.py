@@ -70,9 +70,9 @@ def can_be_verified(model: CompiledModel) -> bool:
     )
 
 
-def verification_due(asked: bool, every: int | None, deltas: int) -> bool:
+def verification_due(requested: bool, every: int | None, deltas: int) -> bool:
     """`deltas`: how often the table was brought up to date from changes since it was last whole, this time included."""
-    return asked or (every is not None and deltas >= every)
+    return requested or (every is not None and deltas >= every)
 
 
 def verify(request: WriteRequest, limit: int = 5) -> Verified:
@@ -84,9 +84,9 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
     with result_view(request):
         current = f"(SELECT {compared.sql()} FROM {request.table.quoted})"
         full = f"(SELECT {aligned(compared, columns)} FROM ({_full_rows(request, columns)}))"
-        here, there = (content_of(request.session, side, compared) for side in (current, full))
-        if here == there and len(compared) == len(columns):
-            return Verified(True, here.rows, there.rows)
+        table_content, full_content = (content_of(request.session, side, compared) for side in (current, full))
+        if table_content == full_content and len(compared) == len(columns):
+            return Verified(True, table_content.rows, full_content.rows)
         # A merge leaves the key as it is, and 0.0 is the same key as -0.0.
         merged = request.settings.key if request.settings.traits.merges_by_key else ()
         keys = {name.lower() for name in merged}
@@ -99,8 +99,8 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
             only_table, only_full = counts.get("deleted", 0) + both, counts.get("inserted", 0) + both
             return Verified(
                 equal=not counts and len(compared) == len(columns),
-                rows=here.rows,
-                full_rows=there.rows,
+                rows=table_content.rows,
+                full_rows=full_content.rows,
                 only_table=only_table,
                 only_full=only_full,
                 table_samples=_samples(changes, BEFORE, limit, request.hidden),
