@@ -150,12 +150,12 @@ _ARCHIVE = "_processed"
 def copy_landing(source: Path, target: Path) -> None:
     """Files that were archived stay where they are. Times are kept: they show which files were read before."""
     target.mkdir(parents=True)
-    seen: set[str] = set()
+    visited: set[str] = set()
     for parent, folders, files in os.walk(source, followlinks=True):
         real = os.path.realpath(parent)
         # A folder that is linked into itself has no end.
-        folders[:] = [] if real in seen else [name for name in folders if name != _ARCHIVE]
-        seen.add(real)
+        folders[:] = [] if real in visited else [name for name in folders if name != _ARCHIVE]
+        visited.add(real)
         # A folder of its own also where the source has a link: what is moved away here must not be moved there.
         folder = target / Path(parent).relative_to(source)
         folder.mkdir(exist_ok=True)
