@@ -10,7 +10,7 @@ from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.operations.diff.moved_tables import MovedTable
 from tidegate.quality import plain
-from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
+from tidegate.runs.build.row_diff_sql import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
 from tidegate.write.write_columns import TableColumn
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
-from tidegate.runs.build.answering import Answering
+from tidegate.runs.build.check_runner import CheckRunner
 from tidegate.runs.build.table_build import TableBuild, set_progress
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
@@ -58,8 +58,8 @@ class SparkTableWork:
     def answer(self, checks: Sequence[Check], before: TableMetadata | None) -> tuple[CheckResult, ...]:
         constrained = any(check.stage is Stage.BEFORE_WRITE for check in checks)
         written = self._written(before) if before is not None and constrained else None
-        answering = Answering.of(self._run, self._run.lake, self._session, self._attempt.values, self._functions)
-        return answering.answer(self._model, checks, written)
+        runner = CheckRunner.of(self._run, self._run.lake, self._session, self._attempt.values, self._functions)
+        return runner.answer(self._model, checks, written)
 
     def set_progress(self, progress: Progress) -> None:
         is_view = self._model.model.settings.materialized is Materialized.VIEW

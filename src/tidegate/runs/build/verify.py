@@ -16,7 +16,7 @@ from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.model import Materialized
 from tidegate.quality import plain
 from tidegate.quality.check_answers import redact_row
-from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, matched_rows, pair_columns
+from tidegate.runs.build.row_diff_sql import AFTER, BEFORE, KIND, matched_rows, pair_columns
 from tidegate.write import WriteRequest
 from tidegate.write.drift import aligned
 from tidegate.write.key_columns import deduplicated_rows, key_columns

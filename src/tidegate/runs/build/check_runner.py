@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from tidegate.runs.context import RunContext
 
-__all__ = ["Answering", "former_version"]
+__all__ = ["CheckRunner", "former_version"]
 
 _BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"})
 """A key can break these only where a row of it was written."""
@@ -63,7 +63,7 @@ class _Unfit(CheckAnswer):
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class CheckRunner:
     """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
 
     compiled: Compiled
@@ -76,7 +76,7 @@ class Answering:
     @classmethod
     def of(
         cls, run: RunContext, lake: BranchView, session: SparkSession, values: RunValues, functions: OwnFunctions
-    ) -> Answering:
+    ) -> CheckRunner:
         return cls(
             run.compiled,
             lake,
