@@ -167,10 +167,10 @@ def _name(mark: str) -> str:
 def survey(
     columns: Sequence[Column], hidden: Collection[str] = (), only: str | None = None, many: bool = False
 ) -> Survey:
-    """`hidden`: columns, in lower case, whose values are not asked for. `only`: a condition on the rows that count.
+    """`hidden`: columns, in lower case, whose values are not read. `only`: a condition on the rows that count.
 
-    `many`: there are so many rows that looking at each would cost as much as writing it. What Iceberg knows is asked of
-    Iceberg; of the columns concerned there are no different values and no mean, of text no values at all.
+    `many`: there are so many rows that looking at each would cost as much as writing it. Counts, minimum and maximum
+    then come from Iceberg's metrics; such columns have no distinct count and no mean, and text columns no values.
     """
     secret = frozenset(hidden)
     steps, marks, structs, exact = [], [], [], []
@@ -228,7 +228,7 @@ def _has_values(kind: DataType) -> bool:
 
 
 def _struct(value: str | None, kind: DataType, mark: str | None, visible: bool) -> str:
-    """All have the same type, as the parts of an array must. `value` None: that is asked elsewhere."""
+    """All have the same type, as the parts of an array must. `value` None: another query returns it."""
     with_values = visible and value is not None and _has_values(kind)
     mean = with_values and kind.is_numeric and mark is not None
     exact = mark is not None or kind.kind not in ("float", "double")  # Iceberg's greatest number leaves NaN out
@@ -337,7 +337,7 @@ BITMAP_BYTES = _BITMAP_PARTS * _PART_BITS // 8
 
 
 def bit_of(hashed: str) -> str:
-    """SQL for the place of a value's bit. `hashed` is SQL that gives its hash of 64 bits, and is cheap to say often."""
+    """SQL for the place of a value's bit. `hashed` is SQL that gives its hash of 64 bits, and is cheap to repeat."""
     high_bits = f"(shiftright({hashed}, 32) | {1 << (_BITMAP_PARTS - 1)}L)"
     return f"bit_count(({high_bits} & -{high_bits}) - 1L) * {_PART_BITS}L + ({hashed} & {_PART_BITS - 1}L)"
 

@@ -91,7 +91,7 @@ def evaluate_checks(
             ):
                 answers.update(zip(numbers, group_answers, strict=True))
         except BaseException:
-            stopped.set()  # or the end of the pool would wait for checks that are no longer needed
+            stopped.set()  # otherwise the pool would wait for checks that are no longer needed
             raise
     return tuple(answers[number] for number in range(len(queries)))
 
@@ -110,7 +110,8 @@ def _group_key(one: CheckQuery, number: int) -> Hashable:
 
 
 def _different(form: AggregateRule) -> tuple[str, ...]:
-    """Whose different values are counted: each has a shuffle of its own, and in one query Spark multiplies the rows."""
+    """The expressions whose distinct values are counted. Each needs its own shuffle; in one query Spark would multiply
+    the rows."""
     return tuple(sorted({expression for _, text in form.aggregates for expression in _DISTINCT.findall(text)}))
 
 
@@ -159,7 +160,7 @@ class _Evaluation:
     def _without_late(self, queries: Sequence[CheckQuery], worker: CheckWorker, limit: timedelta) -> list[CheckAnswer]:
         own = [isinstance(one.form, FunctionRule) for one in queries]
         if any(own) and not all(own):
-            # Code of the project may take any time; the other checks must not fail for it.
+            # The project's own code may take any time; that must not fail the other checks.
             parts = {of: [one for one, its in zip(queries, own, strict=True) if its is of] for of in (False, True)}
             answers = {of: iter(self.answer(part, worker)) for of, part in parts.items()}
             return [next(answers[of]) for of in own]

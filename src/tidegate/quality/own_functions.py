@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["OwnFunctions", "breaks", "with_conditions"]
 
 _USERS = (Exception, SystemExit)
-"""What a person's code may raise: none of it may end more than its check."""
+"""What user code may raise: it must fail only its own check."""
 
 
 class OwnFunctions:
@@ -34,7 +34,8 @@ class OwnFunctions:
         self._functions: dict[tuple[str, str], Callable[..., object] | QueryError] = {}
 
     def condition(self, rule: FunctionRule) -> Column:
-        """What the function gives for its arguments. Raises QueryError with the function's file and line."""
+        """The Column that the function returns for its arguments. Raises QueryError with the function's file and
+        line."""
         from pyspark.sql import Column
 
         function = self._function(rule)
@@ -98,7 +99,7 @@ def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctio
         if not isinstance(kind, BooleanType):
             raise QueryError(f"{rule.name} gives {kind.simpleString()}, not true or false", where=_begin(rule))
         broken = f.coalesce(~condition, f.lit(False))
-        # What makes many rows of one, or one of many, cannot stand here.
+        # Raises for a generator or an aggregate: neither is a condition on one row.
         frame.select("*", broken)
     except QueryError:
         raise
@@ -111,8 +112,8 @@ def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctio
 def with_conditions(
     session: SparkSession, relation: str, forms: Sequence[CheckRule], functions: OwnFunctions
 ) -> Iterator[tuple[str, list[CheckRule | QueryError]]]:
-    """The relation with a column for each function among the forms, which are rules about that column then, or what is
-    wrong with the function."""
+    """The relation with one more column for each function among the forms. Each such form becomes a rule about its
+    column, or the error of the function."""
     if not any(isinstance(form, FunctionRule) for form in forms):
         yield relation, list(forms)
         return

@@ -65,7 +65,8 @@ class QuarantineCounts:
 
 
 def mark_rows(frame: DataFrame, constraints: Sequence[RowConstraint], functions: OwnFunctions) -> MarkedResult:
-    """A constraint that the result cannot answer, such as one on a column that the strategy adds, is left out."""
+    """A constraint that cannot be evaluated on the result, such as one on a column that the strategy adds, is left
+    out."""
     from pyspark.sql import functions as f
 
     conditions: list[Column] = []

@@ -34,8 +34,8 @@ def check_before_publish(
 ) -> None:
     """Append a result per constraint, audit and test; raise QualityError if one of severity error did not pass.
 
-    `before`: the table that this run added to; None where all of its rows are this run's. `settled`: results that are
-    known already, of constraints that were asked while the rows were written.
+    `before`: the table that this run added to; None where all of its rows are this run's. `settled`: results of
+    constraints that were already evaluated while the rows were written.
     """
     checks = [check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH]
     if not checks:

@@ -68,8 +68,8 @@ class Ledger:
         profile: Profile | None = None,
         checked: Mapping[str, TableInput] | None = None,
     ) -> None:
-        """The model's tables on the branch are built and checked: what the run will publish. `checked`: other tables
-        that its checks looked at."""
+        """Record the model's tables on the branch as built and checked. `checked`: other tables that its checks
+        read."""
         table = model.model.table
         pointers = _pointers(table, compiled, lake)
         later = _built_later(table, compiled) if checked else ()
@@ -104,7 +104,8 @@ class Ledger:
     def resume_branch(
         self, catalog: BranchCatalog, branch: str, compiled: Compiled, selected: Collection[TableName]
     ) -> None:
-        """Keep what was built and checked, unless main has moved it; all else on the branch becomes what main has."""
+        """Retain what was built and checked, unless main has moved it; everything else on the branch is reset to
+        main."""
         catalog.heartbeat(branch)
         lake, main = BranchView(catalog, branch), catalog.head(MAIN)
         changes = {change.table: change for change in catalog.changed_tables(branch)}
@@ -130,8 +131,8 @@ class Ledger:
         return {name: source_digest(self.sources[name]) for name in sorted(names)}
 
     def _changed_sources(self, model: CompiledModel, compiled: Compiled, lake: BranchView) -> str:
-        """Empty where its sources are configured as they were, what these hold they do not tell, and its checks would
-        look at the same tables."""
+        """Why the model cannot be reused: its source settings or the tables of its checks changed. Empty if neither
+        did. Changes of rows in a source cannot be detected."""
         before, sources = self.earlier[str(model.model.table)].read, self._sources_of(model)
         tables = {name: word for name, word in before.items() if "." in name}
         recorded = {name: word for name, word in before.items() if name not in tables}
@@ -153,13 +154,14 @@ def _pointers(table: TableName, compiled: Compiled, lake: BranchView) -> dict[st
 
 
 def _built_later(table: TableName, compiled: Compiled) -> set[str]:
-    """Of a table that is made from this one, a check sees the last published state, whatever becomes of it."""
+    """Tables of the same or a later wave: checks of this table read their last published state."""
     earlier = takewhile(lambda wave: table not in wave, compiled.waves)
     return {str(model) for model in compiled.models} - {str(other) for wave in earlier for other in wave}
 
 
 def _changed_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:
-    """Empty where code, checks and inputs are those that the table remembers. Sources outside the lake never tell."""
+    """Why the model cannot be reused. Empty where code, checks and inputs are those that its table recorded. Changes of
+    sources outside the lake cannot be detected."""
     progress = lake.progress(model.model.table)
     if progress is None or progress.fingerprint != model.fingerprint:
         return "its definition changed"

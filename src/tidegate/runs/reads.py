@@ -65,7 +65,7 @@ class MainComparison:
 
 
 def compare_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> MainComparison:
-    """Compaction moves a table and changes nothing; what the branch changed itself is its own affair."""
+    """Compaction moves a table without changing rows. Tables that the branch changed itself are not compared."""
     if not reads:
         return MainComparison({}, frozenset())
     own = {change.table for change in catalog.changed_tables(branch)}
@@ -106,12 +106,12 @@ def tables_read(run: RunContext, model: CompiledModel) -> tuple[TableName, ...]:
 
 
 def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
-    """What of `checked_tables` the publish is to compare."""
+    """The part of `checked_tables` that the publish compares."""
     return checked_tables(run, model, values) if run.settings.run.serializable else {}
 
 
 def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
-    """What else those checks read that decide whether the model's table may go out, as the branch has it."""
+    """Other tables that the blocking checks of the model read, as the branch has them."""
     inputs = {}
     for table in tables_behind(tables_of_checks(run, model, values), run.compiled):
         if table != model.model.table and not is_elsewhere(run.settings, table):
@@ -130,7 +130,7 @@ def tables_of_check(compiled: Compiled, model: CompiledModel, check: Check, valu
     """Those that it reads beside the model's own."""
     if check.call is not None:
         return {TableName.parse(other.name, compiled.namespace) for other in other_tables(check)}
-    with suppress(TidegateError):  # a test that cannot be understood reads nothing, and says so when it is asked
+    with suppress(TidegateError):  # a test that cannot be parsed reads nothing, and fails when it is run
         query = bind_test(compiled, check, model.model.table, values)
         return {read.table for read in query.reads if read.table is not None}
     return set()

@@ -83,7 +83,7 @@ def _register(
 
 
 def _resume(store: StateStore, settings: Settings, options: RunOptions, now: datetime) -> RegisteredRun | RunResult:
-    """Of several processes that resume the same run, one gets it."""
+    """If several processes resume the same run, only one of them succeeds."""
     run = find_run(store.reader(), options.resume or "", settings.project.name)
     if run.status in ("success", "skipped"):
         return repeated(run)

@@ -1,4 +1,4 @@
-"""Builds models wave by wave: those of a wave in parallel, none below one that failed."""
+"""Builds models wave by wave: the models of a wave in parallel, and none downstream of a failed one."""
 
 from __future__ import annotations
 

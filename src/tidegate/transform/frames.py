@@ -245,12 +245,13 @@ def _line_of(fragment: str, text: str, line: int | None = None) -> int | None:
 
 
 def _aligned(sql: str, source: str, line: int) -> int | None:
-    """The same line of the file, or the one in its place among lines that are the same."""
+    """The line of the file that matches this line of the SQL, or that stands at the same place between matching
+    lines."""
     matcher = SequenceMatcher(None, _words(sql), _words(source), autojunk=False)
     for tag, start, end, source_start, source_end in matcher.get_opcodes():
         if start < line <= end and (tag == "equal" or end - start == source_end - source_start):
             source_line = source_start + line - start
-            # Lines that have nothing in common may be as many as lines of the header.
+            # Lines that differ may be aligned with lines of the header.
             return None if source.splitlines()[source_line - 1].lstrip().startswith("--") else source_line
     return None
 

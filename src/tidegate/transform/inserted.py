@@ -140,7 +140,7 @@ def _only_inserts(metadata: TableMetadata, newer: Sequence[Snapshot], since: Tab
 
 
 def _removes(snapshot: Snapshot) -> bool:
-    """A MERGE says that it deleted nothing; other commits are taken at their operation's word."""
+    """Whether the commit deleted rows. A MERGE reports how many; other commits are judged by their operation."""
     if snapshot.operation in ("append", "replace"):
         return False
     merged = snapshot.summary.get("spark.merge-into.num-target-rows-deleted")
@@ -201,7 +201,7 @@ class _TableSide:
 
 
 def _without(metadata: TableMetadata, rows: str, sides: Sequence[_TableSide], *, counted: bool) -> str:
-    """The rows of now that no side has. `counted`: as often as it has them."""
+    """The current rows that no side has. `counted`: duplicates are matched one by one."""
     sides = [side for side in sides if any(side.pairs)]
     columns = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
     compared, joins = [], []
@@ -217,7 +217,7 @@ def _without(metadata: TableMetadata, rows: str, sides: Sequence[_TableSide], *,
 
 
 def _as_one(values: Sequence[str], number: int, counted: bool) -> str:
-    """All values as one, compared with NULL equal to NULL, and the how-manieth row of these values it is."""
+    """All values as one struct, so that NULL equals NULL; if `counted`, also the number of the row among equal ones."""
     members = ", ".join(f"{value} AS `v{i}`" for i, value in enumerate(values))
     one = f"struct({members}) AS `__values{number}`"
     if not counted:

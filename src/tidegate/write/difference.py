@@ -1,4 +1,4 @@
-"""A whole result written as the rows in which it differs from the table, so that readers get a small delta of it."""
+"""Writes only the rows in which a full result differs from the table, so that readers get a small delta."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DifferenceCounts", "write_difference"]
 _SIDE, _NEW, _OLD, _OP = (f"__tidegate_{name}" for name in ("side", "new", "old", "op"))
 _NO_KEY = ("map", "variant", "float", "double")
 _FEW = 10
-"""More than one row in so many, and the whole table is cheaper to write and to read."""
+"""If more than one row in this many differs, the whole table is cheaper to write and to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _touched_sql(request: WriteRequest, columns: TableColumns, keys: TableColumn
 
 
 def _rows_sql(request: WriteRequest, columns: TableColumns, keys: TableColumns, touched: TableName, then: str) -> str:
-    """What is to be done, with the rows to do it with; `before` are updated rows as they were."""
+    """The rows to insert, update and delete; `before` holds updated rows as they were."""
     same = null_safe_join("__r", "__c", keys.names)
     now = f"IF(__c.{_OLD} = 0, 'insert', 'update') AS {_OP} FROM {request.table.quoted} __r"
     was = f"IF(__c.{_NEW} = 0, 'delete', 'before') AS {_OP} FROM (SELECT * FROM {then}) __r"

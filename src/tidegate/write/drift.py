@@ -1,7 +1,7 @@
 """Schema drift: how a table follows a query that returns other columns, or other types, than it has.
 
-A column that the query returns in a narrower type keeps the type of the table. That is reported once: the reported
-types are a property of the table.
+A column that the query returns in a narrower type keeps the type of the table. This is reported once: the reported
+types are stored in a table property.
 """
 
 from __future__ import annotations

@@ -69,10 +69,9 @@ _OF_AN_EXPRESSION = (FailureKind.QUERY_REJECTED, FailureKind.UNKNOWN)
 class QuarantineRules:
     """What keeps rows out of a table.
 
-    `whole`: all that there is was read, so what was refused before counts no more.
-    `staged`: the result goes into a table first, because Spark might compute it again and find something else.
-    `bad_records`: of landing files; None where no zone with quarantine is read.
-    `has_texts`: a bad record may be shown as it was delivered.
+    `whole`: the full input was read, so rows that were refused before no longer count. `staged`: the result is staged
+    in a table first, because Spark might recompute it with another result. `bad_records`: of landing files; None where
+    no zone with quarantine is read. `has_texts`: a bad record may be shown as it was delivered.
     """
 
     constraints: tuple[RowConstraint, ...]
@@ -88,8 +87,7 @@ class QuarantineRules:
 class _Quarantine:
     """The table of refused rows as it was before the write.
 
-    `former`: None where there is none yet.
-    `replaced`: what it holds counts no more; else rows are added.
+    `former`: None where there is none yet. `replaced`: its rows are replaced; otherwise rows are added.
     """
 
     former: TableMetadata | None
@@ -107,9 +105,9 @@ class _Aside:
 def write_with_quarantine(
     request: WriteRequest, sieve: QuarantineRules
 ) -> tuple[WriteOutcome, tuple[RefusedRows, ...]]:
-    """What the strategy did with the rows that break nothing, and what became of each constraint that was asked here.
+    """The outcome of writing the valid rows, and the rows that each evaluated constraint refused.
 
-    A constraint that fails on some row refuses none. Whatever is raised, both tables on the branch are as they were.
+    A constraint that fails on some row refuses none. If anything is raised, both tables on the branch are restored.
     """
     columns = result_columns(request.table, request.result)
     refuse_untyped(request.table, columns)
@@ -176,7 +174,7 @@ def _write_good(
 
 @contextlib.contextmanager
 def _restored(request: WriteRequest) -> Iterator[None]:
-    """Both tables, where something is raised."""
+    """Restores both tables if anything is raised."""
     before = {table: request.lake.pointer(table) for table in (request.table, request.table.quarantine)}
     try:
         yield
@@ -235,7 +233,7 @@ def _computed_once(request: WriteRequest, frame: DataFrame, staged: bool) -> Ite
 
 
 def _concerned(request: WriteRequest, columns: TableColumns, rows: str) -> str:
-    """Rows of other intervals are left to them; a row without a time belongs to none."""
+    """Rows of other intervals are left to their own builds; a row without a time belongs to no interval."""
     if not request.settings.traits.by_intervals:
         return rows
     return f"(SELECT * FROM {rows} WHERE coalesce({interval_condition(request, columns)}, {REFUSED}))"
@@ -278,7 +276,7 @@ def _put_aside(request: WriteRequest, asides: Sequence[_Aside], quarantine: _Qua
     table, session = request.table.quarantine, request.session
     former, replaced = quarantine.former, quarantine.replaced
     refused = sum(aside.rows for aside in asides)
-    # Few rows of many parts would be as many files.
+    # A few rows in many Spark partitions would become as many files.
     hint = "/*+ REPARTITION(1) */ " if refused <= FEW_ROWS else ""
     query = f"SELECT {hint}* FROM ({' UNION ALL '.join(f'SELECT {aside.selected}' for aside in asides)})"
     batch = columns_of(session.sql(query))

@@ -102,9 +102,9 @@ FEW_ROWS = 50_000
 
 @contextlib.contextmanager
 def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, on_disk: bool = False) -> Iterator[str]:
-    """The rows of a query as a view, computed once. What Spark had to drop it computes again: see `pinned_table`.
+    """The rows of a query as a view, computed once. Spark recomputes rows that it evicted: see `pinned_table`.
 
-    `on_disk`: they may be many, and take no memory.
+    `on_disk`: there may be many rows, so they are persisted on disk only.
     """
     from pyspark import StorageLevel
 
@@ -121,10 +121,10 @@ def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, 
 
 @contextlib.contextmanager
 def for_few_rows(session: SparkSession) -> Iterator[None]:
-    """Settings under which few rows meet large tables in as few jobs as can be; settings of the project stay.
+    """Spark settings that join a few rows with large tables in as few jobs as possible; settings of the project win.
 
-    Joins send up to so many bytes to every task, so that the large side is not shuffled. On one machine a query is
-    planned once: each of the stages that Spark would plan again costs more than it can save.
+    Joins broadcast up to this many bytes, so that the large side is not shuffled. On one machine a query is planned
+    once: each of the stages that Spark would plan again costs more than it can save.
     """
     settings = {_SENT: str(64 * 2**20)}
     if _is_local(session):

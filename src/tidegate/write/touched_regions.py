@@ -1,4 +1,4 @@
-"""Replace the rows of touched keys by a result that covers just these keys."""
+"""Replaces the rows of touched keys with a result that covers only these keys."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def write_region(
 
     The table has been built before, and `request.touched` is given. `unique`: at most one row for each touched key, in
     the table too. `nulls`: whether a touched key holds NULL, if that is known. `compare`: rows that do not differ are
-    not written again, for which all columns of the table are read; by default where it is small and has readers.
-    Whatever is raised, the table is as it was before; so it is after None.
+    not written again, for which all columns of the table are read; by default where it is small and has readers. If
+    anything is raised, or None is returned, the table is as it was before.
     """
     touched = request.touched
     assert touched is not None
@@ -267,22 +267,22 @@ def _has_bounds(column: TableColumn) -> bool:
 
 
 def _leave_out_files(request: WriteRequest, column: TableColumn, low: str, high: str) -> bool:
-    """Bounds that leave out nothing do harm: a number is part of the code that Spark makes of a query, and what it
-    has compiled for another number is of no use."""
+    """Bounds that prune no file cost time: they are literals in the code that Spark generates, so each new value is
+    compiled again."""
     metadata = request.lake.table(request.table)
     field = next((f for f in metadata.fields if f.name.lower() == column.name.lower()), None) if metadata else None
     if metadata is None or metadata.current is None or field is None or field.type not in ("int", "long"):
         return True
     if metadata.current.count("total-data-files") > _FILES_TO_LOOK_AT:
         return True
-    # PyIceberg takes a while to import, and few writes have use for it.
+    # PyIceberg is slow to import, and few writes need it.
     from tidegate.lake.manifests import share_of_rows_within
 
     return share_of_rows_within(metadata.current, field.id, int(low), int(high)) < _WORTH_A_CONDITION
 
 
 _COUNTED = {"timestamp": ("unix_micros", "timestamp_micros"), "date": ("unix_date", "date_from_unix_date")}
-"""Kinds whose text is not their value: an hour of the clock comes twice a year."""
+"""Kinds that are passed as numbers, because text can be ambiguous: with daylight saving time, one hour occurs twice."""
 
 
 def _as_text(value: str, column: TableColumn) -> str:
@@ -315,7 +315,8 @@ def _write(region: _Region, compare: bool) -> WriteOutcome | None:
 
 
 def _write_difference(region: _Region) -> WriteOutcome | None:
-    """One look at the table says which of its touched rows differ or are gone; the rest of the result is new to it."""
+    """One read of the table shows which of its touched rows differ or must be deleted; all other staged rows are
+    inserted."""
     request, others = region.request, TableColumns(tuple(c for c in region.columns if c.name in region.result_columns))
     compared = others.without(region.key.names)
     with persisted_view(request.session, _matched_sql(region, compared), _MATCHED):
@@ -358,7 +359,7 @@ def _matched_sql(region: _Region, compared: TableColumns) -> str:
 
 
 def _write_all(region: _Region) -> WriteOutcome | None:
-    """Every staged row is written, and of the table only the key is read, once.
+    """Writes every staged row, and reads only the key of the table, once.
 
     The rows that were updated are in the files that the MERGE added; the others are new.
     """
@@ -424,7 +425,7 @@ def _insert(region: _Region, anti_join: str) -> None:
 
 
 def _only_key(region: _Region) -> str:
-    """Of a row that is to go nothing but the key counts."""
+    """Of a row to delete, only the key is used."""
     values = (
         f"CAST({column.quoted if column.name in region.key else 'NULL'} AS {column.type_sql}) AS {column.quoted}"
         for column in region.columns

@@ -63,7 +63,7 @@ def lake_in(lake: LakeSection, folder: Path, name: str) -> LakeSection:
 
 
 def place_text(lake: LakeSection, name: str) -> str:
-    """What is left outside of the folder, for people; nothing where all is in it."""
+    """What remains outside the folder, as text for users; empty if everything is inside."""
     if lake.jdbc is not None:
         return f"schema {name} of {lake.jdbc.address}"
     return f"branch {name} of {lake.nessie.uri}" if lake.nessie is not None else ""
@@ -75,7 +75,7 @@ def make_place(lake: LakeSection, name: str) -> None:
         _in_database(lake.jdbc, f'CREATE SCHEMA "{name}"')
     elif lake.nessie is not None:
         api = _nessie(lake.nessie)
-        # With all that others have on main, which the copy then points elsewhere.
+        # Includes everything on main; the copy then points its tables elsewhere.
         api.create_branch(name, api.reference(lake.nessie.ref))
 
 
@@ -218,7 +218,7 @@ class Scratch:
 
     @property
     def outside(self) -> str:
-        """What of it is not in the folder, for people."""
+        """The parts that are not in the folder, as text for users."""
         return place_text(self.original.lake, self.name)
 
     def remove(self) -> None:
@@ -229,7 +229,7 @@ class Scratch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def leave(self) -> None:
-        """Drop what the next copy would stumble over: branches of a server are named by time alone."""
+        """Drop what would conflict with the next copy: branch names on a server depend only on the time."""
         if self.original.lake.nessie is None:
             return
         with suppress(TidegateError):

@@ -120,7 +120,7 @@ def _of_run(
 
 
 def _predecessor(metadata: TableMetadata, snapshot: Snapshot) -> tuple[Snapshot | None, bool]:
-    """The snapshot that stood before, and whether that is known. A replacement of the whole table names no parent."""
+    """The snapshot before this one, and whether it is known. A replacement of the whole table names no parent."""
     if snapshot.parent_id is not None:
         parent = metadata.snapshots.get(snapshot.parent_id)
         return parent, parent is not None

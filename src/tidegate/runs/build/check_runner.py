@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["CheckRunner", "former_version"]
 
 _BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"})
-"""A key can break these only where a row of it was written."""
+"""A key can break these only if one of its rows was written."""
 
 _BY_ROW = frozenset({"references", "relationships"})
-"""Each row meets or breaks these by itself, though other rows must be read for it."""
+"""Each row passes or fails these on its own, although other rows must be read."""
 
 _RUN_ID = "tidegate.run-id"
 
@@ -64,7 +64,8 @@ class _Unfit(CheckAnswer):
 
 @dataclass(frozen=True, slots=True)
 class CheckRunner:
-    """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
+    """Runs checks as SQL queries. `lake`: the branch that `session` reads. `functions`: those of the project's own
+    checks."""
 
     compiled: Compiled
     lake: BranchView
@@ -130,7 +131,8 @@ class CheckRunner:
         )
 
     def _explained(self, model: CompiledModel, check: Check, answer: CheckAnswer) -> CheckAnswer:
-        """With the table, snapshot and way back where a file is missing that the check had to read."""
+        """If the check failed because a file is missing, the error names the table, its snapshot and how to restore
+        it."""
         if answer.kind is not FailureKind.NOT_FOUND:
             return answer
         others = tables_of_check(self.compiled, model, check, self.values)
@@ -157,7 +159,8 @@ class CheckRunner:
         return CheckQuery(check, form)
 
     def _hidden(self, table: TableName, questions: Sequence[CheckQuery | CheckAnswer]) -> frozenset[str]:
-        """Columns that samples do not show: the table's own, and what queries make of those of others."""
+        """Columns to redact in samples: hidden columns of the table, and columns that queries derive from hidden
+        ones."""
         forms = (one.form for one in questions if isinstance(one, CheckQuery))
         queries = (form.sql.replace("{table}", table.quoted) for form in forms if isinstance(form, QueryRule))
         return hidden_columns(self.compiled, table).union(*(hidden_in_query(self.compiled, sql) for sql in queries))

@@ -52,7 +52,7 @@ def sieve_of(
 
 
 def _reads_all(model: CompiledModel, decision: Decision) -> bool:
-    """Rows that were refused before and are wrong still are in the result again."""
+    """Rows that were refused before and are still invalid are in the result again."""
     traits = model.model.settings.traits
     if traits.replaces_table:
         return True
@@ -70,8 +70,8 @@ def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
 
 
 def constraint_results(model: str, batches: Collection[Collection[RefusedRows]]) -> tuple[CheckResult, ...]:
-    """Of the constraints by which rows were refused, over all that was written: none of them can fail any more, but
-    some could not be asked."""
+    """The results of the quarantining constraints over all batches. None of them can fail any more, but some could not
+    be evaluated."""
     together: dict[str, list[RefusedRows]] = {}
     for batch in batches:
         for refused in batch:

@@ -22,7 +22,7 @@ _LONGEST_LIST = 1000
 
 
 class BuildStamp:
-    """Set on the model's own session. To call it is to say that a statement which commits is about to begin."""
+    """Set on the model's own session. Call it just before a statement that commits."""
 
     def __init__(self, session: SparkSession, source: str, clock: Clock) -> None:
         self._session = session

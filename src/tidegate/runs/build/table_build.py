@@ -65,7 +65,7 @@ _OF_THE_PLACE = (
     FailureKind.TIMEOUT,
     FailureKind.TRANSIENT,
 )
-"""Failures that another query would meet as well."""
+"""Failures that another query would have too."""
 
 
 def set_progress(
@@ -98,7 +98,7 @@ class TableBuild:
         self.former = self.run.lake.progress(self.table)
         self.verified = False
         self.aside_ms = 0
-        """Spent on what did not make the table."""
+        """Time spent on work that did not build the table."""
 
         self.notes: list[str] = []
         self.refused: list[tuple[RefusedRows, ...]] = []
@@ -242,7 +242,7 @@ class TableBuild:
         return sum(self.phases.ms.values())
 
     def _may_be_most(self, touched: int) -> bool:
-        """Then all rows are read sooner. A handful is never most, whatever the table is."""
+        """Whether reading all rows is faster. A few rows never count as most, however small the table is."""
         return touched > 10_000 and touched * 2 > self._metadata().total_records and not self._always
 
     @property
@@ -412,7 +412,7 @@ class TableBuild:
         return with_discarded(tables, former.tables, inputs.metadata)
 
     def _delta_factor(self, took_ms: int) -> float:
-        """What the estimate of this kind is to be multiplied with the next time; an old accident is forgotten."""
+        """The factor for the next estimate of this kind; old outliers lose their weight."""
         expected = self.decision.estimate.seconds
         if self.decision.delta is None or not expected:
             return math.sqrt(self.former.delta_factor) if self.former else 1.0

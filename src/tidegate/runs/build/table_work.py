@@ -66,7 +66,7 @@ class SparkTableWork:
         set_progress(self._session, self._table, progress, is_view=is_view)
 
     def explained(self, error: Exception) -> ModelError:
-        """What an exception of Spark means for the person who wrote the query."""
+        """A Spark exception as an error for the author of the query."""
         run, model = self._run, self._model.model
         inputs = QueryInputs(
             tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._attempt.files
@@ -101,7 +101,8 @@ class SparkTableWork:
         return WriteOutcome(0, 0, changed=True)
 
     def _written(self, before: TableMetadata) -> str | None:
-        """A view of the rows that were written since `before`; None where those are all, or only Iceberg can tell."""
+        """A view of the rows that were written since `before`; None where these are all rows, or only Iceberg can find
+        them."""
         now = self._run.lake.table(self._table)
         if now is None or now.uuid != before.uuid or before.current is None:
             return None

@@ -46,7 +46,7 @@ class Verified:
 
     @property
     def message(self) -> str:
-        """What the run says where they are not equal."""
+        """The warning of the run where they are not equal."""
         sides = (
             ("built from changes it has", self.only_table, self.table_samples),
             ("built from all rows it has", self.only_full, self.full_samples),
@@ -61,7 +61,7 @@ class Verified:
 
 
 def can_be_verified(model: CompiledModel) -> bool:
-    """Its table is what its query gives over its inputs as they are: no history, no time or chance in it."""
+    """Whether the table depends only on its query and the current inputs: no history, no time, no randomness."""
     return (
         model.model.settings.materialized is Materialized.TABLE
         and result_is_complete(model)
@@ -79,7 +79,7 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
     """Compare the table with the full result. `request` is the one that would write that result."""
     columns = result_columns(request.table, request.result)
     table = columns_of(request.session.table(request.table.quoted))
-    # A column that the query no longer gives keeps what it had for a while; no full build knows it.
+    # A column that the query no longer returns stays for a while; a full build does not have it.
     compared = TableColumns(tuple(column for column in table if column.name in columns))
     with result_view(request):
         current = f"(SELECT {compared.sql()} FROM {request.table.quoted})"

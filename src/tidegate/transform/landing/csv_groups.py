@@ -83,7 +83,7 @@ def all_names(groups: Iterable[CsvGroup]) -> tuple[str, ...]:
 
 
 def missing_notes(groups: Sequence[CsvGroup], known_columns: Sequence[str]) -> tuple[str, ...]:
-    """Columns of earlier files that some lack: mostly a header that is spelt otherwise."""
+    """Columns of earlier files that some files lack; usually the header is spelled differently."""
     notes = []
     for group in groups:
         present = {name.casefold() for name in group.names}

@@ -153,7 +153,7 @@ class CsvSource(ZoneSource):
         return schema
 
     def _became_text(self, schema: StructType, kinds: Mapping[str, DataType]) -> Iterator[str]:
-        """One wrong value makes a column text, for good: it is named."""
+        """One wrong value makes a column text permanently, so the note names the value."""
         changed = {
             field.name: kind
             for field in schema.fields
@@ -177,7 +177,8 @@ class CsvSource(ZoneSource):
             )
 
     def _check_declared(self, names: tuple[str, ...]) -> None:
-        """One pass over everything before anything is written: else a run would report one wrong value at a time."""
+        """One pass over all records before anything is written; otherwise each run would report only one wrong
+        value."""
         if not self._groups or not any(name.casefold() in self._kinds for name in names):
             return
         texts = self._every_text(names).select(column(_MALFORMED), column(_FILE), self._wrong(names).alias(_WRONG))
@@ -245,7 +246,7 @@ class CsvSource(ZoneSource):
         return totals
 
     def _refuse(self, files: Sequence[str], total: int) -> None:
-        """Malformed records that Spark met: which they are is looked up in the files that have some."""
+        """The error for malformed records that Spark found; their lines are looked up in the files."""
         paths = [local_path(uri) for uri in files]
         first = list(islice((bad for path in paths for bad in _malformed(self._group_of(path), path)), SHOWN))
         unknown = [BadRecord(path, None, "has a malformed record") for path in paths[:SHOWN]]

@@ -138,7 +138,7 @@ def _fits(text: Column, kind: DataType) -> Column:
 
 
 def _exactly(text: Column, kind: DecimalType) -> Column:
-    """A cast to a decimal rounds without a word; here a value that would be rounded is none."""
+    """A cast to a decimal rounds silently; here a value that would be rounded does not fit."""
     value = text.try_cast(kind)
     wide = text.try_cast(DecimalType(38, min(38, kind.scale + 10)))
     return F.when(value == wide, value)

@@ -114,7 +114,7 @@ class JsonSource(ZoneSource):
         return bool(chosen)
 
     def _set_apart_misfits(self, schema: StructType) -> None:
-        """One pass over the lines: values that do not fit would else be met when the rows are written."""
+        """One pass over the lines, to find values that do not fit before rows are written."""
         paths = self._groups.get(_JsonKind.LINES)
         if not paths or not schema.fields:
             return
@@ -122,7 +122,7 @@ class JsonSource(ZoneSource):
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         frame = self._reader(_JsonKind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
         bad = F.collect_set(F.when(column(_CORRUPT).isNotNull(), F.col("_metadata.file_path")))
-        # A column that is not asked for is not parsed.
+        # Spark does not parse a column that is not selected.
         parsed = [F.count(column(field.name)) for field in schema.fields]
         row = frame.agg(bad.alias("files"), *parsed).first()
         assert row is not None
@@ -191,7 +191,8 @@ def _literals(paths: Sequence[Path]) -> list[str]:
 
 @contextmanager
 def _case_sensitive(session: SparkSession) -> Iterator[None]:
-    """Else Spark takes the first spelling of a key that it meets, and its reader finds no value under the others."""
+    """Otherwise Spark uses the first spelling of a key that it finds, and its reader loses the values under the
+    others."""
     before = session.conf.get("spark.sql.caseSensitive")
     session.conf.set("spark.sql.caseSensitive", "true")
     try:
@@ -221,7 +222,7 @@ def _multiline(settings: ZoneSettings) -> bool | None:
 
 
 def _clash(a: StructType, b: StructType) -> bool:
-    """Whether a string in the one meets something else in the other."""
+    """Whether a field is a string in one schema and another type in the other."""
     b_fields = by_name(b)
     return any(
         key in b_fields and _clashing(field.dataType, b_fields[key].dataType) for key, field in by_name(a).items()

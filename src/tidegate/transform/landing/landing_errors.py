@@ -46,7 +46,7 @@ _NOISE = re.compile(r"^\w+: (?:\[\w+\] )?|\s*SQLSTATE: \w+")
 
 
 def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> LandingError | None:
-    """The error of one of `files`, for a person; None when it is about something else."""
+    """The user-facing error about one of `files`; None if the exception is about something else."""
     text = str(error)
     if misfit := _MISFIT.search(text):
         path, column, kind, *dialect, value = misfit.groups()

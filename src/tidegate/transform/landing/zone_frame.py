@@ -60,7 +60,7 @@ def read_delivery(
     known_columns: str | None,
     in_order: bool = False,
 ) -> ZoneFrame:
-    # As Spark names it: what it says of a file is compared with what is known of it here.
+    # An absolute path, as Spark has it: its paths are compared with these.
     folder = Path(os.path.abspath(folder))
     declared = _declared(folder, settings)
     before = known(known_columns)

@@ -48,7 +48,7 @@ def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOut
 
 
 def _content_before(request: WriteRequest, before: TableMetadata, columns: TableColumns) -> RowsDigest:
-    """What the table held, which it remembers unless something else wrote it last."""
+    """The digest of the table before the write: recorded in the table, unless another writer changed it last."""
     then = f"{request.table.quoted} VERSION AS OF {before.current_snapshot_id}"
     return recorded_content(before) or content_of(request.session, then, columns)
 

@@ -1,4 +1,4 @@
-"""scd2: a version of each key for each time it was different."""
+"""scd2: one version of a key for each state that it had."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOST_NAMED = 3
 
 
 def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
-    """Changed versions are closed and new ones opened, in one MERGE; a batch that says nothing new changes nothing.
+    """Changed versions are closed and new ones opened, in one MERGE; a batch without changes changes nothing.
 
-    With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one
-    it begins when the run started. Rows that are not newer than the open version are known (the history says the same
-    of that time) or not written, with a warning.
+    With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one it
+    begins when the run started. A row that is not newer than the open version is skipped: silently if the history
+    already has it, otherwise with a warning.
     """
     keys = key_columns(request, columns)
     watermark = _watermark(request, columns)
