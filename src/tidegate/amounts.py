@@ -61,10 +61,10 @@ def parse_duration(text: str) -> timedelta:
 
 def format_duration(length: timedelta) -> str:
     """The shortest text that `parse_duration` reads as the same length (to the millisecond)."""
-    rest = length // timedelta(milliseconds=1)
+    remaining = length // timedelta(milliseconds=1)
     parts = []
     for unit in ("w", "d", "h", "m", "s", "ms"):
-        count, rest = divmod(rest, timedelta(**{_UNITS[unit]: 1}) // timedelta(milliseconds=1))
+        count, remaining = divmod(remaining, timedelta(**{_UNITS[unit]: 1}) // timedelta(milliseconds=1))
         if count:
             parts.append(f"{count}{unit}")
     return "".join(parts) or "0s"

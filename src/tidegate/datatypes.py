@@ -231,10 +231,10 @@ def parse_type(text: str) -> DataType | None:
     """Parse a type from DDL; None where Spark has no such type. `char` and `varchar` are strings."""
     tokens = _TOKEN.findall(text)
     try:
-        kind, rest = _parse(tokens, 0)
+        kind, end = _parse(tokens, 0)
     except (IndexError, ValueError):
         return None
-    return kind if rest == len(tokens) else None
+    return kind if end == len(tokens) else None
 
 
 def _parse(tokens: list[str], at: int) -> tuple[DataType, int]:

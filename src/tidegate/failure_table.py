@@ -56,22 +56,22 @@ def rules() -> tuple[Rule, ...]:
 
 
 def _rule(entry: Mapping[str, Any]) -> Rule:
-    given = {**entry, "by": By(entry["by"]), "kind": FailureKind(entry["kind"]), "names": tuple(entry["names"])}
-    return Rule(**given)
+    fields = {**entry, "by": By(entry["by"]), "kind": FailureKind(entry["kind"]), "names": tuple(entry["names"])}
+    return Rule(**fields)
 
 
 def rule_for(by: By, name: str | int) -> Rule | None:
     """The rule of a code, or of what it is part of: `SQLITE_IOERR` for `SQLITE_IOERR_READ`, `5xx` for 503. Not so a
     SQLSTATE, whose class is too general: look up its first two characters."""
-    known = _by_name()
-    return next((rule for part in _parts(by, str(name)) if (rule := known.get((by, part)))), None)
+    rules = _by_name()
+    return next((rule for part in _parts(by, str(name)) if (rule := rules.get((by, part)))), None)
 
 
 def rule_for_class(classes: Sequence[str]) -> Rule | None:
     """Of an exception's class and those it is derived from, nearest first. Java and Python share no names."""
-    known = _by_name()
-    found = (known.get((by, name)) for name in classes for by in (By.JAVA, By.PYTHON))
-    return next(filter(None, found), None)
+    rules = _by_name()
+    matches = (rules.get((by, name)) for name in classes for by in (By.JAVA, By.PYTHON))
+    return next(filter(None, matches), None)
 
 
 def rule_for_words(message: str, classes: Sequence[str], *, of_class: bool) -> Rule | None:
@@ -168,8 +168,8 @@ def _again(kind: FailureKind) -> str:
 
 def _row(rule: Rule) -> str:
     what = _HEADINGS[rule.by] + (f" of `{_short(rule.of)}`" if rule.of else "") + (", decides" if rule.decides else "")
-    shown = map(_short, rule.names) if rule.by is By.JAVA else rule.names
-    names = ", ".join(f"`{name}`" for name in dict.fromkeys(shown))
+    labels = map(_short, rule.names) if rule.by is By.JAVA else rule.names
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(labels))
     means = f"{rule.means[0].upper()}{rule.means[1:]}." + (f" {rule.remedy}" if rule.remedy else "")
     return f"| {what} | {_cell(names)} | `{rule.kind}` | {_cell(means)} |"
 

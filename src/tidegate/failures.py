@@ -87,7 +87,7 @@ def classify(facts: Sequence[ExceptionFacts]) -> Classification:
             return Classification(fact.kind, fact.remedy, after)
         if rule := deciding_rule(fact.classes):
             return Classification(rule.kind, rule.remedy, after)
-    matches = [match for fact in reversed(facts) if (match := _known(fact))]
+    matches = [match for fact in reversed(facts) if (match := _classify_one(fact))]
     if not matches:
         return Classification(retry_after=after)
     kind = matches[0].kind
@@ -106,7 +106,7 @@ def kind_of_status(status: int) -> FailureKind:
     return rule.kind if rule else FailureKind.UNKNOWN
 
 
-def _known(fact: ExceptionFacts) -> Classification | None:
+def _classify_one(fact: ExceptionFacts) -> Classification | None:
     if fact.kind is not None:
         return Classification(fact.kind, fact.remedy)
     rule = next(filter(None, _rules(fact)), None)
@@ -141,9 +141,9 @@ def facts_of_chain(error: BaseException) -> list[ExceptionFacts]:
 def causes(error: BaseException) -> Iterator[BaseException]:
     """The exception itself first."""
     at: BaseException | None = error
-    seen: set[int] = set()
-    while at is not None and id(at) not in seen and len(seen) < _MOST:
-        seen.add(id(at))
+    visited: set[int] = set()
+    while at is not None and id(at) not in visited and len(visited) < _MOST:
+        visited.add(id(at))
         yield at
         at = _cause(at)
 
@@ -245,8 +245,8 @@ def facts_in_text(text: str) -> list[ExceptionFacts]:
 
 def status_in_message(classes: Sequence[str], message: str) -> int | None:
     """The HTTP status in the message of an exception that has no attribute for it."""
-    found = (pattern.search(message) for name, pattern in _HTTP_TEXTS.items() if name in classes)
-    return next((int(match[1]) for match in found if match), None)
+    matches = (pattern.search(message) for name, pattern in _HTTP_TEXTS.items() if name in classes)
+    return next((int(match[1]) for match in matches if match), None)
 
 
 def _facts_in_line(name: str, message: str) -> ExceptionFacts:

@@ -103,19 +103,19 @@ def check_faults() -> None:
 @lru_cache
 def parse_fault(text: str, where: str = FAULT) -> Fault:
     """`where`: where the text was given, for messages."""
-    found = _FORM.fullmatch(text.strip())
-    if found is None:
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
         raise ConfigError(
             f"'{text}' is not of the form point, point:model, point@3 or point:model@3", where=where, remedy=_LISTED
         )
-    point, model = found["point"], found["model"]
+    point, model = match["point"], match["model"]
     if point not in FAULT_POINTS:
         close = nearest(point, FAULT_POINTS)
         meant = f"Did you mean {' or '.join(close)}? " if close else ""
         raise ConfigError(f"There is no fault point '{point}'", where=where, remedy=f"{meant}{_LISTED}")
     if model and not FAULT_POINTS[point].of_model:
         raise ConfigError(f"The fault point '{point}' is not about a model", where=where, remedy=f"Write {point}.")
-    return Fault(point, model, int(found["times"] or 1))
+    return Fault(point, model, int(match["times"] or 1))
 
 
 _LISTED = "`tidegate chaos --list` lists them."

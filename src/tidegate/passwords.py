@@ -62,8 +62,8 @@ def _of_user(text: str) -> Iterator[str]:
         if not (re.match(r"\d+/", password) and scheme.lower() in ("http", "https")):  # a port
             yield _after_user(user, ":", password)
     yield from (token for token in _TOKEN.findall(text) if re.search(r"\d", token))
-    if found := _GO.match(text) or _PLAIN.fullmatch(text):
-        yield _after_user(found[1], ":", found[2])
+    if credentials := _GO.match(text) or _PLAIN.fullmatch(text):
+        yield _after_user(credentials[1], ":", credentials[2])
     for match in _ORACLE.finditer(text):
         user, password = match[1] or match[2], match[3]
         if password.startswith('"'):

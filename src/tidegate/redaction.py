@@ -85,8 +85,8 @@ def log_pattern() -> str:
 
     The JVM is started once, so this includes secrets of the environment that have not been read yet.
     """
-    named = {value for name, value in os.environ.items() if looks_secret(name)}
-    own = {value for value in named.union(*map(passwords_in, os.environ.values())) if _is_redactable(value)}
+    env_secrets = {value for name, value in os.environ.items() if looks_secret(name)}
+    own = {value for value in env_secrets.union(*map(passwords_in, os.environ.values())) if _is_redactable(value)}
     forms = {form for value in _values | own for form in _forms(value) if len(form) >= _SHORTEST + 2}
     return "|".join(sorted((re.sub(r"[^A-Za-z0-9]", ".", form) for form in forms), key=len, reverse=True))
 

@@ -1,6 +1,6 @@
 """How one model of a run and one check ended: the value that the run makes, the state records and the console shows.
 
-Its fields are said here alone: they are the keys of `--json` and the columns of the state database.
+Its fields are defined only here: they are the keys of `--json` and the columns of the state database.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class World:
         return self.catalog.pointer(branch, TableName.parse(name, "shop"))
 
 
-KEPT = EarlierBuild(kept=True)
+KEPT = EarlierBuild(reused=True)
 
 
 @contextmanager
@@ -184,8 +184,8 @@ def test_another_definition_is_built_again_with_all_that_reads_it(world: World) 
     )
     assert world.at("silver.b") is None
     world.write("silver.b")
-    found = world.reuse_or_restore("gold.c")
-    assert (found.kept, found.note.partition(", but ")[2]) == (
+    earlier = world.reuse_or_restore("gold.c")
+    assert (earlier.reused, earlier.note.partition(", but ")[2]) == (
         False,
         "silver.b has another history than the one that was read",
     )
@@ -259,7 +259,7 @@ def test_an_input_that_moved_on_main_meanwhile_is_read_anew(world: World) -> Non
     world.by_another_run("silver.a")
     world.take_up()
     assert world.at("silver.a") == world.at("silver.a", "main")
-    assert not world.reuse_or_restore("silver.b").kept
+    assert not world.reuse_or_restore("silver.b").reused
     assert world.at("silver.b") is None
 
 
@@ -270,7 +270,7 @@ def test_a_table_that_another_run_published_meanwhile_gives_way(world_of_each_ki
     world.take_up()
     assert world.at("silver.a") == world.at("silver.a", "main")
     assert world.reuse_or_restore("silver.a") == EarlierBuild()
-    assert not world.reuse_or_restore("silver.b").kept
+    assert not world.reuse_or_restore("silver.b").reused
 
 
 def test_what_is_not_selected_any_more_or_gone_is_put_back(world: World) -> None:

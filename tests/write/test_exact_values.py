@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tidegate.names import TableName
-from tidegate.runs.build.comparing import Pair
+from tidegate.runs.build.row_diff_sql import Pair
 from tidegate.write.observed_rows import HASHES, hash_columns
 from tidegate.write.write_columns import TableColumns, columns_of
 

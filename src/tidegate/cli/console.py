@@ -198,8 +198,8 @@ class RunConsole:
         if message not in self._shown_warnings:
             self._shown_warnings.add(message)
             # Warnings of a result stand without their event, so those that need it name their model themselves.
-            named = model is None or message.startswith(f"{model}: ")
-            self._aside(f"[WARN] {message}" if named else f"[WARN] {model}: {message}")
+            has_model = model is None or message.startswith(f"{model}: ")
+            self._aside(f"[WARN] {message}" if has_model else f"[WARN] {model}: {message}")
 
     def _aside(self, line: str) -> None:
         """What is neither a failure nor the summary."""

@@ -60,9 +60,9 @@ def render_diagnostics(
     for i in sorted(chosen):
         yield from _render(groups[i], read, paint)
         yield ""
-    seen = set(chosen)
+    rendered = set(chosen)
     if hidden := [
-        other for i, group in enumerate(groups) if i not in seen for other in (group.diagnostic, *group.others)
+        other for i, group in enumerate(groups) if i not in rendered for other in (group.diagnostic, *group.others)
     ]:
         yield paint(f"… and {count_line(hidden)} more; `tidegate compile --json` has all", "quiet")
         yield ""
@@ -99,8 +99,8 @@ def _render(group: _Group, read: Lines, paint: Paint) -> Iterator[str]:
     if suggestion := diagnostic.suggestion or _usual_fix(diagnostic.code):
         yield f"{margin} {paint('=', 'place')} {paint('help:', 'help')} {clean(suggestion)}"
     if places := [f"{at.file}:{at.line}:{at.col}" for other in group.others if (at := other.span)]:
-        rest = len(places) - _MOST_PLACES
-        more = f" and {rest} more" if rest > 0 else ""
+        remaining = len(places) - _MOST_PLACES
+        more = f" and {remaining} more" if remaining > 0 else ""
         yield f"{margin} {paint('=', 'place')} {paint('also at:', 'help')} {', '.join(places[:_MOST_PLACES])}{more}"
 
 

@@ -97,10 +97,10 @@ def _differences(before: _Stamps, now: _Stamps) -> set[str]:
 
 def _events(paths: WatchedPaths) -> _Events:
     """An empty set where nothing has changed for a while."""
-    there = [folder for folder in paths.folders if folder.is_dir()]
+    existing = [folder for folder in paths.folders if folder.is_dir()]
     return watch(
-        *there,
-        watch_filter=lambda _change, path: not _is_hidden(path, there),
+        *existing,
+        watch_filter=lambda _change, path: not _is_hidden(path, existing),
         step=_SETTLE_MS,
         rust_timeout=_IDLE_MS,
         yield_on_timeout=True,
@@ -131,11 +131,11 @@ def _folder_names(folder: Path | None) -> Iterator[str]:
 
 
 def _links(folder: Path) -> Iterator[str]:
-    seen: set[str] = set()  # folders that link to each other would have no end
+    visited: set[str] = set()  # folders that link to each other would have no end
     for parent, folders, files in os.walk(folder, followlinks=True):
         real = os.path.realpath(parent)
-        folders[:] = [name for name in folders if real not in seen and not name.startswith((".", "__"))]
-        seen.add(real)
+        folders[:] = [name for name in folders if real not in visited and not name.startswith((".", "__"))]
+        visited.add(real)
         names = (name for name in files if name.lower().endswith(_PROJECT_FILES) and not name.startswith((".", "__")))
         yield from (path for name in names if os.path.islink(path := os.path.join(parent, name)))
 

@@ -53,7 +53,7 @@ def model_lines(
     facts = [*_facts(result), *(["after a publish conflict"] if rebuilt else [])]
     yield f"{name:<{len(_INDENT) + width}}  ({', '.join(facts)}) {error}".rstrip()
     if result.status == "failed":
-        yield from _rest(result.error)
+        yield from _later_lines(result.error)
         yield from failed_check_lines(checks)
         # A check's own remedy stands with the check.
         has_remedy = any(check.remediation for check in checks)
@@ -145,7 +145,7 @@ def end_lines(result: RunResult, rebuilt: int = 0) -> Iterator[str]:
     """`rebuilt`: how many models were built again after a conflict."""
     if result.error:
         yield f"error: {_first_line(result.error)}"
-        yield from _rest(result.error)
+        yield from _later_lines(result.error)
         yield from _where_and_fix(None, result.remedy)
     counts = Counter(m.status for m in result.materializations)
     succeeded = counts["completed"] + counts["skipped"]
@@ -189,7 +189,7 @@ def _first_line(text: str | None) -> str:
     return clean((text or "").strip().split("\n", 1)[0])
 
 
-def _rest(text: str | None) -> Iterator[str]:
+def _later_lines(text: str | None) -> Iterator[str]:
     for line in (text or "").strip().splitlines()[1:]:
         yield f"{_INDENT}{clean(line)}".rstrip()
 

@@ -1,1 +1,1 @@
-"""Those who listen to a run from outside: commands, webhooks, the callback at its end, and its budget."""
+"""Hooks of a run: commands, webhooks, the callback at its end, and its budget."""

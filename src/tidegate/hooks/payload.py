@@ -59,10 +59,10 @@ def payload_of(event: Event, project: str, command: str, name: str | None = None
 
 def status_of(event: Event) -> str | None:
     result = event.data.get("result")
-    found = getattr(result, "status", None) or event.data.get("status")
-    if found is None and event.name in _FAILED:
+    status = getattr(result, "status", None) or event.data.get("status")
+    if status is None and event.name in _FAILED:
         return "failed"
-    return None if found is None else str(found)
+    return None if status is None else str(status)
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:

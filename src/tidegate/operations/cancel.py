@@ -88,9 +88,9 @@ def cancel_run(settings: Settings, name: str, clock: Clock | None = None, patien
                 return ended
 
 
-def _close_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: Clock) -> CancelResult | None:
+def _close_dead(settings: Settings, store: StateStore, record: RunRecord, clock: Clock) -> CancelResult | None:
     """None where it has ended, or was resumed, at this moment."""
-    run = close_run(store, seen, "cancelled", f"Cancelled when {whereabouts(seen)} was gone", clock.now())
+    run = close_run(store, record, "cancelled", f"Cancelled when {whereabouts(record)} was gone", clock.now())
     if run is None:
         return None
     left = None
@@ -102,13 +102,13 @@ def _close_dead(settings: Settings, store: StateStore, seen: RunRecord, clock: C
     return CancelResult(run, left=left, warnings=notify_closed(settings, "cancel", run, clock.now()))
 
 
-def close_run(store: StateStore, seen: RunRecord, status: str, why: str, now: datetime) -> RunRecord | None:
-    """The run as it is now. None, and nothing done, where it has ended, or was resumed, since it was `seen`."""
-    took = round((last_heartbeat(seen) - seen.started_at).total_seconds() * 1000)
-    closed = replace(seen, status=status, error=why, finished_at=now, duration_ms=took)
-    if not store.take_over(seen, closed):
+def close_run(store: StateStore, record: RunRecord, status: str, why: str, now: datetime) -> RunRecord | None:
+    """The closed run. None, and nothing is changed, where the run ended or was resumed after `record` was read."""
+    took = round((last_heartbeat(record) - record.started_at).total_seconds() * 1000)
+    closed = replace(record, status=status, error=why, finished_at=now, duration_ms=took)
+    if not store.take_over(record, closed):
         return None
-    store.add_event(EventRecord(seen.run_id, now, "pipeline_error", None, _facts(closed)))
+    store.add_event(EventRecord(record.run_id, now, "pipeline_error", None, _facts(closed)))
     return closed
 
 

@@ -32,7 +32,7 @@ from tidegate.spark.session import child_session, open_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidegate.runs.build.answering import Answering
+    from tidegate.runs.build.check_runner import CheckRunner
 
 __all__ = ["Checkup", "check_project"]
 
@@ -84,32 +84,32 @@ def check_project(
     published = [model for model in models if model.model.table in heads]
     results: list[CheckResult] = []
     if published:
-        sources = CheckedSources.asked(settings, (check for model in published for check in model.checks))
+        sources = CheckedSources.ping(settings, (check for model in published for check in model.checks))
         with ExitStack() as stack:
-            answering = None
+            runner = None
             if any(sources.failure(check) is None for model in published for check in model.checks):
                 session = open_spark(settings, notify, root)
-                answering = _answering(stack, compiled, catalog, session, sources.answering)
-                heads = answering.lake.heads()  # main may have moved since the project was compiled
+                runner = _check_runner(stack, compiled, catalog, session, sources.answering)
+                heads = runner.lake.heads()  # main may have moved since the project was compiled
                 published = [model for model in models if model.model.table in heads]
             emit = stack.enter_context(check_hooks(settings, partial(_names, compiled), notify))
             for model in published:
-                results += _checked(model, model.model.table.short(compiled.namespace), answering, sources, emit)
+                results += _checked(model, model.model.table.short(compiled.namespace), runner, sources, emit)
     missing = tuple(m.model.table.short(compiled.namespace) for m in models if m.model.table not in heads)
     took = round((time.monotonic() - started) * 1000)
     return Checkup(tuple(results), len(published), missing, took)
 
 
-def _answering(
+def _check_runner(
     stack: ExitStack,
     compiled: Compiled,
     catalog: BranchCatalog,
     root: SparkSession,
     sources: Collection[str],
-) -> Answering:
+) -> CheckRunner:
     """Main as it is now, until `stack` is closed."""
     # Only here: this room needs pyspark, and a project without checks ends without it.
-    from tidegate.runs.build.answering import Answering
+    from tidegate.runs.build.check_runner import CheckRunner
 
     settings = compiled.settings
     source_conf = stack.enter_context(readable(settings, sources))
@@ -117,17 +117,17 @@ def _answering(
     conf = {**catalog.spark_conf(branch), **source_conf, **dict([NO_COUNTS_FROM_STATISTICS])}
     child = child_session(root, conf, catalog.spark_catalog(branch))
     values = RunValues(datetime.now(UTC).isoformat(), vars={})
-    return Answering(compiled, BranchView(catalog, branch), child, values, OwnFunctions(settings.root))
+    return CheckRunner(compiled, BranchView(catalog, branch), child, values, OwnFunctions(settings.root))
 
 
 def _checked(
-    model: CompiledModel, name: str, answering: Answering | None, sources: CheckedSources, emit: Emit
+    model: CompiledModel, name: str, runner: CheckRunner | None, sources: CheckedSources, emit: Emit
 ) -> list[CheckResult]:
-    """A result per check, in their order. `answering`: None where none of them can be run."""
+    """A result per check, in their order. `runner`: None where none of them can be run."""
     emit("before_checks", name, {"checks": len(model.checks)})
     failures = [sources.failure(check) for check in model.checks]
     runnable = [check for check, failure in zip(model.checks, failures, strict=True) if failure is None]
-    answers = iter(answering.answer(model, runnable) if answering is not None else ())
+    answers = iter(runner.answer(model, runnable) if runner is not None else ())
     results = [
         next(answers) if failure is None else check_not_run(name, check, str(failure), failure.remedy)
         for check, failure in zip(model.checks, failures, strict=True)

@@ -55,11 +55,11 @@ class Compilation:
 def compile_workspace(workspace: Workspace, variables: Mapping[str, str], against: str | None = None) -> Compilation:
     started = time.perf_counter()
     compiled = workspace.compile(variables)
-    found = in_order([*compiled.diagnostics, *_changes(workspace, compiled, variables, against)])
+    diagnostics = in_order([*compiled.diagnostics, *_changes(workspace, compiled, variables, against)])
     return Compilation(
         workspace.settings.root,
         len(compiled.models) + len(compiled.broken),
-        found,
+        diagnostics,
         time.perf_counter() - started,
     )
 

@@ -55,20 +55,20 @@ class DoctorReport:
 
 
 def examine(
-    project: Workspace | ConfigError, named: bool, start_spark: bool, notify: Callable[[str], None]
+    project: Workspace | ConfigError, explicit: bool, start_spark: bool, notify: Callable[[str], None]
 ) -> DoctorReport:
-    """`project`: opened, or why it could not be. `named`: the caller named one; else a missing project is only a
-    warning, because the machine alone was to be checked."""
-    return DoctorReport(tuple(_findings(project, named, start_spark, notify)))
+    """`project`: opened, or the error that prevented it. `explicit`: the user named a project; otherwise a missing
+    project is only a warning, because the machine can be checked alone."""
+    return DoctorReport(tuple(_findings(project, explicit, start_spark, notify)))
 
 
 def _findings(
-    project: Workspace | ConfigError, named: bool, start_spark: bool, notify: Callable[[str], None]
+    project: Workspace | ConfigError, explicit: bool, start_spark: bool, notify: Callable[[str], None]
 ) -> Iterator[DoctorFinding]:
     yield from _machine()
     if isinstance(project, ConfigError):
         problems = "".join(f"\n       - {problem}" for problem in project.problems)
-        status = "fail" if project.problems or named else "warn"
+        status = "fail" if project.problems or explicit else "warn"
         yield DoctorFinding("project", status, f"{project.message}{problems}", project.remedy or "")
         if start_spark:
             yield DoctorFinding("spark", "fail", "not started: there is no project whose settings it could use")
@@ -90,23 +90,23 @@ def _machine() -> Iterator[DoctorFinding]:
 
 
 def _python() -> DoctorFinding:
-    found = ".".join(map(str, sys.version_info[:3]))
+    python_version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return DoctorFinding("python", "fail", f"{found} is too old", "Install Python 3.11 or newer.")
-    return DoctorFinding("python", "ok", f"{found} ({sys.executable})")
+        return DoctorFinding("python", "fail", f"{python_version} is too old", "Install Python 3.11 or newer.")
+    return DoctorFinding("python", "ok", f"{python_version} ({sys.executable})")
 
 
 def _packages() -> Iterator[DoctorFinding]:
-    found, missing = [], []
+    installed, missing = [], []
     for name in PACKAGES:
         try:
-            found.append(f"{name} {version(name)}")
+            installed.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
     if missing:
         yield DoctorFinding("packages", "fail", f"missing: {', '.join(missing)}", "Install Tidegate again with pip.")
     else:
-        yield DoctorFinding("packages", "ok", ", ".join(found))
+        yield DoctorFinding("packages", "ok", ", ".join(installed))
 
 
 def _java() -> DoctorFinding:
@@ -147,13 +147,15 @@ def _project(workspace: Workspace) -> Iterator[DoctorFinding]:
 def _place(name: str, folder: Path, setting: str) -> DoctorFinding:
     """Whether the folder, or the nearest one above it that exists, can be written and has space."""
     name = f"{name} folder"
-    there = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     elsewhere = f"or name another place under {setting} in tidegate.toml."
-    if not there.is_dir():
-        return DoctorFinding(name, "fail", f"{there} is not a folder", f"Move it away, {elsewhere}")
-    if not os.access(there, os.W_OK | os.X_OK):
-        return DoctorFinding(name, "fail", f"{there} cannot be written", f"Make it writable for this user, {elsewhere}")
-    free = shutil.disk_usage(there).free
+    if not existing.is_dir():
+        return DoctorFinding(name, "fail", f"{existing} is not a folder", f"Move it away, {elsewhere}")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return DoctorFinding(
+            name, "fail", f"{existing} cannot be written", f"Make it writable for this user, {elsewhere}"
+        )
+    free = shutil.disk_usage(existing).free
     if free < NO_SPACE:
         return DoctorFinding(name, "fail", f"{folder}: only {size(free)} free", f"Free some space, {elsewhere}")
     if free < LITTLE_SPACE:

@@ -76,16 +76,16 @@ class LineageView:
     @property
     def links(self) -> tuple[LineageLink, ...]:
         """Each once, those of the conditions last. Where no column is known, the tables themselves."""
-        found = {link: None for tree, _type in self.trees for link in self._links_of(tree)}
+        links = {link: None for tree, _type in self.trees for link in self._links_of(tree)}
         for table in self.tables if not self.trees else ():
             ends = (LineageNode(table, ""), LineageNode(self.table, ""))
-            found[LineageLink(*(ends if self.direction is Direction.UP else ends[::-1]), EdgeKind.IDENTITY)] = None
+            links[LineageLink(*(ends if self.direction is Direction.UP else ends[::-1]), EdgeKind.IDENTITY)] = None
         for node in self.conditions:
             if self.direction is Direction.UP:
-                found[LineageLink(node, LineageNode(self.table, ""), EdgeKind.CONDITION)] = None
+                links[LineageLink(node, LineageNode(self.table, ""), EdgeKind.CONDITION)] = None
             else:
-                found |= {LineageLink(self.node(tree), node, EdgeKind.CONDITION): None for tree, _ in self._starts}
-        return tuple(found)
+                links |= {LineageLink(self.node(tree), node, EdgeKind.CONDITION): None for tree, _ in self._starts}
+        return tuple(links)
 
     @property
     def _starts(self) -> tuple[tuple[Branch, str | None], ...]:
@@ -123,21 +123,21 @@ def find_target(text: str, compiled: Compiled, graph: LineageGraph) -> Target:
 
     A part may stand in backticks, as in a query; it must where it holds a dot.
     """
-    known = {str(table).lower(): str(table) for table in _tables(compiled)}
-    known |= {f"landing:{zone}".lower(): f"landing:{zone}" for m in compiled.models.values() for zone in m.zones}
-    names = {_short(key, compiled.namespace): key for key in known.values()}
-    known |= {name.lower(): key for name, key in names.items()}
+    keys = {str(table).lower(): str(table) for table in _tables(compiled)}
+    keys |= {f"landing:{zone}".lower(): f"landing:{zone}" for m in compiled.models.values() for zone in m.zones}
+    names = {_short(key, compiled.namespace): key for key in keys.values()}
+    keys |= {name.lower(): key for name, key in names.items()}
     *others, column = parts = _parts(text)
-    if (key := known.get(".".join(parts).lower())) is not None:
+    if (key := keys.get(".".join(parts).lower())) is not None:
         return Target(key)
     head = ".".join(others)
-    if (key := known.get(head.lower())) is None:
+    if (key := keys.get(head.lower())) is None:
         raise _unknown(text, head, names, compiled)
     columns = _columns(key, compiled, graph)
-    found = next((name for name in columns if name.lower() == column.lower()), None)
-    if found is None:
+    match = next((name for name in columns if name.lower() == column.lower()), None)
+    if match is None:
         raise _unknown_column(_short(key, compiled.namespace), column, columns)
-    return Target(key, found)
+    return Target(key, match)
 
 
 def _parts(text: str) -> list[str]:
@@ -208,8 +208,8 @@ def _columns(key: str, compiled: Compiled, graph: LineageGraph) -> tuple[str, ..
 
 
 def _type(relation: Relation | None, name: str) -> str | None:
-    found = relation.find(name) if relation else None
-    return found.type.text if found and found.type.known else None
+    column = relation.find(name) if relation else None
+    return column.type.text if column and column.type.known else None
 
 
 def _neighbours(key: str, compiled: Compiled, direction: Direction) -> Iterator[str]:

@@ -83,22 +83,22 @@ def list_models(workspace: Workspace, select: Sequence[str] = (), exclude: Seque
 
 @dataclass(frozen=True, slots=True)
 class SourceList:
-    found: Discovery
+    discovery: Discovery
     declared: int
     """How many sources the project has."""
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.found.failures else 0
+        return 1 if self.discovery.failures else 0
 
     def document(self) -> dict[str, Any]:
         return {
-            "status": "error" if self.found.failures else "success",
-            "tables": [_table_document(table) for table in self.found.tables],
-            "failures": [_failure_document(failure) for failure in self.found.failures],
+            "status": "error" if self.discovery.failures else "success",
+            "tables": [_table_document(table) for table in self.discovery.tables],
+            "failures": [_failure_document(failure) for failure in self.discovery.failures],
             "warnings": [
                 {"source": warning.source, "message": warning.message, "found_at": warning.found_at}
-                for warning in self.found.warnings
+                for warning in self.discovery.warnings
             ],
         }
 

@@ -222,24 +222,24 @@ class _Maintenance:
 
     def _inputs(self) -> frozenset[int]:
         """The snapshots that some model read last: its next run may want the changes since."""
-        found = (read_metadata(pointer).progress for pointer in self._catalog.all_pointers())
-        inputs = (read for progress in found if progress for read in progress.tables.values())
-        named = (id for read in inputs for id in (read.snapshot_id, *read.discarded))
-        return frozenset(snapshot for snapshot in named if snapshot is not None)
+        recorded = (read_metadata(pointer).progress for pointer in self._catalog.all_pointers())
+        inputs = (read for progress in recorded if progress for read in progress.tables.values())
+        snapshot_ids = (id for read in inputs for id in (read.snapshot_id, *read.discarded))
+        return frozenset(snapshot for snapshot in snapshot_ids if snapshot is not None)
 
     def _wants_compaction(self, main: BranchView, table: TableName) -> bool:
-        section, found = self._section, main.table(table)
-        if not section.compact or self._sessions is None or found is None or found.current is None:
+        section, metadata = self._section, main.table(table)
+        if not section.compact or self._sessions is None or metadata is None or metadata.current is None:
             return False
-        if found.current.count("total-data-files") <= section.min_small_files:
+        if metadata.current.count("total-data-files") <= section.min_small_files:
             return False
-        return _files_to_spare(found, section.small_file_mb * MEGABYTE) >= section.min_small_files
+        return _files_to_spare(metadata, section.small_file_mb * MEGABYTE) >= section.min_small_files
 
     def _wants_expiry(self, main: BranchView, table: TableName, least: int) -> bool:
-        found = main.table(table)
-        if not self._section.expire or found is None:
+        metadata = main.table(table)
+        if not self._section.expire or metadata is None:
             return False
-        return len(expired_snapshots(found, **self._retention(found, frozenset()))) >= least
+        return len(expired_snapshots(metadata, **self._retention(metadata, frozenset()))) >= least
 
     def _retention(self, table: TableMetadata, inputs: frozenset[int]) -> dict[str, Any]:
         oldest = int((self._clock() - INPUT_SNAPSHOT_MAX_AGE).timestamp() * 1000)
@@ -266,10 +266,10 @@ class _Maintenance:
             self._compacted.append(Compacted(str(table), _data_file_count(before), _data_file_count(after)))
 
     def _expire(self, branch: BranchView, table: TableName, inputs: frozenset[int]) -> None:
-        pointer, found = branch.pointer(table), branch.table(table)
-        if pointer is None or found is None:
+        pointer, metadata = branch.pointer(table), branch.table(table)
+        if pointer is None or metadata is None:
             return
-        expired = expire_snapshots(pointer, **self._retention(found, inputs))
+        expired = expire_snapshots(pointer, **self._retention(metadata, inputs))
         if expired is not None:
             branch.restore(table, expired.pointer)
             fault("inside_maintenance")

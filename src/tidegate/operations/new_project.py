@@ -74,9 +74,9 @@ _FILES = {
 
 def write_project(folder: Path) -> tuple[str, ...]:
     """The names of the files written. Nothing that exists is overwritten."""
-    taken = [name for name in ("tidegate.toml", "models") if (folder / name).exists()]
-    if taken:
-        raise ProjectExistsError(folder, taken[0])
+    existing = [name for name in ("tidegate.toml", "models") if (folder / name).exists()]
+    if existing:
+        raise ProjectExistsError(folder, existing[0])
     written = []
     try:
         for name, text in _FILES.items():
@@ -100,9 +100,9 @@ def _toml_text(name: str) -> str:
 
 
 class ProjectExistsError(ProjectError):
-    def __init__(self, folder: Path, found: str) -> None:
-        super().__init__(f"{folder} has a project already: {found} is there")
-        self.where = str(folder / found)
+    def __init__(self, folder: Path, existing: str) -> None:
+        super().__init__(f"{folder} has a project already: {existing} is there")
+        self.where = str(folder / existing)
         self.remedy = "Name another folder, or work with the project that is there."
 
 
@@ -154,13 +154,13 @@ def _not_ours(folder: Path) -> str | None:
     """The first thing in `folder` that is not, byte for byte, a file of the demo, nor the lake of one."""
     if not folder.is_dir() or folder.is_symlink():
         return folder.name
-    known = {path.read_bytes() for path in _SHOP.rglob("*") if path.is_file()}
-    is_demo = (folder / "tidegate.toml").is_file() and (folder / "tidegate.toml").read_bytes() in known
+    demo_files = {path.read_bytes() for path in _SHOP.rglob("*") if path.is_file()}
+    is_demo = (folder / "tidegate.toml").is_file() and (folder / "tidegate.toml").read_bytes() in demo_files
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         if is_demo and relative.parts[0] == _LAKE:
             continue
-        if path.is_symlink() or (path.is_file() and path.read_bytes() not in known):
+        if path.is_symlink() or (path.is_file() and path.read_bytes() not in demo_files):
             return str(relative)
     return None
 

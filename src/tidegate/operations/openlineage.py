@@ -61,8 +61,8 @@ def past_run_events(workspace: Workspace, compiled: Compiled, run_id: str, model
         run = find_run(state, run_id)
         models = state.model_runs(run.run_id)
     if model is not None:
-        wanted = workspace.find_model(compiled, model).model.table.short(compiled.namespace)
-        models = tuple(record for record in models if record.model == wanted)
+        name = workspace.find_model(compiled, model).model.table.short(compiled.namespace)
+        models = tuple(record for record in models if record.model == name)
     return run_events(compiled, workspace.settings, run, models)
 
 
@@ -96,7 +96,7 @@ class _EventWriter:
         self.compiled = compiled
         self.settings = settings
         self.run = run
-        self.outside = {found.table: found.relation for found in discovery.tables}
+        self.outside = {table.table: table.relation for table in discovery.tables}
         self.sources = {str(source): source for source in read}
         self.job = {"namespace": settings.project.namespace, "name": settings.project.name}
         self.run_id = self._id()
@@ -187,18 +187,18 @@ class _EventWriter:
 
     def _tables_behind(self, origin: Origin, kind: EdgeKind) -> Iterator[tuple[Origin, EdgeKind]]:
         """The column itself, or, of an ephemeral model, the columns of tables that it is made of."""
-        found = self._ephemeral(origin.table)
-        if found is None:
+        model = self._ephemeral(origin.table)
+        if model is None:
             yield origin, kind
             return
-        for edge in found.edges:
+        for edge in model.edges:
             if edge.column.lower() == origin.column.lower():
                 yield from self._tables_behind(edge.origin, max(kind, edge.kind, key=_PLAINNESS.__getitem__))
 
     def _ephemeral(self, key: str) -> CompiledModel | None:
         parts = key.split(".")
-        found = self.compiled.models.get(TableName(*parts)) if len(parts) == 3 else None
-        return found if found and found.model.settings.materialized is Materialized.EPHEMERAL else None
+        model = self.compiled.models.get(TableName(*parts)) if len(parts) == 3 else None
+        return model if model and model.model.settings.materialized is Materialized.EPHEMERAL else None
 
     def _input_field(self, origin: Origin, how: Sequence[tuple[str, str]], description: str = "") -> Document:
         transformations = [

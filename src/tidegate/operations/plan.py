@@ -140,11 +140,11 @@ def plan_run(
     failed = _FailedSources(settings, {failure.source: failure for failure in discovery.failures})
     planned = make_plan(compiled, selected, lake, request, query, failed.obstacle, preview=True)
     viewer = _Viewer(planned, compiled, failed, _past(planned, compiled, workspace), explain)
-    kept = [step.table for step in planned.steps if step.table in lake.pinned] if full_refresh else []
+    existing = [step.table for step in planned.steps if step.table in lake.pinned] if full_refresh else []
     return PlanView(
         steps=tuple(map(viewer.view, planned.steps)),
         notes=tuple(_of_the_lake(workspace)),
-        history_at_stake=tuple(t.short(compiled.namespace) for t in kept if keeps_history(compiled.models[t])),
+        history_at_stake=tuple(t.short(compiled.namespace) for t in existing if keeps_history(compiled.models[t])),
         diagnostics=compiled.diagnostics,
         has_models=bool(compiled.waves),
         explained=explain,
@@ -240,9 +240,9 @@ class _Viewer:
 
     def _inputs(self, step: PlanStep, model: CompiledModel) -> Iterator[InputView]:
         moving = {str(other.table) for other in self.planned.steps if other.decision.run_type is not RunType.SKIP}
-        inputs, seen = step.inputs, step.progress.tables if step.progress else {}
+        inputs, recorded = step.inputs, step.progress.tables if step.progress else {}
         for name in sorted({*inputs.tables, *map(str, model.depends_on)}):
-            before, now = seen.get(name), inputs.tables.get(name)
+            before, now = recorded.get(name), inputs.tables.get(name)
             yield InputView(
                 table=inputs.short(name),
                 from_snapshot=before.snapshot_id if before else None,
@@ -260,16 +260,16 @@ def _delta_sql(step: PlanStep) -> str | None:
 
     images = {}
     for read in delta.reads:
-        seen = step.progress.tables[str(read.table)].used if step.progress else None
-        columns = tuple(seen) if seen else step.inputs.metadata[str(read.table)].column_names
+        used_columns = step.progress.tables[str(read.table)].used if step.progress else None
+        columns = tuple(used_columns) if used_columns else step.inputs.metadata[str(read.table)].column_names
         images[read.name] = image_sql(read.table, read.image, step.decision.changes[read.table], columns)
     return explain(delta, images)
 
 
-def _changed_rows(inputs: Inputs, name: str, seen: bool) -> int | None:
-    if not seen or name not in inputs.tables:
+def _changed_rows(inputs: Inputs, name: str, was_read: bool) -> int | None:
+    if not was_read or name not in inputs.tables:
         return None
-    found = inputs.changed.get(name)
-    if isinstance(found, TableChange):
-        return found.rows
-    return 0 if found is None and name not in inputs.unread else None
+    change = inputs.changed.get(name)
+    if isinstance(change, TableChange):
+        return change.rows
+    return 0 if change is None and name not in inputs.unread else None

@@ -87,9 +87,9 @@ def query(
         types = [field.dataType.simpleString() for field in frame.schema.fields]
         rows = (frame if limit is None else frame.limit(limit + 1)).collect()
     more = limit is not None and len(rows) > limit
-    shown = rows[:limit] if more else rows
-    found = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in shown)
-    return QueryResult(tuple(zip(names, types, strict=True)), found, more)
+    limited = rows[:limit] if more else rows
+    records = tuple(dict(zip(names, plain(list(row)), strict=True)) for row in limited)
+    return QueryResult(tuple(zip(names, types, strict=True)), records, more)
 
 
 def query_arrow(
@@ -182,12 +182,12 @@ def whole_snapshot(lake: BranchView, session: SparkSession) -> Callable[[TableNa
             if version.isdigit() and int(version) in middle:
                 raise _no_state(table, metadata, int(version))
             return None
-        found = snapshot_at(metadata, _milliseconds(session, clause.value))
-        if found is None or found not in middle:
+        snapshot = snapshot_at(metadata, _milliseconds(session, clause.value))
+        if snapshot is None or snapshot not in middle:
             return None
-        before = state_before(metadata, found)
+        before = state_before(metadata, snapshot)
         if before is None:
-            raise _no_state(table, metadata, found)
+            raise _no_state(table, metadata, snapshot)
         return before
 
     return whole_state

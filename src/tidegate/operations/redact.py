@@ -151,7 +151,7 @@ class HiddenColumnRedactor:
         return hidden_in_table(self._compiled, table, columns)
 
     def _table(self, model: str | None) -> TableName | None:
-        """None where nothing of it can be hidden."""
+        """None where the model can have no hidden columns."""
         if not model or (self._compiled is not None and not self._compiled.tagged):
             return None
         try:

@@ -101,10 +101,10 @@ class Workspace:
         chosen = (table for table in self.select(compiled, select, exclude) if table in heads)
         return sorted(table.short(compiled.namespace) for table in chosen if keeps_history(compiled.models[table]))
 
-    def _parse(self, name: str, known: Iterable[TableName]) -> TableName:
-        """A name without its layer means the one of `known` that has it."""
+    def _parse(self, name: str, known_tables: Iterable[TableName]) -> TableName:
+        """A name without a layer means the only table of `known_tables` with that name."""
         namespace = self.settings.project.namespace
-        meant = sorted({table for table in known if table.name.lower() == name.lower()})
+        meant = sorted({table for table in known_tables if table.name.lower() == name.lower()})
         if len(meant) == 1:
             return meant[0]
         if meant:
@@ -114,11 +114,11 @@ class Workspace:
         try:
             return TableName.parse(name, namespace)
         except ValueError as error:
-            close = nearest(name, (table.name for table in known))
+            close = nearest(name, (table.name for table in known_tables))
             remedy = f"Did you mean {' or '.join(close)}?" if close else "`tidegate ls` lists the models."
             raise SelectionError(str(error), remedy=remedy) from error
 
-    def _unknown(self, what: str, name: str, known: Iterable[TableName], remedy: str) -> SelectionError:
-        close = nearest(name, (table.short(self.settings.project.namespace) for table in known))
+    def _unknown(self, what: str, name: str, known_tables: Iterable[TableName], remedy: str) -> SelectionError:
+        close = nearest(name, (table.short(self.settings.project.namespace) for table in known_tables))
         meant = f"Did you mean {' or '.join(close)}? " if close else ""
         return SelectionError(f"There is no {what} '{name}'", remedy=f"{meant}{remedy}")

@@ -112,8 +112,8 @@ def find_anomalies(
     before = baseline(now, history)
     if len(before) < LEAST_RUNS:
         return ()
-    found = []
-    past = [dict(_measures(seen)) for seen in before]
+    anomalies = []
+    past = [dict(_measures(run)) for run in before]
     for (rule, column), value in _measures(now):
         usual = [measures[rule, column] for measures in past if (rule, column) in measures]
         deviation = _deviation(rule, value, usual)
@@ -123,18 +123,18 @@ def find_anomalies(
             continue
         expected = fmean(usual)
         message = rule.message(column or "", value, expected)
-        found.append(Anomaly(model, rule.kind, column, _short(value), _short(expected), _short(deviation), message))
-    return tuple(found)
+        anomalies.append(Anomaly(model, rule.kind, column, _short(value), _short(expected), _short(deviation), message))
+    return tuple(anomalies)
 
 
-def _measures(seen: ProfiledRun) -> Iterator[tuple[tuple[_Rule, str | None], float]]:
-    profile = seen.profile
+def _measures(run: ProfiledRun) -> Iterator[tuple[tuple[_Rule, str | None], float]]:
+    profile = run.profile
     yield (_ROW_COUNT, None), profile.rows
     if not profile.rows:
         return
     for column in profile.columns:
         yield (_NULL_SHARE, column.name), column.nulls / profile.rows
-        age = _age_of(column, seen.at)
+        age = _age_of(column, run.at)
         if age is not None:
             yield (_AGE_IN_DAYS if column.type == "date" else _AGE, column.name), age
         if isinstance(column.mean, int | float) and math.isfinite(column.mean):
@@ -155,15 +155,16 @@ def _deviation(rule: _Rule, value: float, usual: Sequence[float]) -> float:
 
 
 def _also_by_share(now: ProfiledRun, before: Sequence[ProfiledRun], column: str | None, threshold: float) -> bool:
-    """Twice the rows have twice the keys: then the table has grown, and its columns are as usual."""
+    """A table with twice the rows has twice the keys: compare the share of distinct values too, so that growth is no
+    anomaly."""
 
-    def share(seen: ProfiledRun) -> float | None:
-        for one in seen.profile.columns:
-            if one.name == column and one.distinct is not None and one.nulls < seen.profile.rows:
-                return one.distinct / (seen.profile.rows - one.nulls)
+    def share(run: ProfiledRun) -> float | None:
+        for one in run.profile.columns:
+            if one.name == column and one.distinct is not None and one.nulls < run.profile.rows:
+                return one.distinct / (run.profile.rows - one.nulls)
         return None
 
-    value, usual = share(now), [found for found in map(share, before) if found is not None]
+    value, usual = share(now), [past_share for past_share in map(share, before) if past_share is not None]
     if value is None or not usual:
         return True
     expected = fmean(usual)

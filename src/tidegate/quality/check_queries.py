@@ -83,9 +83,9 @@ def groups_of(relation: str, concerning: str | None, form: GroupRule) -> str:
     exposed = ", ".join(f"{text} AS {key}" for text, key in zip(form.keys, keys, strict=True))
     rows = f"SELECT *, {exposed} FROM {relation} WHERE {form.only}"
     if concerning:
-        wanted = f"SELECT DISTINCT {exposed} FROM {concerning} WHERE {form.only}"
+        relevant_keys = f"SELECT DISTINCT {exposed} FROM {concerning} WHERE {form.only}"
         same = " AND ".join(f"t.{key} <=> w.{key}" for key in keys)
-        rows = f"SELECT t.* FROM ({rows}) t LEFT SEMI JOIN ({wanted}) w ON {same}"
+        rows = f"SELECT t.* FROM ({rows}) t LEFT SEMI JOIN ({relevant_keys}) w ON {same}"
     listed = ", ".join(keys)
     return f"(SELECT {listed}, {form.counted} AS n FROM ({rows}) GROUP BY {listed})"
 
@@ -179,8 +179,8 @@ class SampleColumns:
     def shown(self, rule: RowRule) -> tuple[str, ...]:
         """Only what is read anyway, and the keys: a sample must not make the pass read every column."""
         own = {name.lower(): name for name in self.types}
-        wanted = (*rule.shown, *self.keys, *mentioned(rule.violates, self.types))
-        return tuple(dict.fromkeys(own[name.lower()] for name in wanted if name.lower() in own))
+        candidates = (*rule.shown, *self.keys, *mentioned(rule.violates, self.types))
+        return tuple(dict.fromkeys(own[name.lower()] for name in candidates if name.lower() in own))
 
     def member(self, name: str) -> str:
         return _masked(quote(name)) if name.lower() in self.hidden else quote(name)
@@ -194,11 +194,11 @@ class RowSamples:
     widths: tuple[int, ...]
 
     def read(self, row: Sequence[Any]) -> tuple[tuple[dict[str, Any], ...], ...]:
-        found, at = [], 0
+        samples, at = [], 0
         for width in self.widths:
-            found.append(_each_once(row[at : at + width]))
+            samples.append(_each_once(row[at : at + width]))
             at += width
-        return tuple(found)
+        return tuple(samples)
 
 
 def row_samples(relation: str, rules: Sequence[RowRule], columns: SampleColumns) -> RowSamples:
@@ -215,33 +215,34 @@ def row_samples(relation: str, rules: Sequence[RowRule], columns: SampleColumns)
 
 
 def _of_rule(rule: RowRule, columns: SampleColumns) -> tuple[str, ...]:
-    shown, condition = columns.shown(rule) or tuple(columns.types)[:SAMPLES], f"({rule.violates})"
-    row = f"named_struct({', '.join(f'{literal(name)}, {columns.member(name)}' for name in shown)})"
-    found = [f"first_value({row}) FILTER (WHERE {condition})", f"last_value({row}) FILTER (WHERE {condition})"]
-    if hashed := [quote(name) for name in shown if _can_be_hashed(columns.types[name])]:
+    names, condition = columns.shown(rule) or tuple(columns.types)[:SAMPLES], f"({rule.violates})"
+    row = f"named_struct({', '.join(f'{literal(name)}, {columns.member(name)}' for name in names)})"
+    aggregates = [f"first_value({row}) FILTER (WHERE {condition})", f"last_value({row}) FILTER (WHERE {condition})"]
+    if hashed := [quote(name) for name in names if _can_be_hashed(columns.types[name])]:
         number = f"pmod(xxhash64({', '.join(hashed)}), {_CLASSES})"
-        found += [f"first_value({row}) FILTER (WHERE {condition} AND {number} = {i})" for i in range(_CLASSES)]
-    return tuple(found)
+        aggregates += [f"first_value({row}) FILTER (WHERE {condition} AND {number} = {i})" for i in range(_CLASSES)]
+    return tuple(aggregates)
 
 
 def group_samples(relation: str, concerning: str | None, form: GroupRule, hidden: Collection[str]) -> str:
     """A query of broken groups: their keys and `n`."""
-    shown = [
+    key_columns = [
         f"{_masked(f'__key{number}') if mentioned(text, hidden) else f'__key{number}'} AS {quote(_unquoted(text))}"
         for number, text in enumerate(form.keys)
     ]
     return (
-        f"SELECT {', '.join(shown)}, n FROM {groups_of(relation, concerning, form)} WHERE {form.broken} LIMIT {SAMPLES}"
+        f"SELECT {', '.join(key_columns)}, n FROM {groups_of(relation, concerning, form)}"
+        f" WHERE {form.broken} LIMIT {SAMPLES}"
     )
 
 
 def _each_once(rows: Sequence[Any]) -> tuple[dict[str, Any], ...]:
-    found: list[dict[str, Any]] = []
+    samples: list[dict[str, Any]] = []
     for row in rows:
         sample = None if row is None else plain(row)
-        if sample and sample not in found:
-            found.append(sample)
-    return tuple(found)
+        if sample and sample not in samples:
+            samples.append(sample)
+    return tuple(samples)
 
 
 def _masked(expression: str) -> str:

@@ -141,8 +141,8 @@ class Survey:
         """`exact`: the answer to the question of that name."""
         document = json.loads(text)
         more = json.loads(exact)["columns"] if exact else [{}] * len(self.columns)
-        found = zip(self.columns, document["columns"], more, strict=True)
-        columns = tuple(self._column(column, {**counts, **known}) for column, counts, known in found)
+        answers = zip(self.columns, document["columns"], more, strict=True)
+        columns = tuple(self._column(column, {**counts, **exact_counts}) for column, counts, exact_counts in answers)
         return Counted(document["rows"], columns, scope)
 
     def _column(self, column: Column, counts: Mapping[str, Any]) -> _Column:
@@ -167,40 +167,44 @@ def _name(mark: str) -> str:
 def survey(
     columns: Sequence[Column], hidden: Collection[str] = (), only: str | None = None, many: bool = False
 ) -> Survey:
-    """`hidden`: columns, in lower case, whose values are not asked for. `only`: a condition on the rows that count.
+    """`hidden`: columns, in lower case, whose values are not read. `only`: a condition on the rows that count.
 
-    `many`: there are so many rows that looking at each would cost as much as writing it. What Iceberg knows is asked of
-    Iceberg; of the columns concerned there are no different values and no mean, of text no values at all.
+    `many`: there are so many rows that looking at each would cost as much as writing it. Counts, minimum and maximum
+    then come from Iceberg's metrics; such columns have no distinct count and no mean, and text columns no values.
     """
     secret = frozenset(hidden)
     steps, marks, structs, exact = [], [], [], []
     for number, column in enumerate(columns):
-        value, shown = quote(column.name), column.name.lower() not in secret
-        known = many and number < _KNOWN_COLUMNS and (_has_values(column.type) or column.type.kind == "binary")
+        value, visible = quote(column.name), column.name.lower() not in secret
+        in_metadata = many and number < _KNOWN_COLUMNS and (_has_values(column.type) or column.type.kind == "binary")
         counted, mark = value if only is None else f"IF({only}, {value}, NULL)", None
-        if _has_values(column.type) and column.type.kind != "boolean" and not known:
+        if _has_values(column.type) and column.type.kind != "boolean" and not in_metadata:
             mark, hashed = f"{_MARK}{number}", f"{_VALUE}{number}"
             steps.append(f"xxhash64({value}) AS {hashed}")
-            there = " AND ".join([f"{value} IS NOT NULL", *([only] if only else [])])
-            marks.append(f"IF({there}, {bit_of(hashed)}, NULL) AS {mark}")
-        structs.append(_struct(None if known else counted, column.type, mark, shown))
+            condition = " AND ".join([f"{value} IS NOT NULL", *([only] if only else [])])
+            marks.append(f"IF({condition}, {bit_of(hashed)}, NULL) AS {mark}")
+        structs.append(_struct(None if in_metadata else counted, column.type, mark, visible))
         if many:
-            exact.append(_struct(counted if known else None, column.type, None, shown and not column.type.is_text))
+            exact.append(
+                _struct(counted if in_metadata else None, column.type, None, visible and not column.type.is_text)
+            )
     rows = f"count_if({only})" if only else "count(1)"
 
-    def asked(parts: Sequence[str]) -> str:
+    def document(parts: Sequence[str]) -> str:
         return f"to_json(named_struct('rows', {rows}, 'columns', array({', '.join(parts)})))"
 
-    return Survey(tuple(columns), secret, tuple(steps), tuple(marks), asked(structs), asked(exact) if many else None)
+    return Survey(
+        tuple(columns), secret, tuple(steps), tuple(marks), document(structs), document(exact) if many else None
+    )
 
 
 def merged(parts: Sequence[Counted | None]) -> Counted | None:
     """Of rows that were written one after the other, with the scope of the first; None where some are not counted."""
-    known = [counted for counted in parts if counted is not None]
-    if not known or len(known) < len(parts):
+    counts = [counted for counted in parts if counted is not None]
+    if not counts or len(counts) < len(parts):
         return None
-    whole = known[0]
-    for other in known[1:]:
+    whole = counts[0]
+    for other in counts[1:]:
         by_name = {column.name.lower(): column for column in other.columns}
         if by_name.keys() != {column.name.lower() for column in whole.columns}:
             return None
@@ -223,15 +227,15 @@ def _has_values(kind: DataType) -> bool:
     return kind.is_numeric or kind.is_text or kind.is_temporal or kind.kind == "boolean"
 
 
-def _struct(value: str | None, kind: DataType, mark: str | None, shown: bool) -> str:
-    """All have the same type, as the parts of an array must. `value` None: that is asked elsewhere."""
-    asked = shown and value is not None and _has_values(kind)
-    mean = asked and kind.is_numeric and mark is not None
+def _struct(value: str | None, kind: DataType, mark: str | None, visible: bool) -> str:
+    """All have the same type, as the parts of an array must. `value` None: another query returns it."""
+    with_values = visible and value is not None and _has_values(kind)
+    mean = with_values and kind.is_numeric and mark is not None
     exact = mark is not None or kind.kind not in ("float", "double")  # Iceberg's greatest number leaves NaN out
     parts = {
         "values": f"count({value})" if value else "CAST(NULL AS BIGINT)",
-        "least": _text(f"min({value})", kind) if asked else "CAST(NULL AS STRING)",
-        "greatest": _text(f"max({value})", kind) if asked and exact else "CAST(NULL AS STRING)",
+        "least": _text(f"min({value})", kind) if with_values else "CAST(NULL AS STRING)",
+        "greatest": _text(f"max({value})", kind) if with_values and exact else "CAST(NULL AS STRING)",
         "mean": f"avg(CAST({value} AS DOUBLE))" if mean else "CAST(NULL AS DOUBLE)",
         "bits": f"bitmap_construct_agg({mark})" if mark else "CAST(NULL AS BINARY)",
     }
@@ -333,9 +337,9 @@ BITMAP_BYTES = _BITMAP_PARTS * _PART_BITS // 8
 
 
 def bit_of(hashed: str) -> str:
-    """SQL for the place of a value's bit. `hashed` is SQL that gives its hash of 64 bits, and is cheap to say often."""
-    rest = f"(shiftright({hashed}, 32) | {1 << (_BITMAP_PARTS - 1)}L)"
-    return f"bit_count(({rest} & -{rest}) - 1L) * {_PART_BITS}L + ({hashed} & {_PART_BITS - 1}L)"
+    """SQL for the place of a value's bit. `hashed` is SQL that gives its hash of 64 bits, and is cheap to repeat."""
+    high_bits = f"(shiftright({hashed}, 32) | {1 << (_BITMAP_PARTS - 1)}L)"
+    return f"bit_count(({high_bits} & -{high_bits}) - 1L) * {_PART_BITS}L + ({hashed} & {_PART_BITS - 1}L)"
 
 
 def estimated(bitmap: int) -> int:

@@ -46,7 +46,7 @@ _DISTINCT = re.compile(r"\bDISTINCT ([^)]*)", re.IGNORECASE)
 def evaluate_checks(
     session: SparkSession,
     relation: str,
-    asked: Sequence[CheckQuery],
+    queries: Sequence[CheckQuery],
     *,
     past: str | None = None,
     hidden: frozenset[str] = frozenset(),
@@ -73,7 +73,7 @@ def evaluate_checks(
     )
     answers: dict[int, CheckAnswer] = {}
     together: dict[Hashable, list[int]] = {}
-    for number, one in enumerate(asked):
+    for number, one in enumerate(queries):
         if isinstance(one.form, StaticRule):
             status = "passed" if one.form.passed else "failed"
             answers[number] = CheckAnswer(status, one.form.value, one.form.expected)
@@ -81,17 +81,19 @@ def evaluate_checks(
             answers[number] = CheckAnswer("passed", 0, one.form.expected)
         else:
             together.setdefault(_group_key(one, number), []).append(number)
-    groups = [[asked[number] for number in numbers] for numbers in together.values()]
+    groups = [[queries[number] for number in numbers] for numbers in together.values()]
     workers = [CheckWorker(session, unwanted) for _ in groups]
     at_once = min(_PARALLEL_QUERIES, session.sparkContext.defaultParallelism)
     with ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="checks") as pool:
         try:
-            for numbers, found in zip(together.values(), pool.map(evaluation.answer, groups, workers), strict=True):
-                answers.update(zip(numbers, found, strict=True))
+            for numbers, group_answers in zip(
+                together.values(), pool.map(evaluation.answer, groups, workers), strict=True
+            ):
+                answers.update(zip(numbers, group_answers, strict=True))
         except BaseException:
-            stopped.set()  # or the end of the pool would wait for checks that are no longer needed
+            stopped.set()  # otherwise the pool would wait for checks that are no longer needed
             raise
-    return tuple(answers[number] for number in range(len(asked)))
+    return tuple(answers[number] for number in range(len(queries)))
 
 
 def _group_key(one: CheckQuery, number: int) -> Hashable:
@@ -108,8 +110,9 @@ def _group_key(one: CheckQuery, number: int) -> Hashable:
 
 
 def _different(form: AggregateRule) -> tuple[str, ...]:
-    """Whose different values are counted: each has a shuffle of its own, and in one query Spark multiplies the rows."""
-    return tuple(sorted({found for _, text in form.aggregates for found in _DISTINCT.findall(text)}))
+    """The expressions whose distinct values are counted. Each needs its own shuffle; in one query Spark would multiply
+    the rows."""
+    return tuple(sorted({expression for _, text in form.aggregates for expression in _DISTINCT.findall(text)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,93 +126,93 @@ class _Evaluation:
     cancelled: Callable[[], bool]
     functions: OwnFunctions
 
-    def answer(self, asked: Sequence[CheckQuery], worker: CheckWorker) -> list[CheckAnswer]:
+    def answer(self, queries: Sequence[CheckQuery], worker: CheckWorker) -> list[CheckAnswer]:
         """An error in one check must not fail the others: then each is evaluated alone."""
         if self.cancelled():
-            return _cancelled(asked)
-        limit = min(map(self._limit, asked))
+            return _cancelled(queries)
+        limit = min(map(self._limit, queries))
         started = time.monotonic()
         try:
-            found = worker.do(lambda: self._ask(asked), limit)
+            answers = worker.do(lambda: self._ask(queries), limit)
         except TimedOut:
-            return _cancelled(asked) if self.cancelled() else self._without_late(asked, worker, limit)
+            return _cancelled(queries) if self.cancelled() else self._without_late(queries, worker, limit)
         except Exception as error:
             if self.cancelled():
-                return _cancelled(asked)
-            if len(asked) > 1:
-                return [self.answer([one], worker)[0] for one in asked]
-            unanswered = _unanswered(asked[0], _why(asked[0].form, error))
+                return _cancelled(queries)
+            if len(queries) > 1:
+                return [self.answer([one], worker)[0] for one in queries]
+            unanswered = _unanswered(queries[0], _why(queries[0].form, error))
             return [replace(unanswered, duration_ms=_since(started), kind=read_failure(error).kind)]
         took = _since(started)
-        if any(one.status == "failed" for one in found):
+        if any(one.status == "failed" for one in answers):
             with suppress(TimedOut, Exception):  # the answer stands without a sample
-                found = worker.do(partial(self._with_samples, asked, found), limit)
-        shown = (self._without_hidden(of.form, one) for of, one in zip(asked, found, strict=True))
-        return [replace(one, duration_ms=took) for one in shown]
+                answers = worker.do(partial(self._with_samples, queries, answers), limit)
+        redacted = (self._without_hidden(of.form, one) for of, one in zip(queries, answers, strict=True))
+        return [replace(one, duration_ms=took) for one in redacted]
 
-    def _without_hidden(self, form: CheckRule, found: CheckAnswer) -> CheckAnswer:
-        discloses = isinstance(form, AggregateRule) and form.of.lower() in self.hidden and found.value is not None
-        return replace(found, value=REDACTED) if discloses else found
+    def _without_hidden(self, form: CheckRule, answer: CheckAnswer) -> CheckAnswer:
+        discloses = isinstance(form, AggregateRule) and form.of.lower() in self.hidden and answer.value is not None
+        return replace(answer, value=REDACTED) if discloses else answer
 
     def _limit(self, one: CheckQuery) -> timedelta:
         return one.check.timeout or self.timeout
 
-    def _without_late(self, asked: Sequence[CheckQuery], worker: CheckWorker, limit: timedelta) -> list[CheckAnswer]:
-        own = [isinstance(one.form, FunctionRule) for one in asked]
+    def _without_late(self, queries: Sequence[CheckQuery], worker: CheckWorker, limit: timedelta) -> list[CheckAnswer]:
+        own = [isinstance(one.form, FunctionRule) for one in queries]
         if any(own) and not all(own):
-            # Code of the project may take any time; the other checks must not fail for it.
-            parts = {of: [one for one, its in zip(asked, own, strict=True) if its is of] for of in (False, True)}
+            # The project's own code may take any time; that must not fail the other checks.
+            parts = {of: [one for one, its in zip(queries, own, strict=True) if its is of] for of in (False, True)}
             answers = {of: iter(self.answer(part, worker)) for of, part in parts.items()}
             return [next(answers[of]) for of in own]
-        patient = [one for one in asked if self._limit(one) > limit]
-        rest = iter(self.answer(patient, worker)) if patient else iter(())
+        patient = [one for one in queries if self._limit(one) > limit]
+        later = iter(self.answer(patient, worker)) if patient else iter(())
         took, seconds = limit // timedelta(milliseconds=1), limit.total_seconds()
-        late = [replace(_unanswered(one, f"not done after {seconds:g}s"), duration_ms=took) for one in asked]
-        return [next(rest) if self._limit(one) > limit else answer for one, answer in zip(asked, late, strict=True)]
+        late = [replace(_unanswered(one, f"not done after {seconds:g}s"), duration_ms=took) for one in queries]
+        return [next(later) if self._limit(one) > limit else answer for one, answer in zip(queries, late, strict=True)]
 
-    def _ask(self, asked: Sequence[CheckQuery]) -> Sequence[CheckAnswer]:
-        relation = asked[0].relation or self.relation
-        if isinstance(asked[0].form, QueryRule):
-            return [self._breaking_rows(asked[0].form, relation)]
-        with self._conditions(relation, asked) as (rows, forms):
+    def _ask(self, queries: Sequence[CheckQuery]) -> Sequence[CheckAnswer]:
+        relation = queries[0].relation or self.relation
+        if isinstance(queries[0].form, QueryRule):
+            return [self._breaking_rows(queries[0].form, relation)]
+        with self._conditions(relation, queries) as (rows, forms):
             sound = [form for form in forms if not isinstance(form, QueryError)]
-            query = self._pass(rows, asked[0].concerning, sound) if sound else None
+            query = self._pass(rows, queries[0].concerning, sound) if sound else None
             answers = iter(query.read(self._row(query.sql)) if query else ())
         return [
             _unanswered(one, f"{form.where}: {form}") if isinstance(form, QueryError) else next(answers)
-            for one, form in zip(asked, forms, strict=True)
+            for one, form in zip(queries, forms, strict=True)
         ]
 
     def _conditions(
-        self, relation: str, asked: Sequence[CheckQuery]
+        self, relation: str, queries: Sequence[CheckQuery]
     ) -> AbstractContextManager[tuple[str, list[CheckRule | QueryError]]]:
-        return with_conditions(self.session, relation, [one.form for one in asked], self.functions)
+        return with_conditions(self.session, relation, [one.form for one in queries], self.functions)
 
     def _pass(self, relation: str, concerning: str | None, forms: Sequence[CheckRule]) -> Pass:
         if isinstance(forms[0], GroupRule):
             return grouped_pass(relation, concerning, cast("Sequence[GroupRule]", forms))
         return one_pass(relation, self.past, cast("Sequence[RowRule | AggregateRule]", forms))
 
-    def _with_samples(self, asked: Sequence[CheckQuery], found: Sequence[CheckAnswer]) -> Sequence[CheckAnswer]:
+    def _with_samples(self, queries: Sequence[CheckQuery], answers: Sequence[CheckAnswer]) -> Sequence[CheckAnswer]:
         """One more query where rules about rows are broken, for all of them together, and one where groups are."""
-        relation, concerning = asked[0].relation or self.relation, asked[0].concerning
-        failed = [number for number, one in enumerate(found) if one.status == "failed"]
-        sampled = list(found)
-        about_rows = [number for number in failed if isinstance(asked[number].form, RowRule | FunctionRule)]
+        relation, concerning = queries[0].relation or self.relation, queries[0].concerning
+        failed = [number for number, one in enumerate(answers) if one.status == "failed"]
+        sampled = list(answers)
+        about_rows = [number for number in failed if isinstance(queries[number].form, RowRule | FunctionRule)]
         if about_rows:
             fields = self.session.sql(f"SELECT * FROM {relation}").schema.fields
             types = {field.name: field.dataType.simpleString() for field in fields}
-            with self._conditions(relation, [asked[number] for number in about_rows]) as (rows, rules):
+            with self._conditions(relation, [queries[number] for number in about_rows]) as (rows, rules):
                 columns = SampleColumns(types, self.keys, self.hidden)
                 query = row_samples(rows, cast("Sequence[RowRule]", rules), columns)
                 samples = query.read(self._row(query.sql))
             for number, some in zip(about_rows, samples, strict=True):
-                sampled[number] = replace(found[number], samples=some)
+                sampled[number] = replace(answers[number], samples=some)
         for number in failed:
-            form = asked[number].form
+            form = queries[number].form
             if isinstance(form, GroupRule) and form.broken != "false":
                 groups = self.session.sql(group_samples(relation, concerning, form, self.hidden)).collect()
-                sampled[number] = replace(found[number], samples=tuple(map(plain, groups)))
+                sampled[number] = replace(answers[number], samples=tuple(map(plain, groups)))
         return sampled
 
     def _row(self, sql: str) -> Sequence[Any]:
@@ -231,8 +234,8 @@ def _why(form: CheckRule, error: Exception) -> str:
     return f"{form.file}:{form.line}: {message}" if isinstance(form, FunctionRule) else message
 
 
-def _cancelled(asked: Sequence[CheckQuery]) -> list[CheckAnswer]:
-    return [_unanswered(one, "cancelled") for one in asked]
+def _cancelled(queries: Sequence[CheckQuery]) -> list[CheckAnswer]:
+    return [_unanswered(one, "cancelled") for one in queries]
 
 
 def _unanswered(one: CheckQuery, why: str) -> CheckAnswer:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["OwnFunctions", "breaks", "with_conditions"]
 
 _USERS = (Exception, SystemExit)
-"""What a person's code may raise: none of it may end more than its check."""
+"""What user code may raise: it must fail only its own check."""
 
 
 class OwnFunctions:
@@ -31,33 +31,34 @@ class OwnFunctions:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._loading = threading.Lock()
-        self._known: dict[tuple[str, str], Callable[..., object] | QueryError] = {}
+        self._functions: dict[tuple[str, str], Callable[..., object] | QueryError] = {}
 
     def condition(self, rule: FunctionRule) -> Column:
-        """What the function gives for its arguments. Raises QueryError with the function's file and line."""
+        """The Column that the function returns for its arguments. Raises QueryError with the function's file and
+        line."""
         from pyspark.sql import Column
 
         function = self._function(rule)
         try:
-            found = function(**{name: _passed(value) for name, value in rule.arguments})
+            result = function(**{name: _passed(value) for name, value in rule.arguments})
         except _USERS as error:
             raise self._failure(rule, error) from error
-        if not isinstance(found, Column):
-            raise QueryError(f"{rule.name} gives {type(found).__name__}, not a Column", where=_begin(rule))
-        return found
+        if not isinstance(result, Column):
+            raise QueryError(f"{rule.name} gives {type(result).__name__}, not a Column", where=_begin(rule))
+        return result
 
     def _function(self, rule: FunctionRule) -> Callable[..., object]:
         with self._loading:
             key = rule.file, rule.source
-            if key not in self._known:
+            if key not in self._functions:
                 try:
-                    self._known[key] = self._load(rule)
+                    self._functions[key] = self._load(rule)
                 except _USERS as error:
-                    self._known[key] = self._failure(rule, error)
-            known = self._known[key]
-        if isinstance(known, QueryError):
-            raise QueryError(known.message, where=known.where)
-        return known
+                    self._functions[key] = self._failure(rule, error)
+            function = self._functions[key]
+        if isinstance(function, QueryError):
+            raise QueryError(function.message, where=function.where)
+        return function
 
     def _load(self, rule: FunctionRule) -> Callable[..., object]:
         """From the text that was compiled with the project, so that a change in between makes no other check."""
@@ -80,9 +81,9 @@ class OwnFunctions:
             if trace.tb_frame.f_code.co_filename == file:
                 line = trace.tb_lineno
             trace = trace.tb_next
-        said = read_failure(error).message
-        named = type(error).__name__
-        return QueryError(f"{named}: {said}" if said else named, where=f"{rule.file}:{line}")
+        message = read_failure(error).message
+        type_name = type(error).__name__
+        return QueryError(f"{type_name}: {message}" if message else type_name, where=f"{rule.file}:{line}")
 
 
 def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctions) -> Column:
@@ -98,7 +99,7 @@ def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctio
         if not isinstance(kind, BooleanType):
             raise QueryError(f"{rule.name} gives {kind.simpleString()}, not true or false", where=_begin(rule))
         broken = f.coalesce(~condition, f.lit(False))
-        # What makes many rows of one, or one of many, cannot stand here.
+        # Raises for a generator or an aggregate: neither is a condition on one row.
         frame.select("*", broken)
     except QueryError:
         raise
@@ -111,29 +112,29 @@ def breaks(frame: DataFrame, rule: RowRule | FunctionRule, functions: OwnFunctio
 def with_conditions(
     session: SparkSession, relation: str, forms: Sequence[CheckRule], functions: OwnFunctions
 ) -> Iterator[tuple[str, list[CheckRule | QueryError]]]:
-    """The relation with a column for each function among the forms, which are rules about that column then, or what is
-    wrong with the function."""
+    """The relation with one more column for each function among the forms. Each such form becomes a rule about its
+    column, or the error of the function."""
     if not any(isinstance(form, FunctionRule) for form in forms):
         yield relation, list(forms)
         return
     frame = session.sql(f"SELECT * FROM {relation}")
     columns: dict[str, Column] = {}
-    found: list[CheckRule | QueryError] = []
+    rules: list[CheckRule | QueryError] = []
     for form in forms:
         if not isinstance(form, FunctionRule):
-            found.append(form)
+            rules.append(form)
             continue
         name = f"__own{len(columns)}"
         try:
             columns[name] = breaks(frame, form, functions)
             # A name alone in parentheses behind a table and WHERE would be the columns of an alias to Spark's parser.
-            found.append(RowRule(f"{name} = true", form.expected, form.shown))
+            rules.append(RowRule(f"{name} = true", form.expected, form.shown))
         except QueryError as error:
-            found.append(error)
+            rules.append(error)
     view = f"tidegate_own_{uuid4().hex}"
     frame.withColumns(columns).createTempView(view)
     try:
-        yield view, found
+        yield view, rules
     finally:
         session.catalog.dropTempView(view)
 

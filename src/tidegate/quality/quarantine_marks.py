@@ -65,22 +65,23 @@ class QuarantineCounts:
 
 
 def mark_rows(frame: DataFrame, constraints: Sequence[RowConstraint], functions: OwnFunctions) -> MarkedResult:
-    """A constraint that the result cannot answer, such as one on a column that the strategy adds, is left out."""
+    """A constraint that cannot be evaluated on the result, such as one on a column that the strategy adds, is left
+    out."""
     from pyspark.sql import functions as f
 
     conditions: list[Column] = []
-    asked: list[RowConstraint] = []
+    answerable: list[RowConstraint] = []
     for constraint in constraints:
         try:
             condition = breaks(frame, constraint.rule, functions)
             assert frame.select(condition).schema
         except Exception:  # the checks of the table evaluate it again, and report the error
             continue
-        conditions.append(f.when(condition, f.lit(len(asked))))
-        asked.append(constraint)
-    if not asked:
+        conditions.append(f.when(condition, f.lit(len(answerable))))
+        answerable.append(constraint)
+    if not answerable:
         return MarkedResult(frame, ())
-    return MarkedResult(frame.withColumn(_BROKEN, f.array_compact(f.array(*conditions))), tuple(asked))
+    return MarkedResult(frame.withColumn(_BROKEN, f.array_compact(f.array(*conditions))), tuple(answerable))
 
 
 def failing_constraints(
@@ -115,16 +116,16 @@ def count_refused(
     row = session.sql(
         f"SELECT count_if({GOOD}) AS good, count_if({REFUSED}) AS refused{counts} FROM {relation}"
     ).collect()[0]
-    found = [RefusedRows(constraint, row[f"c{at}"]) for at, constraint in enumerate(constraints)]
-    broken_ones = {at: one for at, one in enumerate(found) if one.rows}
+    refused = [RefusedRows(constraint, row[f"c{at}"]) for at, constraint in enumerate(constraints)]
+    broken_ones = {at: one for at, one in enumerate(refused) if one.rows}
     if broken_ones:
         rules = [RowRule(broken[at], "", _about(one.constraint, columns.types)) for at, one in broken_ones.items()]
         query = row_samples(relation, rules, columns)
         with suppress(Exception):  # values that Python cannot hold; the rows are refused without a sample
             some = query.read(session.sql(query.sql).collect()[0])
             for at, sampled in zip(broken_ones, some, strict=True):
-                found[at] = RefusedRows(found[at].constraint, found[at].rows, sampled)
-    return QuarantineCounts(row["good"], row["refused"], tuple(found))
+                refused[at] = RefusedRows(refused[at].constraint, refused[at].rows, sampled)
+    return QuarantineCounts(row["good"], row["refused"], tuple(refused))
 
 
 def about_refused(constraints: Sequence[RowConstraint], columns: Sequence[str], run_id: str, at: datetime) -> str:
@@ -154,5 +155,5 @@ def _about(constraint: RowConstraint, columns: Sequence[str] | Mapping[str, str]
     """The columns that a constraint is about, as they are written in the result."""
     rule, own = constraint.rule, {name.lower(): name for name in columns}
     in_text = mentioned(rule.violates, tuple(columns)) if isinstance(rule, RowRule) else ()
-    named = [own[name.lower()] for name in rule.shown if name.lower() in own]
-    return tuple(dict.fromkeys([*named, *in_text]))
+    declared = [own[name.lower()] for name in rule.shown if name.lower() in own]
+    return tuple(dict.fromkeys([*declared, *in_text]))

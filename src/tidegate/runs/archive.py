@@ -86,14 +86,16 @@ def _as_consumed(path: Path, file: ConsumedFile) -> bool:
     status = path.stat()
     if (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns):
         return True
-    found = ZoneFile(path.name, status.st_size, status.st_mtime_ns)
-    return status.st_size == file.size and file.digest is not None and content_digest(path.parent, found) == file.digest
+    current = ZoneFile(path.name, status.st_size, status.st_mtime_ns)
+    return (
+        status.st_size == file.size and file.digest is not None and content_digest(path.parent, current) == file.digest
+    )
 
 
-def _reserve(wanted: Path) -> Path:
-    """An empty file under the wanted name, or the next free one beside it, which only this call has made."""
-    wanted.parent.mkdir(parents=True, exist_ok=True)
-    for candidate in _candidates(wanted):
+def _reserve(target: Path) -> Path:
+    """Create an empty file at `target`, or under the next free name beside it. No other call gets the same file."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for candidate in _candidates(target):
         try:
             os.close(os.open(candidate, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
@@ -102,10 +104,10 @@ def _reserve(wanted: Path) -> Path:
     raise AssertionError("unreachable: the candidates never end")
 
 
-def _candidates(wanted: Path) -> Iterator[Path]:
-    yield wanted
+def _candidates(target: Path) -> Iterator[Path]:
+    yield target
     for number in count(1):
-        yield wanted.with_name(f"{wanted.name}.{number}")
+        yield target.with_name(f"{target.name}.{number}")
 
 
 def _release(target: Path) -> None:

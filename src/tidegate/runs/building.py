@@ -85,9 +85,9 @@ class Building:
         self.run.builder.restart()
         phases = Phases(self.run.clock, self.run.spans)
         with phases.timed("quality_tests"):
-            found = check_published(self.run, tables)
+            results = check_published(self.run, tables)
         with self.publishing:
-            self.tally.after_publish.extend(found)
+            self.tally.after_publish.extend(results)
             self.phases.add(phases)
 
     def _rebuild(self, tables: Collection[TableName]) -> Outcomes:

@@ -34,29 +34,29 @@ def check_before_publish(
 ) -> None:
     """Append a result per constraint, audit and test; raise QualityError if one of severity error did not pass.
 
-    `before`: the table that this run added to; None where all of its rows are this run's. `settled`: results that are
-    known already, of constraints that were asked while the rows were written.
+    `before`: the table that this run added to; None where all of its rows are this run's. `settled`: results of
+    constraints that were already evaluated while the rows were written.
     """
     checks = [check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH]
     if not checks:
         return
     name = run.short(model.model.table)
     run.emit("before_checks", name, {"checks": len(checks), "phase": "quality_tests"})
-    known = {result.name: result for result in settled}
-    asked = [c for c in checks if c.stage is not Stage.BEFORE_WRITE or c.name not in known]
-    answers = iter(work.answer(asked, before))
-    found = [next(answers) if check in asked else known[check.name] for check in checks]
+    settled_by_name = {result.name: result for result in settled}
+    unsettled = [c for c in checks if c.stage is not Stage.BEFORE_WRITE or c.name not in settled_by_name]
+    answers = iter(work.answer(unsettled, before))
+    check_results = [next(answers) if check in unsettled else settled_by_name[check.name] for check in checks]
     run.cancellation.check()
-    _emit_results(run, name, found)
-    results.extend(found)
+    _emit_results(run, name, check_results)
+    results.extend(check_results)
     run.emit("after_checks", name, {})
-    if failure := failure_of(found, checks):
+    if failure := failure_of(check_results, checks):
         raise failure
 
 
 def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[CheckResult, ...]:
     """The warnings of tables that have just been published, read from main. Never raises for what they find."""
-    found: list[CheckResult] = []
+    all_results: list[CheckResult] = []
     for table in sorted(tables):
         model = run.compiled.models.get(table)
         checks = [c for c in model.checks if c.stage is Stage.AFTER_PUBLISH] if model else []
@@ -73,8 +73,8 @@ def check_published(run: RunContext, tables: Iterable[TableName]) -> tuple[Check
             run.emit("warning", name, {"message": f"{name}: its warnings could not be checked: {why}"})
             results = tuple(check_not_run(name, check, why) for check in checks)
         _emit_results(run, name, results)
-        found += results
-    return tuple(found)
+        all_results += results
+    return tuple(all_results)
 
 
 def failure_of(results: Collection[CheckResult], checks: Sequence[Check]) -> QualityError | None:

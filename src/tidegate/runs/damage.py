@@ -46,18 +46,18 @@ def missing_file_behind(heads: Heads, tables: Iterable[TableName], namespace: st
 
     What is behind a view is known from what it recorded.
     """
-    known: set[TableName] = set()
+    visited: set[TableName] = set()
     pending = list(tables)
     while pending:
         table = pending.pop()
-        if table in known or table not in heads:
+        if table in visited or table not in heads:
             continue
-        known.add(table)
+        visited.add(table)
         if heads[table].kind is PointerKind.VIEW:
             with suppress(LakeError):
                 progress = read_metadata(heads[table]).progress
                 pending += [TableName.parse(name, "") for name in (progress.tables if progress else ())]
-    return missing_file(heads, known, namespace)
+    return missing_file(heads, visited, namespace)
 
 
 def missing_file(heads: Heads, tables: Iterable[TableName], namespace: str) -> LakeError | None:

@@ -31,7 +31,7 @@ __all__ = ["EarlierBuild", "Ledger"]
 class EarlierBuild:
     """What is left of an earlier try of the run at one model."""
 
-    kept: bool = False
+    reused: bool = False
     """The model's tables on the branch can be used."""
 
     note: str = ""
@@ -68,12 +68,12 @@ class Ledger:
         profile: Profile | None = None,
         checked: Mapping[str, TableInput] | None = None,
     ) -> None:
-        """The model's tables on the branch are built and checked: what the run will publish. `checked`: other tables
-        that its checks looked at."""
+        """Record the model's tables on the branch as built and checked. `checked`: other tables that its checks
+        read."""
         table = model.model.table
         pointers = _pointers(table, compiled, lake)
         later = _built_later(table, compiled) if checked else ()
-        looked_at = {name: seen.state for name, seen in (checked or {}).items() if name not in later}
+        looked_at = {name: table_input.state for name, table_input in (checked or {}).items() if name not in later}
         read = {**self._sources_of(model), **looked_at}
         entry = ProgressEntry(self.record.run_id, str(table), self.clock.now(), pointers=pointers, read=read)
         files = _new_files(model, lake, self.record.run_id)
@@ -93,8 +93,8 @@ class Ledger:
             return EarlierBuild()
         why = self._changed_sources(model, compiled, lake) or _changed_inputs(model, compiled, lake, settings)
         if not why:
-            found = self.store.reader().profile(self.record.run_id, table.short(compiled.namespace))
-            return EarlierBuild(kept=True, profile=profile_of_record(found) if found else None)
+            record = self.store.reader().profile(self.record.run_id, table.short(compiled.namespace))
+            return EarlierBuild(reused=True, profile=profile_of_record(record) if record else None)
         owned = owned_tables(compiled, [table])
         for change in lake.catalog.changed_tables(lake.branch):
             if change.table in owned:
@@ -104,7 +104,8 @@ class Ledger:
     def resume_branch(
         self, catalog: BranchCatalog, branch: str, compiled: Compiled, selected: Collection[TableName]
     ) -> None:
-        """Keep what was built and checked, unless main has moved it; all else on the branch becomes what main has."""
+        """Retain what was built and checked, unless main has moved it; everything else on the branch is reset to
+        main."""
         catalog.heartbeat(branch)
         lake, main = BranchView(catalog, branch), catalog.head(MAIN)
         changes = {change.table: change for change in catalog.changed_tables(branch)}
@@ -130,34 +131,37 @@ class Ledger:
         return {name: source_digest(self.sources[name]) for name in sorted(names)}
 
     def _changed_sources(self, model: CompiledModel, compiled: Compiled, lake: BranchView) -> str:
-        """Empty where its sources are configured as they were, what these hold they do not tell, and its checks would
-        look at the same tables."""
+        """Why the model cannot be reused: its source settings or the tables of its checks changed. Empty if neither
+        did. Changes of rows in a source cannot be detected."""
         before, sources = self.earlier[str(model.model.table)].read, self._sources_of(model)
         tables = {name: word for name, word in before.items() if "." in name}
-        known = {name: word for name, word in before.items() if name not in tables}
-        if other := sorted(name for name in known.keys() | sources.keys() if known.get(name) != sources.get(name)):
+        recorded = {name: word for name, word in before.items() if name not in tables}
+        if other := sorted(
+            name for name in recorded.keys() | sources.keys() if recorded.get(name) != sources.get(name)
+        ):
             return f"the settings of {', '.join(other)} changed"
         for name, word in sorted(tables.items()):
             table = TableName.parse(name, "")
-            found = lake.metadata(table)
-            if found is None or found.table_input().state != word:
+            metadata = lake.metadata(table)
+            if metadata is None or metadata.table_input().state != word:
                 return f"{table.short(compiled.namespace)}, which its checks look at, changed"
         return ""
 
 
 def _pointers(table: TableName, compiled: Compiled, lake: BranchView) -> dict[str, str | None]:
-    found = {owned: lake.pointer(owned) for owned in sorted(owned_tables(compiled, [table]))}
-    return {str(owned): pointer.location if pointer else None for owned, pointer in found.items()}
+    pointers = {owned: lake.pointer(owned) for owned in sorted(owned_tables(compiled, [table]))}
+    return {str(owned): pointer.location if pointer else None for owned, pointer in pointers.items()}
 
 
 def _built_later(table: TableName, compiled: Compiled) -> set[str]:
-    """Of a table that is made from this one, a check sees the last published state, whatever becomes of it."""
+    """Tables of the same or a later wave: checks of this table read their last published state."""
     earlier = takewhile(lambda wave: table not in wave, compiled.waves)
     return {str(model) for model in compiled.models} - {str(other) for wave in earlier for other in wave}
 
 
 def _changed_inputs(model: CompiledModel, compiled: Compiled, lake: BranchView, settings: Settings) -> str:
-    """Empty where code, checks and inputs are those that the table remembers. Sources outside the lake never tell."""
+    """Why the model cannot be reused. Empty where code, checks and inputs are those that its table recorded. Changes of
+    sources outside the lake cannot be detected."""
     progress = lake.progress(model.model.table)
     if progress is None or progress.fingerprint != model.fingerprint:
         return "its definition changed"
@@ -174,7 +178,7 @@ def _new_files(model: CompiledModel, lake: BranchView, run_id: str) -> Sequence[
         return ()
     return [
         f"{zone}/{file.path}"
-        for zone, taken in sorted(progress.zones.items())
-        for file in read_consumed(metadata.table_location, taken).files
+        for zone, zone_input in sorted(progress.zones.items())
+        for file in read_consumed(metadata.table_location, zone_input).files
         if file.run_id == run_id
     ]

@@ -250,9 +250,9 @@ class _Run:
             # Only for hooks: the event that follows is enough for the history.
             self.watch(Event("before_model_run", self.run_id, self.clock.now(), name, {}))
             result = ModelResult(name, "skipped", strategy, str(step.decision.run_type), step.decision.reason)
-            kept = str(step.table) in self.ledger.earlier
-            self.tally.outcomes[step.table] = ModelOutcome(result, kept=kept)
-            self.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
+            reused = str(step.table) in self.ledger.earlier
+            self.tally.outcomes[step.table] = ModelOutcome(result, reused=reused)
+            self.emit("after_model_run", name, {"result": result, **({"kept": True} if reused else {})})
         archive_landing_files(compiled, self.settings, catalog, self.emit)
         if self.branch.left_behind(catalog):
             catalog.drop_branch(self.run_id)
@@ -317,7 +317,7 @@ class _Run:
             Building(run, self.phases, self.tally, tables).build_and_publish()
             if self.recorder.failure is None:
                 report_anomalies(run, self.tally, self.store.reader())
-            if self.tally.published or self.tally.kept:
+            if self.tally.published or self.tally.reused:
                 archive_landing_files(compiled, self.settings, catalog, self.emit)
         self.cancellation.orderly = False
         if self.tally.published and self.settings.maintenance.after_run and not self.cancellation.requested:

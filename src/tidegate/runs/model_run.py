@@ -84,13 +84,13 @@ def run_model(run: RunContext, table: TableName) -> ModelOutcome:
         if attempt.writing:
             run.emit("materialize_error", name, failure)
         run.emit("model_error", name, failure)
-    kept = attempt.kept and result.status == "skipped"
-    run.emit("after_model_run", name, {"result": result, **({"kept": True} if kept else {})})
+    reused = attempt.reused and result.status == "skipped"
+    run.emit("after_model_run", name, {"result": result, **({"kept": True} if reused else {})})
     checked_again = attempt.checked_again and result.status == "skipped"
-    profile = attempt.profile if result.status == "completed" or kept else None
+    profile = attempt.profile if result.status == "completed" or reused else None
     checks, drift = tuple(attempt.checks), tuple(attempt.drift)
     read = attempt.read if result.status == "skipped" else None
-    return ModelOutcome(result, checks, drift, checked_again, profile, attempt.unrestored, read, kept)
+    return ModelOutcome(result, checks, drift, checked_again, profile, attempt.unrestored, read, reused)
 
 
 class _ModelBuild:
@@ -112,7 +112,7 @@ class _ModelBuild:
         self.read: Mapping[str, TableInput] | None = None
         self.retry_after: float | None = None
         self.checked_again = False
-        self.kept = False
+        self.reused = False
         self.unrestored = False
         self.aborted = False
         self.lost = False
@@ -129,7 +129,7 @@ class _ModelBuild:
         try:
             if before:
                 self._restore(before)  # where the attempt before this one could not
-            elif self._is_kept():
+            elif self._is_reused():
                 return self._result("skipped")
             else:
                 before |= {owned: run.lake.pointer(owned) for owned in owned_tables(run.compiled, [self.table])}
@@ -147,16 +147,16 @@ class _ModelBuild:
                     run.emit("warning", self.name, {"message": message})
             return self.failed(error)
 
-    def _is_kept(self) -> bool:
+    def _is_reused(self) -> bool:
         run = self.run
         if run.ledger is None:
             return False
         earlier = run.ledger.reuse_or_restore(self.model, run.compiled, run.lake, run.settings)
         self.note = earlier.note
-        if earlier.kept:
-            self.kept, self.profile = True, earlier.profile
+        if earlier.reused:
+            self.reused, self.profile = True, earlier.profile
             self.attempt.decision = Decision(RunType.SKIP, KEPT)
-        return earlier.kept
+        return earlier.reused
 
     def _restore(self, before: Mapping[TableName, Pointer | None]) -> None:
         for owned, pointer in before.items():
@@ -225,10 +225,11 @@ class _ModelBuild:
         if metadata is None or self.run.options.full_refresh or self.settings.materialized is Materialized.VIEW:
             return
         progress = metadata.progress
-        made = metadata.current.summary if metadata.current else {}
-        if progress is None and made.get("tidegate.model") == str(self.table):
+        summary = metadata.current.summary if metadata.current else {}
+        if progress is None and summary.get("tidegate.model") == str(self.table):
             raise StrategyError(
-                f"{made.get('tidegate.run-id')}, which wrote main itself, was killed before {self.table} was finished",
+                f"{summary.get('tidegate.run-id')}, which wrote main itself, "
+                f"was killed before {self.table} was finished",
                 where=str(self.model.model.path),
                 remedy=f"Rebuild the table from its inputs: tidegate run {self.name} --full-refresh",
             )

@@ -54,14 +54,14 @@ class RunOptions:
     @property
     def digest(self) -> str:
         """Of the options that decide what is built."""
-        asked = {name: value for name, value in asdict(self).items() if name not in CALL_OPTIONS}
-        asked |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
+        options = {name: value for name, value in asdict(self).items() if name not in CALL_OPTIONS}
+        options |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
         # A call without --exclude has the digest that it had before there was one: keys outlive versions.
         if exclude := sorted(set(self.exclude)):
-            asked["exclude"] = exclude
+            options["exclude"] = exclude
         else:
-            del asked["exclude"]
-        return blake3(json_text(dict(sorted(asked.items()))).encode()).hexdigest()
+            del options["exclude"]
+        return blake3(json_text(dict(sorted(options.items()))).encode()).hexdigest()
 
     def to_record(self) -> dict[str, Any]:
         """For the history of runs: as `to_dict`, without the values of secret variables."""
@@ -76,9 +76,9 @@ class RunOptions:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunOptions:
         """Unknown options, of a later version, are left out."""
-        known = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
-        known |= {name: tuple(known.get(name, ())) for name in ("select", "exclude")}
-        return cls(**known | {"from_": _moment(known.get("from_")), "to": _moment(known.get("to"))})
+        options = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
+        options |= {name: tuple(options.get(name, ())) for name in ("select", "exclude")}
+        return cls(**options | {"from_": _moment(options.get("from_")), "to": _moment(options.get("to"))})
 
     def resumed_with(self, now: RunOptions, run_id: str) -> RunOptions:
         """These recorded options for another try. `now` may allow more, or change how it is done, and has to repeat
@@ -117,21 +117,23 @@ def put_down(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: _seal(name, value) if is_secret(name, value) else value for name, value in variables.items()}
 
 
-def resumed_variables(kept: Mapping[str, str], given: Mapping[str, str], run_id: str) -> dict[str, str]:
-    """The variables of a resumed run, of which `kept` was recorded. Raises where a secret one is missing, or has
-    another value."""
-    secret = [name for name, value in kept.items() if is_secret(name, value) or _SEALED.fullmatch(value)]
-    if missing := [name for name in secret if name not in given]:
+def resumed_variables(recorded: Mapping[str, str], supplied: Mapping[str, str], run_id: str) -> dict[str, str]:
+    """The variables of a resumed run. `recorded`: from its record, with secrets sealed; `supplied`: from this call.
+
+    Raises where a secret variable is missing or has another value.
+    """
+    secret = [name for name, value in recorded.items() if is_secret(name, value) or _SEALED.fullmatch(value)]
+    if missing := [name for name in secret if name not in supplied]:
         raise OptionsError(
             f"Run {run_id} was begun with {_options(missing)}: it is a secret, so its value was not kept",
             remedy=f"Give it again: tidegate run --resume {run_id} {_options(missing, '=…')}",
         )
-    if other := [name for name in secret if _seal(name, given[name]) != kept[name]]:
+    if other := [name for name in secret if _seal(name, supplied[name]) != recorded[name]]:
         raise OptionsError(
             f"Run {run_id} was begun with another value of {_options(other)}",
             remedy="Give the value that it was begun with, or begin a new run.",
         )
-    return {**kept, **{name: given[name] for name in secret}}
+    return {**recorded, **{name: supplied[name] for name in secret}}
 
 
 def _seal(name: str, value: str) -> str:

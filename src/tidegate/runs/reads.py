@@ -51,8 +51,8 @@ def reads_of(run: RunContext, outcomes: Outcomes) -> Reads:
 
 
 def recorded_reads(lake: BranchView, tables: Iterable[TableName]) -> Reads:
-    found = ((table, lake.progress(table)) for table in tables)
-    return {table: {**progress.checked, **progress.tables} for table, progress in found if progress is not None}
+    pairs = ((table, lake.progress(table)) for table in tables)
+    return {table: {**progress.checked, **progress.tables} for table, progress in pairs if progress is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class MainComparison:
 
 
 def compare_with_main(catalog: BranchCatalog, branch: str, reads: Reads) -> MainComparison:
-    """Compaction moves a table and changes nothing; what the branch changed itself is its own affair."""
+    """Compaction moves a table without changing rows. Tables that the branch changed itself are not compared."""
     if not reads:
         return MainComparison({}, frozenset())
     own = {change.table for change in catalog.changed_tables(branch)}
-    seen: dict[TableName, list[TableInput]] = {}
+    read_states: dict[TableName, list[TableInput]] = {}
     for read in reads.values():
         for name, state in read.items():
             if (table := TableName.parse(name, "")) not in own:
-                seen.setdefault(table, []).append(state)
+                read_states.setdefault(table, []).append(state)
     main = catalog.head(MAIN)
-    unmoved = {table: main[table] for table, states in seen.items() if _is_unchanged(main.get(table), states)}
-    return MainComparison(unmoved, frozenset(seen.keys() - unmoved.keys()))
+    unmoved = {table: main[table] for table, states in read_states.items() if _is_unchanged(main.get(table), states)}
+    return MainComparison(unmoved, frozenset(read_states.keys() - unmoved.keys()))
 
 
 def still_on_main(catalog: BranchCatalog, branch: str, reads: Reads) -> Mapping[TableName, Pointer]:
@@ -106,19 +106,19 @@ def tables_read(run: RunContext, model: CompiledModel) -> tuple[TableName, ...]:
 
 
 def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
-    """What of `checked_tables` the publish is to compare."""
+    """The part of `checked_tables` that the publish compares."""
     return checked_tables(run, model, values) if run.settings.run.serializable else {}
 
 
 def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
-    """What else those checks read that decide whether the model's table may go out, as the branch has it."""
-    found = {}
+    """Other tables that the blocking checks of the model read, as the branch has them."""
+    inputs = {}
     for table in tables_behind(tables_of_checks(run, model, values), run.compiled):
         if table != model.model.table and not is_elsewhere(run.settings, table):
             metadata = run.lake.metadata(table)
             if metadata is not None:
-                found[str(table)] = metadata.table_input()
-    return found
+                inputs[str(table)] = metadata.table_input()
+    return inputs
 
 
 def tables_of_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:
@@ -130,7 +130,7 @@ def tables_of_check(compiled: Compiled, model: CompiledModel, check: Check, valu
     """Those that it reads beside the model's own."""
     if check.call is not None:
         return {TableName.parse(other.name, compiled.namespace) for other in other_tables(check)}
-    with suppress(TidegateError):  # a test that cannot be understood reads nothing, and says so when it is asked
+    with suppress(TidegateError):  # a test that cannot be parsed reads nothing, and fails when it is run
         query = bind_test(compiled, check, model.model.table, values)
         return {read.table for read in query.reads if read.table is not None}
     return set()

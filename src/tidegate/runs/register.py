@@ -41,19 +41,19 @@ def register_run(store: StateStore, settings: Settings, options: RunOptions, clo
     if options.idempotency_key is not None and not 0 < len(options.idempotency_key) <= _LONGEST_KEY:
         raise OptionsError(f"An idempotency key has 1 to {_LONGEST_KEY} characters", remedy="Give another one.")
     while True:
-        seen = None
+        former_key = None
         if options.idempotency_key is not None:
-            seen = store.reader().key(settings.project.name, options.idempotency_key)
-            if (answer := result_for_key(store.reader(), seen, options, clock.now())) is not None:
+            former_key = store.reader().key(settings.project.name, options.idempotency_key)
+            if (answer := result_for_key(store.reader(), former_key, options, clock.now())) is not None:
                 return answer
         try:
-            return RegisteredRun(_register(store, settings, options, clock.now(), seen), options)
+            return RegisteredRun(_register(store, settings, options, clock.now(), former_key), options)
         except KeyTakenError:
             continue  # by another process at the same moment: read it again
 
 
 def _register(
-    store: StateStore, settings: Settings, options: RunOptions, started_at: datetime, seen: KeyRecord | None
+    store: StateStore, settings: Settings, options: RunOptions, started_at: datetime, former_key: KeyRecord | None
 ) -> RunRecord:
     """Its id is the first free one at or after this millisecond."""
     moment, project = started_at, settings.project.name
@@ -76,22 +76,22 @@ def _register(
         if options.idempotency_key is not None:
             key = KeyRecord(project, options.idempotency_key, run_id, options.digest, started_at)
         try:
-            store.start_run(record, key, seen)
+            store.start_run(record, key, former_key)
             return record
         except RunExistsError:
             moment += timedelta(milliseconds=1)
 
 
 def _resume(store: StateStore, settings: Settings, options: RunOptions, now: datetime) -> RegisteredRun | RunResult:
-    """Of several processes that resume the same run, one gets it."""
-    seen = find_run(store.reader(), options.resume or "", settings.project.name)
-    if seen.status in ("success", "skipped"):
-        return repeated(seen)
-    if is_alive(seen, now):
-        raise _in_flight(seen)
-    asked = RunOptions.from_dict(seen.options).resumed_with(options, seen.run_id)
-    taken = replace(
-        seen,
+    """If several processes resume the same run, only one of them succeeds."""
+    run = find_run(store.reader(), options.resume or "", settings.project.name)
+    if run.status in ("success", "skipped"):
+        return repeated(run)
+    if is_alive(run, now):
+        raise _in_flight(run)
+    resumed_options = RunOptions.from_dict(run.options).resumed_with(options, run.run_id)
+    resumed = replace(
+        run,
         status="running",
         finished_at=None,
         duration_ms=None,
@@ -103,13 +103,13 @@ def _resume(store: StateStore, settings: Settings, options: RunOptions, now: dat
         pid=os.getpid(),
         host=socket.gethostname(),
         process=process_identity(os.getpid()),
-        options=asked.to_record(),
-        resumes=seen.resumes + 1,
+        options=resumed_options.to_record(),
+        resumes=run.resumes + 1,
         cancel_requested_at=None,
     )
-    if not store.take_over(seen, taken):
-        raise _in_flight(store.reader().run(seen.run_id) or seen)
-    return RegisteredRun(taken, asked)
+    if not store.take_over(run, resumed):
+        raise _in_flight(store.reader().run(run.run_id) or run)
+    return RegisteredRun(resumed, resumed_options)
 
 
 def _in_flight(run: RunRecord) -> RunInFlightError:
@@ -144,16 +144,16 @@ IN_FLIGHT = timedelta(hours=24)
 """How long a run without a heartbeat is taken to be at work."""
 
 
-def result_for_key(reader: StateReader, seen: KeyRecord | None, options: RunOptions, now: datetime) -> RunResult | None:
+def result_for_key(reader: StateReader, key: KeyRecord | None, options: RunOptions, now: datetime) -> RunResult | None:
     """The result of the run that succeeded under the key; None where one is to be begun.
 
     Raises where that run is at work, and where the key was given to another request.
     """
-    if seen is None:
+    if key is None:
         return None
-    run = reader.run(seen.run_id)
-    if seen.digest != options.digest:
-        raise _key_of_another_request(seen, run, options)
+    run = reader.run(key.run_id)
+    if key.digest != options.digest:
+        raise _key_of_another_request(key, run, options)
     if run is None:
         return None
     if run.status in ("success", "skipped"):
@@ -161,7 +161,7 @@ def result_for_key(reader: StateReader, seen: KeyRecord | None, options: RunOpti
     if not has_ended(run) and process_is_alive(run) is not False and now - last_heartbeat(run) < IN_FLIGHT:
         sign = f"process {run.pid} on {run.host}, last heartbeat {last_heartbeat(run):%Y-%m-%d %H:%M:%S} UTC"
         raise RunInFlightError(
-            f"Run {run.run_id} with the idempotency key '{seen.key}' is at work: {sign}",
+            f"Run {run.run_id} with the idempotency key '{key.key}' is at work: {sign}",
             remedy="Call again when it has ended. One whose machine is gone is given up by `tidegate reap`.",
         )
     return None
@@ -174,13 +174,13 @@ def repeated(run: RunRecord) -> RunResult:
     return replace(RunResult.from_dict(run.result), repeated=True)
 
 
-def _key_of_another_request(seen: KeyRecord, run: RunRecord | None, options: RunOptions) -> KeyTakenError:
+def _key_of_another_request(key: KeyRecord, run: RunRecord | None, options: RunOptions) -> KeyTakenError:
     before = RunOptions.from_dict(run.options).to_dict() if run else {}
     now = options.to_record()
     counted = now.keys() & before.keys() - set(CALL_OPTIONS)
     other = sorted(name.rstrip("_") for name in counted if now[name] != before[name])
     what = f" (not the same: {', '.join(other)})" if other else ""
     return KeyTakenError(
-        f"The idempotency key '{seen.key}' belongs to another request, that of run {seen.run_id}{what}",
+        f"The idempotency key '{key.key}' belongs to another request, that of run {key.run_id}{what}",
         remedy="Give each request a key of its own; the same key means the same request.",
     )

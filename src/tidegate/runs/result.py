@@ -127,10 +127,10 @@ class RunResult:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> RunResult:
         """The reverse of `to_dict`, from the history of runs."""
-        values = _known(cls, document)
-        materializations = (_known(ModelResult, each) for each in values["materializations"])
-        checks = (_known(CheckResult, each) for each in values["check_results"])
-        publish = _known(Publish, values["publish"])
+        values = _declared_fields(cls, document)
+        materializations = (_declared_fields(ModelResult, each) for each in values["materializations"])
+        checks = (_declared_fields(CheckResult, each) for each in values["check_results"])
+        publish = _declared_fields(Publish, values["publish"])
         return cls(
             **values
             | {
@@ -143,13 +143,13 @@ class RunResult:
                     CheckResult(**each | {"samples": tuple(each.get("samples", ()))}) for each in checks
                 ),
                 "drift": tuple(values.get("drift", ())),
-                "anomalies": tuple(Anomaly(**_known(Anomaly, each)) for each in values.get("anomalies", ())),
+                "anomalies": tuple(Anomaly(**_declared_fields(Anomaly, each)) for each in values.get("anomalies", ())),
                 "warnings": tuple(values.get("warnings", ())),
             }
         )
 
 
-def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def _declared_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in kind.__dataclass_fields__}
 
 
@@ -162,8 +162,8 @@ def attach_result(error: BaseException, result: RunResult) -> None:
 
 def result_of(error: BaseException) -> RunResult | None:
     """None where no run was registered."""
-    found = (getattr(each, _ATTRIBUTE, None) for each in causes(error))
-    return next((result for result in found if isinstance(result, RunResult)), None)
+    results = (getattr(each, _ATTRIBUTE, None) for each in causes(error))
+    return next((result for result in results if isinstance(result, RunResult)), None)
 
 
 def document_before_run() -> dict[str, Any]:

@@ -80,11 +80,11 @@ class RunBranch:
             fault("after_cleanup")
 
     def left_behind(self, catalog: BranchCatalog) -> bool:
-        """The branch of an earlier try stands."""
+        """Whether the branch of an earlier try still exists."""
         return self._resumes > 0 and any(branch.name == self.run_id for branch in catalog.list_branches())
 
     def _took_up(self, run: RunContext, tables: Collection[TableName]) -> bool:
-        """False where the earlier try was killed while it made its branch: there is nothing on it to go on with."""
+        """False where the earlier try was killed while it created its branch: there is nothing to resume."""
         try:
             self._ledger.resume_branch(run.catalog, self.run_id, run.compiled, tables)
         except BranchMissingError:
@@ -92,12 +92,13 @@ class RunBranch:
         return True
 
     def _clear_away(self, catalog: BranchCatalog) -> None:
-        """What is there under its name is no branch: one half made, or what was written to it after it was dropped."""
+        """The branch of that name is incomplete: its creation was interrupted, or it was written to after it was
+        dropped."""
         with contextlib.suppress(LakeError):
             catalog.drop_branch(self.run_id)
 
     def _on_main(self, run: RunContext, failure: LakeError) -> RunContext:
-        """The run without a branch: each model is published, in that it is written."""
+        """The run without a branch: writing a model publishes it."""
         if self._options.no_publish:
             error = LakeError(
                 f"no branch could be made ({failure}), and --no-publish is there to keep one; nothing was run",
@@ -142,11 +143,11 @@ class RunBranch:
         statuses = {outcome.result.status for outcome in outcomes}
         whole = statuses <= {"completed", "skipped"}
         unrestored = any(outcome.unrestored for outcome in outcomes)
-        fit = ("completed" in statuses or self._tally.kept) and not unrestored and (whole or self.mode != "all")
+        fit = ("completed" in statuses or self._tally.reused) and not unrestored and (whole or self.mode != "all")
         return fit and not self._cancellation.requested
 
     def _is_resumable(self) -> bool:
-        """Nothing could go out because not everything can."""
+        """Nothing was published because not everything can be."""
         outcomes = self._tally.outcomes.values()
         failed = self._tally.error is not None or not all(outcome.usable for outcome in outcomes)
         held_back = self.mode == "all" and not self._options.no_publish and failed and not self._tally.published

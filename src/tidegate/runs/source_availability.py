@@ -58,14 +58,14 @@ def unreadable_models(
     built = models_to_build(plan)
     checked = [step.table for step in plan.steps if step.decision.check_again]
     needs = {table: sources_of(settings, compiled.models[table], table in built) for table in {*built, *checked}}
-    wanted = frozenset(name for names in needs.values() for name in names)
-    down = failed_pings(settings, wanted)
+    sources = frozenset(name for names in needs.values() for name in names)
+    down = failed_pings(settings, sources)
     failures = {table: down[name] for table, names in needs.items() for name in sorted(names) if name in down}
-    if wanted:
+    if sources:
         failures |= _missing(settings, compiled, [table for table in built if table not in failures], catalog)
     if failures and not _others(compiled, needs, failures):
         raise failures[min(failures)]
-    return wanted - down.keys(), failures
+    return sources - down.keys(), failures
 
 
 def _missing(
@@ -82,13 +82,13 @@ def _missing(
 
 
 def _others(
-    compiled: Compiled, wanted: Collection[TableName], failures: Mapping[TableName, SourceError]
+    compiled: Compiled, candidates: Collection[TableName], failures: Mapping[TableName, SourceError]
 ) -> set[TableName]:
     """Those that are neither unreadable nor built from one that is."""
     lost = set(failures)
     for wave in compiled.waves:
         lost |= {table for table in wave if not lost.isdisjoint(compiled.models[table].depends_on)}
-    return set(wanted) - lost
+    return set(candidates) - lost
 
 
 def sources_of_check(names: Collection[str], check: Check) -> frozenset[str]:
@@ -104,7 +104,7 @@ class CheckedSources:
     failures: Mapping[str, SourceError] = field(default_factory=dict)
 
     @classmethod
-    def asked(cls, settings: Settings, checks: Iterable[Check]) -> CheckedSources:
+    def ping(cls, settings: Settings, checks: Iterable[Check]) -> CheckedSources:
         names = frozenset(name for check in checks for name in sources_of_check(settings.sources, check))
         failures = failed_pings(settings, names)
         return cls(names - failures.keys(), failures)

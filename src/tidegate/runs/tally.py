@@ -37,7 +37,7 @@ class ModelOutcome:
     """The tables that showed it to be up to date, its own among them; None where it was built, and its table records
     what it read."""
 
-    kept: bool = False
+    reused: bool = False
     """An earlier try of the same run built it, and nothing was built now."""
 
     lost: bool = False
@@ -45,7 +45,7 @@ class ModelOutcome:
 
     @property
     def publishable(self) -> bool:
-        return self.result.status == "completed" or self.checked_again or self.kept
+        return self.result.status == "completed" or self.checked_again or self.reused
 
     @property
     def usable(self) -> bool:
@@ -69,9 +69,9 @@ class Tally:
     cancelled: bool = False
 
     @property
-    def kept(self) -> bool:
+    def reused(self) -> bool:
         """An earlier try of the run has built some of it."""
-        return any(outcome.kept for outcome in self.outcomes.values())
+        return any(outcome.reused for outcome in self.outcomes.values())
 
     def status(self, statuses: Collection[str]) -> str:
         """Of the run, whose models ended with `statuses`."""
@@ -83,7 +83,7 @@ class Tally:
         if bad:
             good = [status for status in statuses if status in ("completed", "skipped")]
             return "partial" if good else "failed"
-        return "success" if "completed" in statuses or self.kept else "skipped"
+        return "success" if "completed" in statuses or self.reused else "skipped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class EarlierTry:
     def restored(self, outcome: ModelOutcome) -> ModelOutcome:
         """The outcome with the result of the earlier try, if that built it; the reason is that of this try."""
         now = outcome.result
-        if not outcome.kept or now.model not in self.built:
+        if not outcome.reused or now.model not in self.built:
             return outcome
         checks = outcome.checks or tuple(check for check in self.checks if check.model == now.model)
         return replace(outcome, result=replace(self.built[now.model], reason=now.reason), checks=checks)

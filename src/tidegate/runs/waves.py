@@ -1,4 +1,4 @@
-"""Builds models wave by wave: those of a wave in parallel, none below one that failed."""
+"""Builds models wave by wave: the models of a wave in parallel, and none downstream of a failed one."""
 
 from __future__ import annotations
 
@@ -189,10 +189,10 @@ def _report_failure(run: RunContext, result: ModelResult) -> None:
 
 def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collection[TableName]) -> set[TableName]:
     """`tables` and everything in `among` that reads them, or whose checks do, however far down."""
-    found = set(tables)
+    downstream = set(tables)
     for wave in run.compiled.waves:
-        found |= {t for t in wave if t in among and not found.isdisjoint(_tables_seen_by(run, t))}
-    return found
+        downstream |= {t for t in wave if t in among and not downstream.isdisjoint(_tables_seen_by(run, t))}
+    return downstream
 
 
 def _tables_seen_by(run: RunContext, table: TableName) -> tuple[TableName, ...]:

@@ -85,7 +85,7 @@ def _before(session: SparkSession, table: TableName, metadata: TableMetadata, ch
 
 
 def _files_stand(metadata: TableMetadata, change: TableChange) -> bool:
-    """Whether every file of then is still there, so that a row that is no more is masked in it."""
+    """Whether every earlier data file still exists, so that deleted rows are masked in it."""
     newer = newer_snapshots(metadata, change.sequence_number)
     removed = any(snapshot.operation == "replace" or snapshot.count("deleted-data-files") for snapshot in newer)
     return not removed and all(s.count("total-position-deletes") <= _MOST_POSITIONS for s in newer[:1])
@@ -154,7 +154,7 @@ class TouchedKeys:
 def touched_keys(session: SparkSession, delta: DeltaQuery, *, few: bool = False) -> Iterator[TouchedKeys]:
     """Find the keys, as the view TOUCHED until the end. The images that the query reads must be bound.
 
-    `few`: they are known to be, so that nothing is found before it is used, unless the result depends on it.
+    `few`: there are only a few keys, so the view is computed when it is used, unless the result depends on it.
     """
     region = ", ".join(map(quote, delta.region))
     distinct = "" if delta.once else "DISTINCT "
@@ -174,5 +174,5 @@ def touched_keys(session: SparkSession, delta: DeltaQuery, *, few: bool = False)
 
 
 def result_sql(delta: DeltaQuery, nulls: bool | None) -> str:
-    """The result's query. Without NULLs among the touched keys a plain comparison does, and Spark is twice as fast."""
+    """The result's query. Without NULLs among the touched keys `=` is enough, and Spark is twice as fast."""
     return _NULL_SAFE.sub(lambda match: f"= {match[1]}", delta.result) if nulls is False else delta.result

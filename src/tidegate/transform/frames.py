@@ -192,9 +192,9 @@ class QueryInputs:
         """How to see the rows; empty where they come from elsewhere."""
         previews = " or ".join(f"`tidegate preview {table}`" for table in self.tables[:_MOST_NAMED])
         zones = ", ".join(f"'{zone}'" for zone in self.zones[:_MOST_NAMED])
-        named = [f"with {previews}"] if previews else []
-        named += [f"in the files of landing zone {zones}"] if zones else []
-        return f"Look at the rows that it reads {' and '.join(named)}." if named else ""
+        places = [f"with {previews}"] if previews else []
+        places += [f"in the files of landing zone {zones}"] if zones else []
+        return f"Look at the rows that it reads {' and '.join(places)}." if places else ""
 
 
 _ELSEWHERE = QueryInputs()
@@ -245,13 +245,14 @@ def _line_of(fragment: str, text: str, line: int | None = None) -> int | None:
 
 
 def _aligned(sql: str, source: str, line: int) -> int | None:
-    """The same line of the file, or the one in its place among lines that are the same."""
+    """The line of the file that matches this line of the SQL, or that stands at the same place between matching
+    lines."""
     matcher = SequenceMatcher(None, _words(sql), _words(source), autojunk=False)
     for tag, start, end, source_start, source_end in matcher.get_opcodes():
         if start < line <= end and (tag == "equal" or end - start == source_end - source_start):
-            found = source_start + line - start
-            # Lines that have nothing in common may be as many as lines of the header.
-            return None if source.splitlines()[found - 1].lstrip().startswith("--") else found
+            source_line = source_start + line - start
+            # Lines that differ may be aligned with lines of the header.
+            return None if source.splitlines()[source_line - 1].lstrip().startswith("--") else source_line
     return None
 
 

@@ -96,8 +96,8 @@ def _repeated(candidates: str, sides: Sequence[_TableSide]) -> str:
         f"SELECT `__key` FROM (SELECT {key} AS `__key` FROM {rows}) GROUP BY `__key` HAVING count(*) > 1"
         for key, rows in states
     )
-    asked = f"SELECT {now} AS `__asked` FROM {candidates}"
-    return f"(SELECT `__key` FROM ({several}) LEFT SEMI JOIN ({asked}) ON `__key` <=> `__asked`)"
+    candidate_keys = f"SELECT {now} AS `__asked` FROM {candidates}"
+    return f"(SELECT `__key` FROM ({several}) LEFT SEMI JOIN ({candidate_keys}) ON `__key` <=> `__asked`)"
 
 
 def _both(
@@ -140,7 +140,7 @@ def _only_inserts(metadata: TableMetadata, newer: Sequence[Snapshot], since: Tab
 
 
 def _removes(snapshot: Snapshot) -> bool:
-    """A MERGE says that it deleted nothing; other commits are taken at their operation's word."""
+    """Whether the commit deleted rows. A MERGE reports how many; other commits are judged by their operation."""
     if snapshot.operation in ("append", "replace"):
         return False
     merged = snapshot.summary.get("spark.merge-into.num-target-rows-deleted")
@@ -201,9 +201,9 @@ class _TableSide:
 
 
 def _without(metadata: TableMetadata, rows: str, sides: Sequence[_TableSide], *, counted: bool) -> str:
-    """The rows of now that no side has. `counted`: as often as it has them."""
+    """The current rows that no side has. `counted`: duplicates are matched one by one."""
     sides = [side for side in sides if any(side.pairs)]
-    kept = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
+    columns = ", ".join(f"n.{quote(field.name)}" for field in metadata.fields)
     compared, joins = [], []
     for number, side in enumerate(sides):
         new, old = ([pair[at] for pair in side.pairs if pair] for at in (0, 1))
@@ -213,13 +213,13 @@ def _without(metadata: TableMetadata, rows: str, sides: Sequence[_TableSide], *,
             f" LEFT ANTI JOIN (SELECT {_as_one(old, number, counted)} FROM {side.rows}) o{number}"
             f" ON n.`__values{number}` <=> o{number}.`__values{number}`{copies}"
         )
-    return f"(SELECT {kept} FROM (SELECT {', '.join(['*', *compared])} FROM {rows}) n{''.join(joins)})"
+    return f"(SELECT {columns} FROM (SELECT {', '.join(['*', *compared])} FROM {rows}) n{''.join(joins)})"
 
 
 def _as_one(values: Sequence[str], number: int, counted: bool) -> str:
-    """All values as one, compared with NULL equal to NULL, and the how-manieth row of these values it is."""
-    named = ", ".join(f"{value} AS `v{i}`" for i, value in enumerate(values))
-    one = f"struct({named}) AS `__values{number}`"
+    """All values as one struct, so that NULL equals NULL; if `counted`, also the number of the row among equal ones."""
+    members = ", ".join(f"{value} AS `v{i}`" for i, value in enumerate(values))
+    one = f"struct({members}) AS `__values{number}`"
     if not counted:
         return one
     return f"{one}, row_number() OVER (PARTITION BY {', '.join(values)} ORDER BY 1) AS `__copy{number}`"

@@ -1,4 +1,4 @@
-"""Writing: a result becomes rows on the branch, by the model's strategy."""
+"""Writes a result to its table on the branch, with the model's strategy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WRITERS: Mapping[Strategy, Callable[[WriteRequest, TableColumns], WriteOutcome]]
 
 
 def write(request: WriteRequest) -> WriteOutcome:
-    """Write one result by its strategy. Whatever is raised, the table on the branch is as it was before."""
+    """Write one result with its strategy. If anything is raised, the table on the branch is restored."""
     before = request.lake.pointer(request.table)
     columns = result_columns(request.table, request.result)
     try:

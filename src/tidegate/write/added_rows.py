@@ -25,23 +25,23 @@ _MOST_FILES = 1000
 
 
 def newer_snapshots(metadata: TableMetadata, sequence_number: int) -> tuple[Snapshot, ...]:
-    """The commits on the current line after the one of that number, newest first."""
+    """The commits of the current history after the one with that sequence number, newest first."""
     return tuple(s for s in metadata.ancestors() if s.sequence_number > sequence_number)
 
 
 def added_rows(
     session: SparkSession, table: TableName, metadata: TableMetadata, sequence_number: int
 ) -> DataFrame | None:
-    """Rows written after the commit of that number and still there, with the table's columns.
+    """Rows that were written after the commit with that sequence number and still exist, with the table's columns.
 
-    Iceberg itself would look at every row of the table for these. None where Spark might read the files otherwise
-    than Iceberg does: then only Iceberg may.
+    Iceberg itself would read every row of the table to find them. None where Spark might read the files differently
+    from Iceberg.
     """
     current = metadata.current
     newer = newer_snapshots(metadata, sequence_number)
     if current is None or not newer or not all(_as_spark_reads(metadata, snapshot) for snapshot in newer):
         return None
-    # PyIceberg takes a while to import, and most runs have no use for it.
+    # PyIceberg is slow to import, and most runs do not need it.
     from tidegate.lake.manifests import new_files
 
     added = new_files(current, sequence_number)
@@ -91,7 +91,7 @@ def _readable(added: AddedFiles) -> bool:
 
 
 def _is_readable(file: DataFile) -> bool:
-    """Spark takes some characters of a path for a pattern, and some files for hidden."""
+    """Spark reads some characters of a path as a pattern, and treats some files as hidden."""
     return (
         file.format.upper() == "PARQUET"
         and not file.encrypted
@@ -113,7 +113,7 @@ def _read(session: SparkSession, fields: tuple[Field, ...], added: AddedFiles) -
 
 
 def _unmasked(session: SparkSession, table: TableName, rows: DataFrame, masked: frozenset[str]) -> DataFrame:
-    """Without the rows that a later commit took away again."""
+    """Without the rows that a later commit deleted."""
     from pyspark.sql import functions as f
 
     names = ", ".join(literal(location) for location in sorted(masked))

@@ -52,7 +52,7 @@ def existing_rows(request: WriteRequest) -> int:
 
 
 def commit_since(request: WriteRequest, before: TableBefore) -> Snapshot | None:
-    """The commit that changed rows. One that changed none is undone, so that no reader runs because of it."""
+    """The commit that changed rows. A commit that changed none is reverted, so that it triggers no downstream model."""
     metadata = request.lake.table(request.table)
     commit = metadata.current if metadata else None
     if commit is not None and commit.id != before.snapshot_id and commit.changed_rows:
@@ -62,8 +62,8 @@ def commit_since(request: WriteRequest, before: TableBefore) -> Snapshot | None:
 
 
 def refuse_mass_delete(request: WriteRequest, gone: int, existing: int) -> None:
-    """Protects a table whose inputs lost most of their rows. A caller that has written already relies on `write`, which
-    restores the table when anything is raised."""
+    """Protects a table whose inputs lost most of their rows. If the caller has already written, `write` restores the
+    table when this raises."""
     if request.allow_deletes or gone * 2 <= existing:
         return
     raise MassDeleteError(
@@ -82,10 +82,10 @@ def row_key_recorded(session: SparkSession, key: Sequence[str], changed: Sequenc
 
     `changed`: no other column differs in any row.
     """
-    said = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
+    properties = {f"{_PROPERTY}.{ROW_KEY}": json.dumps(list(key))}
     if changed is not None:
-        said[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
-    with temporary_conf(session, said):
+        properties[f"{_PROPERTY}.{CHANGED_COLUMNS}"] = json.dumps(list(changed))
+    with temporary_conf(session, properties):
         yield
 
 

@@ -1,4 +1,4 @@
-"""A whole result written as the rows in which it differs from the table, so that readers get a small delta of it."""
+"""Writes only the rows in which a full result differs from the table, so that readers get a small delta."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DifferenceCounts", "write_difference"]
 _SIDE, _NEW, _OLD, _OP = (f"__tidegate_{name}" for name in ("side", "new", "old", "op"))
 _NO_KEY = ("map", "variant", "float", "double")
 _FEW = 10
-"""More than one row in so many, and the whole table is cheaper to write and to read."""
+"""If more than one row in this many differs, the whole table is cheaper to write and to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +40,28 @@ def write_difference(request: WriteRequest, columns: TableColumns, before: Table
         return None
     then = f"{request.table.quoted} VERSION AS OF {before.current.id}"
     with staged_table(request, _touched_sql(request, columns, keys, then), "changes") as touched:
-        found = request.session.sql(
+        counts = request.session.sql(
             f"SELECT count_if({_OLD} = 0) AS inserted, count_if({_NEW} = 0) AS deleted, count(*) AS touched,"
             f" count_if({_NEW} > 1 OR {_OLD} > 1) AS repeated FROM {touched.quoted}"
         ).collect()[0]
         after = request.lake.table(request.table)
         most = max(before.total_records, after.total_records if after else 0)
-        if found["repeated"] or found["touched"] == 0 or found["touched"] * _FEW > most:
+        if counts["repeated"] or counts["touched"] == 0 or counts["touched"] * _FEW > most:
             return None
         with staged_table(request, _rows_sql(request, columns, keys, touched, then)) as rows:
-            only_updates = not found["inserted"] and not found["deleted"]
+            only_updates = not counts["inserted"] and not counts["deleted"]
             changed = _changed_columns(request, columns, keys, rows) if only_updates else None
             request.lake.restore(request.table, Pointer(PointerKind.TABLE, before.location))
             with row_key_recorded(request.session, keys.names, changed):
-                _merge(request, columns, keys, rows, found["inserted"], found["touched"] - found["inserted"])
-    return DifferenceCounts(found["touched"] - found["deleted"], found["deleted"])
+                _merge(request, columns, keys, rows, counts["inserted"], counts["touched"] - counts["inserted"])
+    return DifferenceCounts(counts["touched"] - counts["deleted"], counts["deleted"])
 
 
 def _keys(request: WriteRequest, columns: TableColumns) -> TableColumns | None:
-    found = [columns.get(name) for name in request.settings.unique_key or request.row_key]
-    keys = TableColumns(tuple(column for column in found if column is not None))
+    key_columns = [columns.get(name) for name in request.settings.unique_key or request.row_key]
+    keys = TableColumns(tuple(column for column in key_columns if column is not None))
     # A MERGE leaves the key as it is, and 0.0 is the same key as -0.0, though it is another value.
-    usable = len(keys) == len(found) > 0 and not any(key.type.contains(*_NO_KEY) for key in keys)
+    usable = len(keys) == len(key_columns) > 0 and not any(key.type.contains(*_NO_KEY) for key in keys)
     return keys if usable else None
 
 
@@ -81,7 +81,7 @@ def _touched_sql(request: WriteRequest, columns: TableColumns, keys: TableColumn
 
 
 def _rows_sql(request: WriteRequest, columns: TableColumns, keys: TableColumns, touched: TableName, then: str) -> str:
-    """What is to be done, with the rows to do it with; `before` are updated rows as they were."""
+    """The rows to insert, update and delete; `before` holds updated rows as they were."""
     same = null_safe_join("__r", "__c", keys.names)
     now = f"IF(__c.{_OLD} = 0, 'insert', 'update') AS {_OP} FROM {request.table.quoted} __r"
     was = f"IF(__c.{_NEW} = 0, 'delete', 'before') AS {_OP} FROM (SELECT * FROM {then}) __r"

@@ -1,7 +1,7 @@
 """Schema drift: how a table follows a query that returns other columns, or other types, than it has.
 
-A column that the query returns in a narrower type keeps the type of the table. That is reported once: the reported
-types are a property of the table.
+A column that the query returns in a narrower type keeps the type of the table. This is reported once: the reported
+types are stored in a table property.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def compare_columns(request: WriteRequest, batch: TableColumns, bookkeeping: Col
         changes += [DriftChange(column.name, "added", None, column.type_text, reason) for column in added]
     gone = _gone(request, existing, batch)
     clauses += [f"DROP COLUMN {quote(name)}" for name in gone.drop]
-    kept = TableColumns((*columns, *added)).without(gone.drop)
-    return Drift(kept, (*changes, *gone.changes), gone.since, tuple(clauses), tuple(rewrites))
+    after = TableColumns((*columns, *added)).without(gone.drop)
+    return Drift(after, (*changes, *gone.changes), gone.since, tuple(clauses), tuple(rewrites))
 
 
 def replacement_drift(request: WriteRequest, batch: TableColumns) -> tuple[DriftChange, ...]:
@@ -161,14 +161,14 @@ class _Gone:
 
 
 def _gone(request: WriteRequest, existing: TableColumns, batch: TableColumns) -> _Gone:
-    known = {name.lower(): since for name, since in request.dropped_columns.items()}
+    missing_since = {name.lower(): since for name, since in request.dropped_columns.items()}
     metadata = request.lake.table(request.table)
     needed = _layout_columns(metadata) if metadata else frozenset()
     changes, drop, since = [], [], {}
     for column in existing:
         if column.name in batch:
             continue
-        missed = known.get(column.name.lower())
+        missed = missing_since.get(column.name.lower())
         if missed is None:
             missed = _utc(request.run_started_at).isoformat()
             reason = f"the query no longer returns it: NULL in new rows, dropped {_days(request)} from now"
@@ -228,32 +228,36 @@ def narrower_columns(request: WriteRequest, batch: TableColumns) -> Mapping[str,
         return {}
     changes = {}
     for column in columns_of(request.session.table(request.table.quoted)):
-        given = batch.get(column.name)
-        if given is None or given.type in (column.type, VOID) or (column.type, given.type) == _AS_TEXT_WRITES_IT:
+        result_column = batch.get(column.name)
+        if (
+            result_column is None
+            or result_column.type in (column.type, VOID)
+            or (column.type, result_column.type) == _AS_TEXT_WRITES_IT
+        ):
             continue
-        if join_types(column.type, given.type) != column.type:
+        if join_types(column.type, result_column.type) != column.type:
             continue
         reason = "the query returns a narrower type; the table keeps its own, which holds every value"
-        changes[column.name] = DriftChange(column.name, "narrowed", column.type_text, given.type_text, reason)
+        changes[column.name] = DriftChange(column.name, "narrowed", column.type_text, result_column.type_text, reason)
     return changes
 
 
 def with_narrower(outcome: WriteOutcome, request: WriteRequest, changes: Mapping[str, DriftChange]) -> WriteOutcome:
     """The outcome with what had not been reported, unless the write replaced the table's columns by the query's."""
     table = request.lake.table(request.table)
-    known = _known(table.properties if table else {})
+    reported_types = _reported_types(table.properties if table else {})
     changed = {change.column for change in outcome.drift}
     now = {name: change.after or "" for name, change in changes.items() if name not in changed}
-    if now == known:
+    if now == reported_types:
         return outcome
-    fresh = [change for name, change in changes.items() if name in now and known.get(name) != now[name]]
+    fresh = [change for name, change in changes.items() if name in now and reported_types.get(name) != now[name]]
     properties = {**outcome.properties, NARROWER_COLUMNS: json.dumps(now, sort_keys=True)}
     return replace(outcome, drift=(*outcome.drift, *fresh), properties=properties)
 
 
-def _known(properties: Mapping[str, str]) -> dict[str, str]:
+def _reported_types(properties: Mapping[str, str]) -> dict[str, str]:
     try:
-        found = json.loads(properties.get(NARROWER_COLUMNS, "{}"))
+        types = json.loads(properties.get(NARROWER_COLUMNS, "{}"))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return types if isinstance(types, dict) else {}

@@ -101,11 +101,11 @@ def check_keys(
         return
     where = "" if unique else f" WHERE {nulls}"
     having = f" HAVING count(*) > 1 OR {nulls}" if unique else ""
-    found = f"{_shown_keys(keys)}, {nulls} AS __missing, count(*) AS __n"
+    columns = f"{_shown_keys(keys)}, {nulls} AS __missing, count(*) AS __n"
     order = _order_of_shown(keys)
     rows = request.session.sql(
         "SELECT *, sum(IF(__missing, __n, 0)) OVER () AS missing_rows, count_if(NOT __missing) OVER () AS repeated"
-        f" FROM (SELECT {found} FROM {relation}{where} GROUP BY {keys.sql()}{having})"
+        f" FROM (SELECT {columns} FROM {relation}{where} GROUP BY {keys.sql()}{having})"
         f" ORDER BY __missing DESC, __n DESC, {order} LIMIT {_EXAMPLES}"
     ).collect()
     if rows and rows[0]["__missing"]:
@@ -167,13 +167,13 @@ def _duplicate_keys(request: WriteRequest, keys: TableColumns, rows: Sequence[Ro
 
 
 def _examples(request: WriteRequest, keys: TableColumns, rows: Sequence[Row]) -> str:
-    def shown(row: Row) -> str:
+    def describe(row: Row) -> str:
         values = ((key.name, row[f"__k{number}"]) for number, key in enumerate(keys))
         shown_values = ((name, "***" if value and name.lower() in request.hidden else value) for name, value in values)
         pairs = (f"{name}={_value(value)}" for name, value in shown_values)
         return f"{', '.join(pairs)} ({row['__n']} row{'s' if row['__n'] != 1 else ''})"
 
-    return "; ".join(shown(row) for row in rows)
+    return "; ".join(describe(row) for row in rows)
 
 
 def _value(text: str | None) -> str:

@@ -69,10 +69,9 @@ _OF_AN_EXPRESSION = (FailureKind.QUERY_REJECTED, FailureKind.UNKNOWN)
 class QuarantineRules:
     """What keeps rows out of a table.
 
-    `whole`: all that there is was read, so what was refused before counts no more.
-    `staged`: the result goes into a table first, because Spark might compute it again and find something else.
-    `bad_records`: of landing files; None where no zone with quarantine is read.
-    `has_texts`: a bad record may be shown as it was delivered.
+    `whole`: the full input was read, so rows that were refused before no longer count. `staged`: the result is staged
+    in a table first, because Spark might recompute it with another result. `bad_records`: of landing files; None where
+    no zone with quarantine is read. `has_texts`: a bad record may be shown as it was delivered.
     """
 
     constraints: tuple[RowConstraint, ...]
@@ -88,8 +87,7 @@ class QuarantineRules:
 class _Quarantine:
     """The table of refused rows as it was before the write.
 
-    `former`: None where there is none yet.
-    `replaced`: what it holds counts no more; else rows are added.
+    `former`: None where there is none yet. `replaced`: its rows are replaced; otherwise rows are added.
     """
 
     former: TableMetadata | None
@@ -107,43 +105,43 @@ class _Aside:
 def write_with_quarantine(
     request: WriteRequest, sieve: QuarantineRules
 ) -> tuple[WriteOutcome, tuple[RefusedRows, ...]]:
-    """What the strategy did with the rows that break nothing, and what became of each constraint that was asked here.
+    """The outcome of writing the valid rows, and the rows that each evaluated constraint refused.
 
-    A constraint that fails on some row refuses none. Whatever is raised, both tables on the branch are as they were.
+    A constraint that fails on some row refuses none. If anything is raised, both tables on the branch are restored.
     """
     columns = result_columns(request.table, request.result)
     refuse_untyped(request.table, columns)
     _refuse_own_columns(request, columns, sieve)
-    found = mark_rows(request.result, sieve.constraints, sieve.functions)
+    marked = mark_rows(request.result, sieve.constraints, sieve.functions)
     try:
-        return _write_marked(request, sieve, columns, found)
+        return _write_marked(request, sieve, columns, marked)
     except TidegateError:
         raise
     except Exception as error:
         if read_failure(error).kind not in _OF_AN_EXPRESSION:
             raise
-        silent = failing_constraints(request.result, found.constraints, sieve.functions)
+        silent = failing_constraints(request.result, marked.constraints, sieve.functions)
         if not silent:
             raise
     left_out = [refused.constraint for refused in silent]
-    rest = [constraint for constraint in found.constraints if constraint not in left_out]
-    outcome, refused = _write_marked(request, sieve, columns, mark_rows(request.result, rest, sieve.functions))
+    remaining = [constraint for constraint in marked.constraints if constraint not in left_out]
+    outcome, refused = _write_marked(request, sieve, columns, mark_rows(request.result, remaining, sieve.functions))
     return outcome, (*refused, *silent)
 
 
 def _write_marked(
-    request: WriteRequest, sieve: QuarantineRules, columns: TableColumns, found: MarkedResult
+    request: WriteRequest, sieve: QuarantineRules, columns: TableColumns, marked: MarkedResult
 ) -> tuple[WriteOutcome, tuple[RefusedRows, ...]]:
     former = _own_table(request, request.table.quarantine)
     quarantine = _Quarantine(former, replaced=former is None or sieve.whole or is_rebuilt(request))
     with _restored(request), _bad_records(request, sieve, columns, quarantine) as bad:
-        if not found.constraints:
+        if not marked.constraints:
             if bad is not None:
                 _put_aside(request, [bad], quarantine)
                 fault("after_quarantine", request.table)
             outcome, look = write(request), QuarantineCounts(0, 0, ())
         else:
-            outcome, look = _write_good(request, sieve, columns, found, bad, quarantine)
+            outcome, look = _write_good(request, sieve, columns, marked, bad, quarantine)
         unread = bad.rows if bad else 0
         warnings = (*outcome.warnings, *([_bad_records_warning(request, unread)] if unread else []))
     return replace(outcome, rows_quarantined=look.refused + unread, warnings=warnings), look.by_constraint
@@ -153,16 +151,16 @@ def _write_good(
     request: WriteRequest,
     sieve: QuarantineRules,
     columns: TableColumns,
-    found: MarkedResult,
+    marked: MarkedResult,
     bad: _Aside | None,
     quarantine: _Quarantine,
 ) -> tuple[WriteOutcome, QuarantineCounts]:
     types = {field.name: field.dataType.simpleString() for field in request.result.schema.fields}
-    shown = SampleColumns(types, request.settings.unique_key, request.hidden)
-    with _computed_once(request, found.frame, sieve.staged) as rows:
+    sample_columns = SampleColumns(types, request.settings.unique_key, request.hidden)
+    with _computed_once(request, marked.frame, sieve.staged) as rows:
         relation = _concerned(request, columns, rows)
-        look = count_refused(request.session, relation, found.constraints, shown)
-        about = about_refused(found.constraints, columns.names, sieve.run_id, request.run_started_at)
+        look = count_refused(request.session, relation, marked.constraints, sample_columns)
+        about = about_refused(marked.constraints, columns.names, sieve.run_id, request.run_started_at)
         if bad is not None:
             about += "".join(f", CAST(NULL AS {c.type.text}) AS {quote(c.name)}" for c in ABOUT_BAD_RECORDS)
         refused = _Aside(f"{columns.sql()}, {about} FROM {relation} WHERE {REFUSED}", look.refused)
@@ -176,7 +174,7 @@ def _write_good(
 
 @contextlib.contextmanager
 def _restored(request: WriteRequest) -> Iterator[None]:
-    """Both tables, where something is raised."""
+    """Restores both tables if anything is raised."""
     before = {table: request.lake.pointer(table) for table in (request.table, request.table.quarantine)}
     try:
         yield
@@ -212,11 +210,11 @@ def _bad_records_warning(request: WriteRequest, rows: int) -> str:
         f"SELECT {SOURCE_FILE} AS file, {SOURCE_LINE} AS line, array_join(_reasons, ', ') AS why"
         f" FROM {_BAD} ORDER BY 1, 2 LIMIT {_SHOWN}"
     ).collect()
-    shown = "; ".join(f"{row['file']}:{row['line']} {row['why']}" for row in first)
+    examples = "; ".join(f"{row['file']}:{row['line']} {row['why']}" for row in first)
     more = f"; and {rows - len(first)} more" if rows > len(first) else ""
     records = "1 record of a landing file" if rows == 1 else f"{rows} records of landing files"
     table = request.table.quarantine.short(request.table.namespace)
-    return f"{records} cannot be read and went to {table}: {shown}{more}"
+    return f"{records} cannot be read and went to {table}: {examples}{more}"
 
 
 @contextlib.contextmanager
@@ -235,7 +233,7 @@ def _computed_once(request: WriteRequest, frame: DataFrame, staged: bool) -> Ite
 
 
 def _concerned(request: WriteRequest, columns: TableColumns, rows: str) -> str:
-    """Rows of other intervals are left to them; a row without a time belongs to none."""
+    """Rows of other intervals are left to their own builds; a row without a time belongs to no interval."""
     if not request.settings.traits.by_intervals:
         return rows
     return f"(SELECT * FROM {rows} WHERE coalesce({interval_condition(request, columns)}, {REFUSED}))"
@@ -278,7 +276,7 @@ def _put_aside(request: WriteRequest, asides: Sequence[_Aside], quarantine: _Qua
     table, session = request.table.quarantine, request.session
     former, replaced = quarantine.former, quarantine.replaced
     refused = sum(aside.rows for aside in asides)
-    # Few rows of many parts would be as many files.
+    # A few rows in many Spark partitions would become as many files.
     hint = "/*+ REPARTITION(1) */ " if refused <= FEW_ROWS else ""
     query = f"SELECT {hint}* FROM ({' UNION ALL '.join(f'SELECT {aside.selected}' for aside in asides)})"
     batch = columns_of(session.sql(query))
@@ -306,16 +304,16 @@ def _put_aside(request: WriteRequest, asides: Sequence[_Aside], quarantine: _Qua
 
 
 def _own_table(request: WriteRequest, table: TableName) -> TableMetadata | None:
-    found = request.lake.metadata(table)
-    if found is None:
+    metadata = request.lake.metadata(table)
+    if metadata is None:
         return None
-    if not isinstance(found, TableMetadata) or QUARANTINE_PROPERTY not in found.properties:
+    if not isinstance(metadata, TableMetadata) or QUARANTINE_PROPERTY not in metadata.properties:
         raise StrategyError(
             f"{table} is there already, and holds no quarantined rows",
             where=str(table),
             remedy=f"Rename it, or the model {request.table}: what the model refuses must go there.",
         )
-    return found
+    return metadata
 
 
 def _joined(existing: TableColumns, batch: TableColumns) -> TableColumns:

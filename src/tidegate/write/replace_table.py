@@ -60,7 +60,7 @@ def replace_table(
     default_partitions: tuple[PartitionField, ...] = (),
     observed: ObservedQuery | None = None,
 ) -> int:
-    """CREATE OR REPLACE from a query, in one commit; gives the number of rows. `columns` are the query's.
+    """CREATE OR REPLACE from a query, in one commit. Returns the number of rows. `columns` are the query's.
 
     `observed` also hashes what is written; the profile of the rows is taken in any case.
     """

@@ -84,8 +84,8 @@ def in_written_order(staging: TableName) -> str:
 
 def _refuse_foreign(request: WriteRequest, table: TableName, suffix: str) -> None:
     """A process that was killed may have left its own staging behind; anything else of that name is a user's."""
-    found = request.lake.metadata(table)
-    if found is not None and found.properties.get(STAGED) != "true":
+    metadata = request.lake.metadata(table)
+    if metadata is not None and metadata.properties.get(STAGED) != "true":
         raise StrategyError(
             f"the table {table} stands where the result of {request.table} must be staged",
             where=str(table),
@@ -102,9 +102,9 @@ FEW_ROWS = 50_000
 
 @contextlib.contextmanager
 def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, on_disk: bool = False) -> Iterator[str]:
-    """The rows of a query as a view, computed once. What Spark had to drop it computes again: see `pinned_table`.
+    """The rows of a query as a view, computed once. Spark recomputes rows that it evicted: see `pinned_table`.
 
-    `on_disk`: they may be many, and take no memory.
+    `on_disk`: there may be many rows, so they are persisted on disk only.
     """
     from pyspark import StorageLevel
 
@@ -121,16 +121,16 @@ def persisted_view(session: SparkSession, query: str | DataFrame, view: str, *, 
 
 @contextlib.contextmanager
 def for_few_rows(session: SparkSession) -> Iterator[None]:
-    """Settings under which few rows meet large tables in as few jobs as can be; settings of the project stay.
+    """Spark settings that join a few rows with large tables in as few jobs as possible; settings of the project win.
 
-    Joins send up to so many bytes to every task, so that the large side is not shuffled. On one machine a query is
-    planned once: each of the stages that Spark would plan again costs more than it can save.
+    Joins broadcast up to this many bytes, so that the large side is not shuffled. On one machine a query is planned
+    once: each of the stages that Spark would plan again costs more than it can save.
     """
-    wanted = {_SENT: str(64 * 2**20)}
+    settings = {_SENT: str(64 * 2**20)}
     if _is_local(session):
-        wanted[_ADAPTIVE] = "false"
+        settings[_ADAPTIVE] = "false"
     with temporary_conf(
-        session, {name: value for name, value in wanted.items() if session.conf.get(name, None) is None}
+        session, {name: value for name, value in settings.items() if session.conf.get(name, None) is None}
     ):
         yield
 

@@ -1,4 +1,4 @@
-"""Replace the rows of touched keys by a result that covers just these keys."""
+"""Replaces the rows of touched keys with a result that covers only these keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tidegate.write.write_columns import TableColumn, TableColumns, columns_of, 
 
 __all__ = ["upsert_few", "write_region"]
 
-_STAGED, _FOUND = "__tidegate_staged", "__tidegate_found"
+_STAGED, _MATCHED = "__tidegate_staged", "__tidegate_found"
 _GONE, _DIFFERS, _HERE = (f"__tidegate_{name}" for name in ("gone", "differs", "here"))
 _BOUNDED = frozenset({"int", "bigint", "date", "timestamp", "string", "decimal"})
 _MERGED = "spark.merge-into.num-target-rows"
@@ -70,7 +70,7 @@ class _Region:
 
     drift: Drift
 
-    given: TableColumns
+    result_columns: TableColumns
     """The columns of the result."""
 
     key: TableColumns
@@ -110,8 +110,8 @@ def write_region(
 
     The table has been built before, and `request.touched` is given. `unique`: at most one row for each touched key, in
     the table too. `nulls`: whether a touched key holds NULL, if that is known. `compare`: rows that do not differ are
-    not written again, for which all columns of the table are read; by default where it is small and has readers.
-    Whatever is raised, the table is as it was before; so it is after None.
+    not written again, for which all columns of the table are read; by default where it is small and has readers. If
+    anything is raised, or None is returned, the table is as it was before.
     """
     touched = request.touched
     assert touched is not None
@@ -267,22 +267,22 @@ def _has_bounds(column: TableColumn) -> bool:
 
 
 def _leave_out_files(request: WriteRequest, column: TableColumn, low: str, high: str) -> bool:
-    """Bounds that leave out nothing do harm: a number is part of the code that Spark makes of a query, and what it
-    has compiled for another number is of no use."""
+    """Bounds that prune no file cost time: they are literals in the code that Spark generates, so each new value is
+    compiled again."""
     metadata = request.lake.table(request.table)
     field = next((f for f in metadata.fields if f.name.lower() == column.name.lower()), None) if metadata else None
     if metadata is None or metadata.current is None or field is None or field.type not in ("int", "long"):
         return True
     if metadata.current.count("total-data-files") > _FILES_TO_LOOK_AT:
         return True
-    # PyIceberg takes a while to import, and few writes have use for it.
+    # PyIceberg is slow to import, and few writes need it.
     from tidegate.lake.manifests import share_of_rows_within
 
     return share_of_rows_within(metadata.current, field.id, int(low), int(high)) < _WORTH_A_CONDITION
 
 
 _COUNTED = {"timestamp": ("unix_micros", "timestamp_micros"), "date": ("unix_date", "date_from_unix_date")}
-"""Kinds whose text is not their value: an hour of the clock comes twice a year."""
+"""Kinds that are passed as numbers, because text can be ambiguous: with daylight saving time, one hour occurs twice."""
 
 
 def _as_text(value: str, column: TableColumn) -> str:
@@ -315,36 +315,37 @@ def _write(region: _Region, compare: bool) -> WriteOutcome | None:
 
 
 def _write_difference(region: _Region) -> WriteOutcome | None:
-    """One look at the table says which of its touched rows differ or are gone; the rest of the result is new to it."""
-    request, others = region.request, TableColumns(tuple(c for c in region.columns if c.name in region.given))
+    """One read of the table shows which of its touched rows differ or must be deleted; all other staged rows are
+    inserted."""
+    request, others = region.request, TableColumns(tuple(c for c in region.columns if c.name in region.result_columns))
     compared = others.without(region.key.names)
-    with persisted_view(request.session, _found_sql(region, compared), _FOUND):
+    with persisted_view(request.session, _matched_sql(region, compared), _MATCHED):
         differing = "".join(f", count_if({_DIFFERS}[{at}]) AS d{at}" for at in range(len(compared)))
-        found = request.session.sql(
+        counts = request.session.sql(
             f"SELECT count_if({_GONE}) AS gone, count_if(NOT {_GONE}) AS matched,"
             f" count(DISTINCT IF({_GONE}, NULL, struct({region.key.sql()}))) AS keys,"
-            f" count_if(exists({_DIFFERS}, d -> d)) AS updated{differing} FROM {_FOUND}"
+            f" count_if(exists({_DIFFERS}, d -> d)) AS updated{differing} FROM {_MATCHED}"
         ).collect()[0]
-        if found["matched"] > found["keys"]:
+        if counts["matched"] > counts["keys"]:
             return None
-        inserted = region.staged.rows - found["matched"]
-        _refuse_mass_delete(region, found["gone"], existing_rows(request))
-        same = [c.name for at, c in enumerate(compared) if not found[f"d{at}"] and c.is_compared_exactly]
-        changed = None if found["gone"] else region.columns.without([*region.key.names, *same]).names
-        if found["updated"] or found["gone"]:
-            again = f"SELECT 1 FROM {_FOUND} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
+        inserted = region.staged.rows - counts["matched"]
+        _refuse_mass_delete(region, counts["gone"], existing_rows(request))
+        same = [c.name for at, c in enumerate(compared) if not counts[f"d{at}"] and c.is_compared_exactly]
+        changed = None if counts["gone"] else region.columns.without([*region.key.names, *same]).names
+        if counts["updated"] or counts["gone"]:
+            again = f"SELECT 1 FROM {_MATCHED} __f WHERE exists({_DIFFERS}, d -> d) AND {region.same_key('__f', '__s')}"
             rows = f"SELECT * FROM {_STAGED} __s WHERE NOT {_GONE} AND EXISTS ({again})"
-            gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_FOUND} WHERE {_GONE}"
+            gone = f"SELECT {_only_key(region)}, true AS {_GONE} FROM {_MATCHED} WHERE {_GONE}"
             with partly_written(request.session, if_any=inserted > 0):
-                _merge(region, f"{rows} UNION ALL {gone}" if found["gone"] else rows, changed)
+                _merge(region, f"{rows} UNION ALL {gone}" if counts["gone"] else rows, changed)
             if inserted:
                 fault("between_commits", request.table)
         if inserted:
-            _insert(region, f"LEFT ANTI JOIN {_FOUND} __f ON {region.same_key('__s', '__f')}")
-    return region.outcome(found["updated"] + inserted, found["gone"])
+            _insert(region, f"LEFT ANTI JOIN {_MATCHED} __f ON {region.same_key('__s', '__f')}")
+    return region.outcome(counts["updated"] + inserted, counts["gone"])
 
 
-def _found_sql(region: _Region, compared: TableColumns) -> str:
+def _matched_sql(region: _Region, compared: TableColumns) -> str:
     may = f"__s.{_HERE} AND {region.newer}" if region.newer else f"__s.{_HERE}"
     differs = ", ".join(f"{may} AND {column.differs('__t', '__s')}" for column in compared)
     touched, within = region.touched, region.staged.within if region.whole else ""
@@ -358,7 +359,7 @@ def _found_sql(region: _Region, compared: TableColumns) -> str:
 
 
 def _write_all(region: _Region) -> WriteOutcome | None:
-    """Every staged row is written, and of the table only the key is read, once.
+    """Writes every staged row, and reads only the key of the table, once.
 
     The rows that were updated are in the files that the MERGE added; the others are new.
     """
@@ -371,9 +372,9 @@ def _write_all(region: _Region) -> WriteOutcome | None:
     _refuse_mass_delete(region, deleted, before.rows)
     if updated < region.staged.rows:
         fault("between_commits", request.table)
-        known = f"LEFT ANTI JOIN ({_written_keys(region, before)}) __f ON {region.same_key('__s', '__f')}"
-        _insert(region, known if updated else "")
-        request.session.catalog.dropTempView(_FOUND)
+        anti_join = f"LEFT ANTI JOIN ({_written_keys(region, before)}) __f ON {region.same_key('__s', '__f')}"
+        _insert(region, anti_join if updated else "")
+        request.session.catalog.dropTempView(_MATCHED)
     return region.outcome(region.staged.rows, deleted)
 
 
@@ -384,8 +385,8 @@ def _written_keys(region: _Region, before: TableBefore) -> str:
     rows = added_rows(request.session, request.table, metadata, former.sequence_number) if metadata and former else None
     if rows is None:
         return f"SELECT {region.key.sql()} FROM {request.table.quoted}"
-    rows.createOrReplaceTempView(_FOUND)
-    return f"SELECT {region.key.sql()} FROM {_FOUND}"
+    rows.createOrReplaceTempView(_MATCHED)
+    return f"SELECT {region.key.sql()} FROM {_MATCHED}"
 
 
 def _merge(region: _Region, source: str, changed: Sequence[str] | None = None) -> tuple[int, int]:
@@ -412,19 +413,19 @@ def _merge(region: _Region, source: str, changed: Sequence[str] | None = None) -
     return commit.count(counted), before.rows - existing_rows(request)
 
 
-def _insert(region: _Region, known: str) -> None:
+def _insert(region: _Region, anti_join: str) -> None:
     request = region.request
     # Without a shuffle there would be a file for each part that the rows were persisted in.
     gathered = "/*+ COALESCE(1) */ " if region.staged.rows <= FEW_ROWS else ""
     with row_key_recorded(request.session, region.key.names):
         request.session.sql(
             f"INSERT INTO {request.table.quoted} ({region.columns.sql()})"
-            f" SELECT {gathered}{region.columns.sql('__s')} FROM {_STAGED} __s {known} WHERE NOT __s.{_GONE}"
+            f" SELECT {gathered}{region.columns.sql('__s')} FROM {_STAGED} __s {anti_join} WHERE NOT __s.{_GONE}"
         )
 
 
 def _only_key(region: _Region) -> str:
-    """Of a row that is to go nothing but the key counts."""
+    """Of a row to delete, only the key is used."""
     values = (
         f"CAST({column.quoted if column.name in region.key else 'NULL'} AS {column.type_sql}) AS {column.quoted}"
         for column in region.columns

@@ -78,9 +78,9 @@ class TableColumns:
 
     def require(self, name: str, setting: str, table: TableName) -> TableColumn:
         """The column that a setting names, in backticks or without; StrategyError where the result does not have it."""
-        found = self.get(name.strip()) or self.get(unquote(name))
-        if found is not None:
-            return found
+        column = self.get(name.strip()) or self.get(unquote(name))
+        if column is not None:
+            return column
         close = nearest(name, self.names)
         meant = f"did you mean {' or '.join(close)}?" if close else f"it has {', '.join(self.names)}."
         raise StrategyError(
@@ -101,15 +101,15 @@ def columns_of(frame: DataFrame) -> TableColumns:
 def result_columns(table: TableName, frame: DataFrame) -> TableColumns:
     """The columns of a result, refused where no table could have them."""
     columns = columns_of(frame)
-    seen: set[str] = set()
+    names: set[str] = set()
     for column in columns:
-        if column.name.lower() in seen:
+        if column.name.lower() in names:
             raise StrategyError(
                 f"the result has column '{column.name}' twice",
                 where=str(table),
                 remedy="Give each column of the SELECT a name of its own; upper and lower case do not count.",
             )
-        seen.add(column.name.lower())
+        names.add(column.name.lower())
         if column.type.contains("interval"):
             raise StrategyError(
                 f"column '{column.name}' is an interval ({column.type_text}), which a table cannot hold",

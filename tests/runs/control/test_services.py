@@ -54,8 +54,8 @@ def test_one_that_is_down_says_nothing_about_those_that_would_have_been_asked_wi
             raise ConnectionRefusedError
     with pytest.raises(CircuitOpenError, match="b could not"), services.calling("a", "b"):
         raise AssertionError("the service must not be asked")
-    assert (services.throttle("a").level, services.throttle("a").rest) == (3, 0)
-    assert services.throttle("b").rest > 0
+    assert (services.throttle("a").level, services.throttle("a").pause) == (3, 0)
+    assert services.throttle("b").pause > 0
     with pytest.raises(ConnectionRefusedError), services.calling("a"):
         raise ConnectionRefusedError
     assert services.breaker("a").state == "open"  # by two failures in a row, between which it was not asked

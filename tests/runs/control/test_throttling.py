@@ -170,7 +170,7 @@ def test_an_exception_says_how_long_the_service_wants_to_rest() -> None:
     error = SourceError("slow down", source="crm", kind=FailureKind.QUOTA_EXCEEDED)
     error.retry_after = 120.0
     fail(pace, error)
-    assert pace.rest == 120.0
+    assert pace.pause == 120.0
 
 
 def test_a_cancel_ends_the_waiting() -> None:

@@ -97,7 +97,7 @@ def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | 
             landing = _landing_root(invocation) or landing
             changed = sorted(next(changes))
             if not invocation.json:
-                print(f"\n{_named(changed, root)} changed\n", flush=True)
+                print(f"\n{_name_list(changed, root)} changed\n", flush=True)
     except KeyboardInterrupt:
         if not invocation.json:
             print()
@@ -121,7 +121,7 @@ def _compile_once(invocation: Invocation, variables: Mapping[str, str], against:
     sys.stdout.flush()
 
 
-def _named(changed: list[str], root: Path) -> str:
+def _name_list(changed: list[str], root: Path) -> str:
     names = [path.removeprefix(f"{root}/") for path in changed[:_MOST_NAMED]]
-    rest = len(changed) - _MOST_NAMED
-    return ", ".join(names) + (f" and {rest} more" if rest > 0 else "")
+    remaining = len(changed) - _MOST_NAMED
+    return ", ".join(names) + (f" and {remaining} more" if remaining > 0 else "")

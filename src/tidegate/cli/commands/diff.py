@@ -62,7 +62,7 @@ def diff_lines(result: Diff, limit: int, paint: Paint) -> Iterator[str]:
         yield f"{paint(f'{table.table:<{width}}', 'strong')}  {'  '.join(_facts(table, paint))}"
         for sample in table.samples:
             yield _sample(sample, table, paint)
-        yield from _rest(table, limit, paint)
+        yield from _more_lines(table, limit, paint)
 
 
 def _facts(table: TableDiff, paint: Paint) -> Iterator[str]:
@@ -105,12 +105,12 @@ def _sample(change: RowChange, table: TableDiff, paint: Paint) -> str:
         return f"  {paint(sign, role)} {_cut(_values(row, row), _WIDEST_LINE)}"
     renamed = {after: before for before, after in table.columns_renamed.items()}
     same = [name for name in change.after if name not in change.columns]
-    shown = table.key or tuple(same[:1])
+    key_columns = table.key or tuple(same[:1])
     changed = "  ".join(
         f"{name}: {_value(change.before.get(renamed.get(name, name)))} → {_value(change.after[name])}"
         for name in change.columns
     )
-    return f"  {paint(sign, role)} {_cut(f'{_values(change.after, shown)}  {changed}'.strip(), _WIDEST_LINE)}"
+    return f"  {paint(sign, role)} {_cut(f'{_values(change.after, key_columns)}  {changed}'.strip(), _WIDEST_LINE)}"
 
 
 def _values(row: Mapping[str, Any], names: Any) -> str:
@@ -128,11 +128,11 @@ def _cut(text: str, widest: int) -> str:
     return text if len(text) <= widest else text[: widest - 1] + "…"
 
 
-def _rest(table: TableDiff, limit: int, paint: Paint) -> Iterator[str]:
+def _more_lines(table: TableDiff, limit: int, paint: Paint) -> Iterator[str]:
     if not table.samples:
         return
-    shown = Counter(sample.kind for sample in table.samples)
+    samples = Counter(sample.kind for sample in table.samples)
     counts = {"inserted": table.inserted, "updated": table.updated, "deleted": table.deleted}
-    more = [f"{counts[kind] - shown[kind]} more {kind}" for kind in _SIGNS if 0 < shown[kind] < counts[kind]]
+    more = [f"{counts[kind] - samples[kind]} more {kind}" for kind in _SIGNS if 0 < samples[kind] < counts[kind]]
     if more:
         yield paint(f"  … and {', '.join(more)}: see --limit (now {limit})", "quiet")

@@ -85,9 +85,9 @@ def _log_lines(log: RunLog) -> Iterator[OutputLine]:
         at = event.at.strftime("%H:%M:%S.%f")[:-3]
         yield f"{at}  {event.name:<18}  {event.model or '':<{width}}  {_details(event)}".rstrip()
     if run.error:
-        first, *rest = run.error.strip().splitlines()
+        first, *details = run.error.strip().splitlines()
         yield f"error: {clean(first)}"
-        yield from (f"  {clean(line)}" for line in rest)
+        yield from (f"  {clean(line)}" for line in details)
     ended = "not ended" if run.duration_ms is None else f"took {duration(run.duration_ms)}"
     if silence := _silence(log.run):
         yield f"{silence} UTC"

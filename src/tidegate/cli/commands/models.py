@@ -48,30 +48,32 @@ def ls(invocation: Invocation, select: tuple[str, ...], exclude: tuple[str, ...]
         if select or exclude:
             raise click.UsageError("--sources lists tables of sources, and SELECT names models: give one of them.")
         return _list_sources(invocation, workspace.settings)
-    found = list_models(workspace, select, exclude)
-    invocation.output().show(found.document(), lambda: _model_lines(found, invocation.quiet))
-    if found.compiled.errors:
-        invocation.output().note(f"The project has {count_line(found.compiled.errors)}: `tidegate compile` shows them.")
+    listing = list_models(workspace, select, exclude)
+    invocation.output().show(listing.document(), lambda: _model_lines(listing, invocation.quiet))
+    if listing.compiled.errors:
+        invocation.output().note(
+            f"The project has {count_line(listing.compiled.errors)}: `tidegate compile` shows them."
+        )
     return 0
 
 
 def _list_sources(invocation: Invocation, settings: Settings) -> int:
-    found = list_sources(settings)
+    listing = list_sources(settings)
     output = invocation.output()
-    output.show(found.document(), lambda: source_lines(found))
-    for line in source_notes(found, invocation.debug):
+    output.show(listing.document(), lambda: source_lines(listing))
+    for line in source_notes(listing, invocation.debug):
         output.note(line, always=True)
-    return found.exit_code
+    return listing.exit_code
 
 
-def _model_lines(found: ModelList, quiet: bool) -> Iterator[OutputLine]:
-    if not found.models:
+def _model_lines(listing: ModelList, quiet: bool) -> Iterator[OutputLine]:
+    if not listing.models:
         empty = "No models yet: put a SQL file into models/<layer>/."
-        yield "No model is selected: none has the state that SELECT names." if found.compiled.models else empty
+        yield "No model is selected: none has the state that SELECT names." if listing.compiled.models else empty
     elif quiet:
-        yield from (model.model for model in found.models)
+        yield from (model.model for model in listing.models)
     else:
-        yield TextTable(("model", "strategy", "upstreams", "tags", "last status"), map(_row, found.models))
+        yield TextTable(("model", "strategy", "upstreams", "tags", "last status"), map(_row, listing.models))
 
 
 def _row(model: ListedModel) -> tuple[str, ...]:
@@ -131,7 +133,7 @@ def _table_lines(facts: ModelFacts) -> Iterator[OutputLine]:
         yield f"progress     {table.progress.run_type} by {table.progress.run_id}{mark}"
     yield ""
     settings = facts.compiled.model.settings
-    tags = {name.lower(): f"[{', '.join(found)}]" for name, found in settings.column_tags.items()}
+    tags = {name.lower(): f"[{', '.join(column_tags)}]" for name, column_tags in settings.column_tags.items()}
     descriptions = {
         name: f"{settings.columns.get(name, '')} {tags.get(name.lower(), '')}".strip() for name, _ in table.columns
     }
@@ -163,12 +165,12 @@ def _run_lines(facts: ModelFacts) -> Iterator[OutputLine]:
 
 def _check_lines(facts: ModelFacts) -> Iterator[OutputLine]:
     declared = {(str(check.stage), check.name): str(check.severity) for check in facts.compiled.checks}
-    found: dict[tuple[str, str], list[QualityRecord]] = {}
+    by_check: dict[tuple[str, str], list[QualityRecord]] = {}
     for check in facts.checks:
-        found.setdefault((check.stage, check.name), []).append(check)
+        by_check.setdefault((check.stage, check.name), []).append(check)
     rows = []
-    for key in [*declared, *(key for key in found if key not in declared)]:
-        history = found.get(key, [])
+    for key in [*declared, *(key for key in by_check if key not in declared)]:
+        history = by_check.get(key, [])
         last = history[0] if history else None
         value = "-" if last is None or last.value is None else str(last.value)
         severity = declared.get(key) or f"{last.severity if last else '-'} (no longer declared)"
@@ -193,32 +195,32 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def source_lines(sources: SourceList) -> Iterator[OutputLine]:
-    found = sources.found
+    discovery = sources.discovery
     if not sources.declared:
         yield "No sources yet: declare one as [sources.NAME] in tidegate.toml."
-    elif found.tables:
+    elif discovery.tables:
         rows = [
             (table.source, table.kind, _query_name(table.table), _column_count(table.relation))
-            for table in found.tables
+            for table in discovery.tables
         ]
         yield TextTable(("source", "kind", "table", "columns"), rows)
-        names = {table.source for table in found.tables}
-        yield f"{plural(len(found.tables), 'table')} in {plural(len(names), 'source')}."
-    elif not found.failures:
+        names = {table.source for table in discovery.tables}
+        yield f"{plural(len(discovery.tables), 'table')} in {plural(len(names), 'source')}."
+    elif not discovery.failures:
         yield "The sources have no tables that could be read."
 
 
 def source_notes(sources: SourceList, debug: bool = False) -> Iterator[str]:
     """What went wrong, one line for what and one for what to do; with `debug`, its traceback before that."""
-    found = sources.found
-    for table in found.tables:
+    discovery = sources.discovery
+    for table in discovery.tables:
         if table.problem:
             yield f"warning: the columns of {clean(_query_name(table.table))} are not known: {clean(table.problem)}"
-    for warning in found.warnings:
+    for warning in discovery.warnings:
         yield from _trace(warning.failure) if debug else ()
         yield f"warning: {clean(warning.message)}"
         yield from _fix(warning.failure)
-    for failure in found.failures:
+    for failure in discovery.failures:
         yield from _trace(failure) if debug else ()
         yield f"error: {clean(failure.message)}"
         yield from _fix(failure)

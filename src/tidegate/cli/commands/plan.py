@@ -63,8 +63,8 @@ def plan(
         output.note(line, always=True)
     if view.diagnostics:
         output.note(f"The project has {count_line(view.diagnostics)}: `tidegate compile` shows them.")
-    if kept := view.history_at_stake:
-        output.note(f"These tables keep history, so `run --full-refresh` needs --yes: {', '.join(kept)}")
+    if tables := view.history_at_stake:
+        output.note(f"These tables keep history, so `run --full-refresh` needs --yes: {', '.join(tables)}")
     return view.exit_code
 
 

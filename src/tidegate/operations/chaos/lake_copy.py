@@ -63,7 +63,7 @@ def lake_in(lake: LakeSection, folder: Path, name: str) -> LakeSection:
 
 
 def place_text(lake: LakeSection, name: str) -> str:
-    """What is left outside of the folder, for people; nothing where all is in it."""
+    """What remains outside the folder, as text for users; empty if everything is inside."""
     if lake.jdbc is not None:
         return f"schema {name} of {lake.jdbc.address}"
     return f"branch {name} of {lake.nessie.uri}" if lake.nessie is not None else ""
@@ -75,7 +75,7 @@ def make_place(lake: LakeSection, name: str) -> None:
         _in_database(lake.jdbc, f'CREATE SCHEMA "{name}"')
     elif lake.nessie is not None:
         api = _nessie(lake.nessie)
-        # With all that others have on main, which the copy then points elsewhere.
+        # Includes everything on main; the copy then points its tables elsewhere.
         api.create_branch(name, api.reference(lake.nessie.ref))
 
 
@@ -150,12 +150,12 @@ _ARCHIVE = "_processed"
 def copy_landing(source: Path, target: Path) -> None:
     """Files that were archived stay where they are. Times are kept: they show which files were read before."""
     target.mkdir(parents=True)
-    seen: set[str] = set()
+    visited: set[str] = set()
     for parent, folders, files in os.walk(source, followlinks=True):
         real = os.path.realpath(parent)
         # A folder that is linked into itself has no end.
-        folders[:] = [] if real in seen else [name for name in folders if name != _ARCHIVE]
-        seen.add(real)
+        folders[:] = [] if real in visited else [name for name in folders if name != _ARCHIVE]
+        visited.add(real)
         # A folder of its own also where the source has a link: what is moved away here must not be moved there.
         folder = target / Path(parent).relative_to(source)
         folder.mkdir(exist_ok=True)
@@ -218,7 +218,7 @@ class Scratch:
 
     @property
     def outside(self) -> str:
-        """What of it is not in the folder, for people."""
+        """The parts that are not in the folder, as text for users."""
         return place_text(self.original.lake, self.name)
 
     def remove(self) -> None:
@@ -229,7 +229,7 @@ class Scratch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def leave(self) -> None:
-        """Drop what the next copy would stumble over: branches of a server are named by time alone."""
+        """Drop what would conflict with the next copy: branch names on a server depend only on the time."""
         if self.original.lake.nessie is None:
             return
         with suppress(TidegateError):

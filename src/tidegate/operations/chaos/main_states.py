@@ -51,24 +51,24 @@ def together(
     return tuple(group for group in groups if group)
 
 
-def mixes(seen: State, whole: Sequence[State], groups: Iterable[Sequence[TableName]]) -> Iterator[str]:
+def mixes(observed: State, whole: Sequence[State], groups: Iterable[Sequence[TableName]]) -> Iterator[str]:
     """What is wrong with a state of main that a reader saw. `whole`: the states that it may be in, in order."""
     for group in groups:
-        if any(all(seen.get(table) == state.get(table) for table in group) for state in whole):
+        if any(all(observed.get(table) == state.get(table) for table in group) for state in whole):
             continue
-        strange = [table for table in group if all(seen.get(table) != state.get(table) for state in whole)]
+        strange = [table for table in group if all(observed.get(table) != state.get(table) for state in whole)]
         if strange:
             yield f"readers saw {_names(strange)} in a state that no run leaves"
         else:
-            yield f"readers saw a mix: {_apart(seen, whole, group)}"
+            yield f"readers saw a mix: {_apart(observed, whole, group)}"
 
 
-def _apart(seen: State, whole: Sequence[State], group: Iterable[TableName]) -> str:
-    fits = {table: [seen.get(table) == state.get(table) for state in whole] for table in group}
+def _apart(observed: State, whole: Sequence[State], group: Iterable[TableName]) -> str:
+    fits = {table: [observed.get(table) == state.get(table) for state in whole] for table in group}
     parts = (
-        f"{_names(found)} as {moment}"
+        f"{_names(tables)} as {moment}"
         for at, moment in enumerate(_MOMENTS)
-        if (found := [table for table, fit in fits.items() if fit.index(True) == at and not all(fit)])
+        if (tables := [table for table, fit in fits.items() if fit.index(True) == at and not all(fit)])
     )
     return " beside ".join(parts)
 
@@ -80,17 +80,17 @@ def differences(left: State, ended: Sequence[State]) -> Iterator[str]:
     if any(all(left.get(table) == state.get(table) for table in tables) for state in ended):
         return
     for table in tables:
-        here, there = left.get(table), expected.get(table)
-        if here != there:
-            yield f"{table.layer}.{table.name} {_difference(here, there)}"
+        content, expected_content = left.get(table), expected.get(table)
+        if content != expected_content:
+            yield f"{table.layer}.{table.name} {_difference(content, expected_content)}"
 
 
-def _difference(here: TableContent | None, there: TableContent | None) -> str:
-    if here is None or there is None:
-        return "is missing" if here is None else "should not be there"
-    if here.rows != there.rows:
-        return f"has {here.rows} rows instead of {there.rows}"
-    return "has other rows or columns" if here.rows is not None else "has another text"
+def _difference(actual: TableContent | None, expected: TableContent | None) -> str:
+    if actual is None or expected is None:
+        return "is missing" if actual is None else "should not be there"
+    if actual.rows != expected.rows:
+        return f"has {actual.rows} rows instead of {expected.rows}"
+    return "has other rows or columns" if actual.rows is not None else "has another text"
 
 
 def _names(tables: Iterable[TableName]) -> str:
@@ -101,14 +101,14 @@ _PAUSE_SECONDS = 0.02
 
 
 class MainObserver:
-    """Reads main all the time. `seen`: the states in order; `failures`: why it could not read."""
+    """Reads main continuously. `history`: its states in order; `failures`: why a read failed."""
 
     def __init__(self, catalog: BranchCatalog) -> None:
         self._catalog = catalog
         self._stop = threading.Event()
         self._looking = threading.Lock()
         self._thread = threading.Thread(target=self._watch, name="chaos-reader", daemon=True)
-        self.seen: list[Heads] = []
+        self.history: list[Heads] = []
         self.failures: set[str] = set()
 
     def __enter__(self) -> MainObserver:
@@ -125,8 +125,8 @@ class MainObserver:
     def look(self) -> Heads:
         with self._looking:
             heads = self._catalog.head(MAIN)
-            if not self.seen or self.seen[-1] != heads:
-                self.seen.append(heads)
+            if not self.history or self.history[-1] != heads:
+                self.history.append(heads)
             return heads
 
     def _watch(self) -> None:
@@ -190,12 +190,12 @@ def _content(session: SparkSession, table: TableName, pointer: Pointer) -> Table
         columns = columns_of(session.table(table.quoted))
         compared = columns.without(_OF_RUN) if table.beside_quarantine else columns
         rounded = TableColumns(tuple(TableColumn(c.name, STRING if c.type.is_floating else c.type) for c in compared))
-        found = content_of(session, f"(SELECT {', '.join(map(_value, compared))} FROM {table.quoted})", rounded)
+        content = content_of(session, f"(SELECT {', '.join(map(_value, compared))} FROM {table.quoted})", rounded)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise TidegateError(f"{table} of the copied lake cannot be read: {reason}", where=pointer.location) from error
     shape = ", ".join(f"{column.name} {column.type_sql}" for column in columns)
-    return TableContent(found.rows, f"{shape} | {found.first:x} {found.second:x}")
+    return TableContent(content.rows, f"{shape} | {content.first:x} {content.second:x}")
 
 
 def _value(column: TableColumn) -> str:

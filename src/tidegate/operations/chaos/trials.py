@@ -90,7 +90,7 @@ def run_chaos(
     notify(f"Chaos on a copy of the lake ({settings.lake.catalog} catalog) in {folder}; the lake itself is not touched")
     if not settings.state.url.startswith("sqlite"):
         notify("The copies keep their history of runs in SQLite files, not in the database of [state]")
-    kept = False
+    keep_folder = False
     try:
         chaos = _Chaos(settings, options, folder, keep, lambda: open_spark(settings, notify, root))
         measure = chaos.measure()
@@ -99,9 +99,9 @@ def run_chaos(
         for kill in choose(measure.lines, request):
             trials.append(chaos.attempt(kill, measure))
             on_trial(trials[-1])
-        kept = keep or any(not trial.passed for trial in trials)
+        keep_folder = keep or any(not trial.passed for trial in trials)
     finally:
-        if not kept:
+        if not keep_folder:
             shutil.rmtree(folder, ignore_errors=True)
     return ChaosReport(
         catalog=settings.lake.catalog,
@@ -112,7 +112,7 @@ def run_chaos(
         left_out={f"{table.layer}.{table.name}": why for table, why in sorted(chaos.left_out.items())},
         not_reached=not_reached(measure.lines),
         seconds=round(time.monotonic() - started, 1),
-        folder=str(folder) if kept else None,
+        folder=str(folder) if keep_folder else None,
     )
 
 
@@ -194,7 +194,7 @@ class _Chaos:
             yield from self._continue(kill, measure, scratch)
             final = reader.look()
         yield from reader.failures
-        yield from self._verdict(measure, scratch, reader.seen, final)
+        yield from self._verdict(measure, scratch, reader.history, final)
 
     def _continue(self, kill: Kill, measure: _Reference, scratch: Scratch) -> Iterator[str]:
         """The same run again, or the killed one resumed; then whatever it left is cleaned up."""
@@ -220,9 +220,9 @@ class _Chaos:
         if unfinished:
             yield f"the history records {', '.join(unfinished)} as still running"
 
-    def _verdict(self, measure: _Reference, scratch: Scratch, seen: Iterable[Heads], final: Heads) -> Iterator[str]:
+    def _verdict(self, measure: _Reference, scratch: Scratch, history: Iterable[Heads], final: Heads) -> Iterator[str]:
         catalog = scratch.catalog
-        states = [self.contents.of(catalog, heads) for heads in seen]
+        states = [self.contents.of(catalog, heads) for heads in history]
         tables = {table for state in (*measure.whole, *states) for table in state}
         mode = self.options.publish or self.settings.run.publish
         groups = together(mode, tables, self.compiled.waves)
@@ -259,15 +259,15 @@ def _logging_points(log: Path) -> Iterator[None]:
 
 def _left_out(compiled: Compiled) -> Mapping[TableName, str]:
     """Models whose tables are others each time, and all that is built from them, with the reason."""
-    found: dict[TableName, str] = {}
+    reasons: dict[TableName, str] = {}
     for table in (table for wave in compiled.waves for table in wave):
         model = compiled.models[table]
-        source = next((upstream for upstream in model.depends_on if upstream in found), None)
+        source = next((upstream for upstream in model.depends_on if upstream in reasons), None)
         if not model.deterministic:
-            found[table] = _NOT_DETERMINISTIC
+            reasons[table] = _NOT_DETERMINISTIC
         elif source is not None:
-            found[table] = f"it reads {source.layer}.{source.name}"
-    return found
+            reasons[table] = f"it reads {source.layer}.{source.name}"
+    return reasons
 
 
 def _not_killed(ended: Ended) -> str:

@@ -87,12 +87,12 @@ def moved_by_run(
     models = {TableName.parse(model.model, namespace): model for model in state.model_runs(run.run_id)}
     names = ((run.result or {}).get("publish") or {}).get("tables") or ()
     published = {TableName.parse(name, namespace) for name in names}
-    found = []
+    moved_tables = []
     for table in sorted({*heads, *published}):
         moved = _of_run(table, heads.get(table), run.run_id, models.get(table), table in published)
         if moved is not None:
-            found.append(moved)
-    return tuple(found)
+            moved_tables.append(moved)
+    return tuple(moved_tables)
 
 
 def _of_run(
@@ -102,8 +102,8 @@ def _of_run(
     if metadata is None:
         return MovedTable(table, "dropped", note="published by this run, and dropped from main since")
     if isinstance(metadata, ViewMetadata):
-        made = published and metadata.progress is not None and metadata.progress.run_id == run_id
-        return MovedTable(table, "view", pointer, note="view defined by this run") if made else None
+        defined = published and metadata.progress is not None and metadata.progress.run_id == run_id
+        return MovedTable(table, "view", pointer, note="view defined by this run") if defined else None
     own = sorted(
         (s for s in metadata.snapshots.values() if s.summary.get(_RUN_ID) == run_id), key=lambda s: s.sequence_number
     )
@@ -111,8 +111,8 @@ def _of_run(
         rows = model.rows_written + model.rows_deleted if model and published else 0
         return MovedTable(table, "expired", note="its snapshots of this run have expired") if rows else None
     first, last = own[0], own[-1]
-    before, known = _predecessor(metadata, first)
-    if not known:
+    before, retained = _predecessor(metadata, first)
+    if not retained:
         return MovedTable(table, "expired", note="the snapshot before this run has expired")
     if before is None:
         return MovedTable(table, "new", pointer, metadata, None, last)
@@ -120,7 +120,7 @@ def _of_run(
 
 
 def _predecessor(metadata: TableMetadata, snapshot: Snapshot) -> tuple[Snapshot | None, bool]:
-    """The snapshot that stood before, and whether that is known. A replacement of the whole table names no parent."""
+    """The snapshot before this one, and whether it is known. A replacement of the whole table names no parent."""
     if snapshot.parent_id is not None:
         parent = metadata.snapshots.get(snapshot.parent_id)
         return parent, parent is not None
@@ -134,16 +134,16 @@ def choose_tables(
     moved: Iterable[MovedTable], names: Iterable[str], namespace: str, what: str
 ) -> tuple[MovedTable, ...]:
     """Those of `names`, or all. A name of which nothing moved is an error: there is no diff to show."""
-    found: Mapping[str, MovedTable] = {table.table.short(namespace): table for table in moved}
+    by_name: Mapping[str, MovedTable] = {table.table.short(namespace): table for table in moved}
     chosen = []
     for name in names:
         short = _short(name, namespace)
-        if short not in found:
-            close = nearest(short, found)
-            meant = f"Did you mean {' or '.join(close)}?" if close else f"It changed {', '.join(found) or 'nothing'}."
+        if short not in by_name:
+            close = nearest(short, by_name)
+            meant = f"Did you mean {' or '.join(close)}?" if close else f"It changed {', '.join(by_name) or 'nothing'}."
             raise SelectionError(f"{what} changed no row of '{name}'", remedy=meant)
-        chosen.append(found[short])
-    return tuple(chosen) or tuple(found.values())
+        chosen.append(by_name[short])
+    return tuple(chosen) or tuple(by_name.values())
 
 
 def _short(name: str, namespace: str) -> str:

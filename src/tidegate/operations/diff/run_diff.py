@@ -78,7 +78,7 @@ def diff(
                 catalog.restore(branch, change.table, change.pointer)
             child = child_session(session, catalog.spark_conf(branch), catalog.spark_catalog(branch))
             child.conf.set(*NO_COUNTS_FROM_STATISTICS)
-            found = [
+            table_diffs = [
                 _redact_samples(
                     _diff_table(child, change, keys.get(change.table, ()), namespace, limit),
                     compiled,
@@ -87,8 +87,8 @@ def diff(
                 for change in chosen
             ]
     else:
-        found = [_without_rows(change, namespace) for change in chosen]
-    return Diff(name, of, tuple(found))
+        table_diffs = [_without_rows(change, namespace) for change in chosen]
+    return Diff(name, of, tuple(table_diffs))
 
 
 def _moved(settings: Settings, catalog: BranchCatalog, name: str) -> tuple[str, str, tuple[MovedTable, ...]]:
@@ -129,22 +129,24 @@ def _declared_keys(compiled: Compiled | None) -> Mapping[TableName, tuple[str, .
     return keys
 
 
-def _redact_samples(found: TableDiff, compiled: Compiled | None, table: TableName) -> TableDiff:
+def _redact_samples(table_diff: TableDiff, compiled: Compiled | None, table: TableName) -> TableDiff:
     """Hide the values of hidden columns in the samples."""
-    if not found.samples:
-        return found
-    names = {name for change in found.samples for row in (change.before, change.after) for name in row or ()}
+    if not table_diff.samples:
+        return table_diff
+    names = {name for change in table_diff.samples for row in (change.before, change.after) for name in row or ()}
     hidden = {*hidden_in_table(compiled, table, names)}
-    hidden |= {before.lower() for before, now in found.columns_renamed.items() if now.lower() in hidden}
+    hidden |= {before.lower() for before, now in table_diff.columns_renamed.items() if now.lower() in hidden}
     if compiled is None or compiled.tagged:
         # The tags of a dropped column are not known any more.
-        hidden |= {name.lower() for name in found.columns_dropped}
+        hidden |= {name.lower() for name in table_diff.columns_dropped}
 
-    def shown(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    def redact(row: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         return None if row is None else redact_row(row, hidden)
 
-    samples = (replace(change, before=shown(change.before), after=shown(change.after)) for change in found.samples)
-    return replace(found, samples=tuple(samples))
+    samples = (
+        replace(change, before=redact(change.before), after=redact(change.after)) for change in table_diff.samples
+    )
+    return replace(table_diff, samples=tuple(samples))
 
 
 def _without_rows(moved: MovedTable, namespace: str) -> TableDiff:

@@ -10,7 +10,7 @@ from tidegate.lake.iceberg_types import spark_type
 from tidegate.lake.metadata import Field, Snapshot, TableMetadata
 from tidegate.operations.diff.moved_tables import MovedTable
 from tidegate.quality import plain
-from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
+from tidegate.runs.build.row_diff_sql import AFTER, BEFORE, KIND, Pair, matched_rows, same_rows_changed
 from tidegate.write.write_columns import TableColumn
 
 if TYPE_CHECKING:
@@ -131,10 +131,10 @@ class _Comparison:
         row = self.session.sql(
             f"SELECT count_if(_row_id >= {first_new}) AS came, count(*) AS newer FROM {newer}"
         ).first()
-        came, kept = (int(row["came"]), int(row["newer"]) - int(row["came"])) if row is not None else (0, 0)
+        came, updated = (int(row["came"]), int(row["newer"]) - int(row["came"])) if row is not None else (0, 0)
         gone = self.before.rows + came - self.after.rows
         parts = []
-        if kept:
+        if updated:
             touched = f"(SELECT *, _row_id FROM {newer} AND _row_id < {first_new})"
             parts.append(same_rows_changed(f"(SELECT *, _row_id FROM {self._at(self.before)})", touched, self.pairs))
         if came or gone:
@@ -163,9 +163,9 @@ class _Comparison:
         return tuple(pair for pair in self.pairs if pair.before and pair.after)
 
     def _keys(self, names: tuple[str, ...], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-        known = {pair.name.lower(): replace(pair, is_key=True) for pair in pairs if pair.after}
-        found = [known.get(name.lower()) for name in names]
-        keys = tuple(pair for pair in found if pair is not None and (pair.before or self.before is None))
+        by_name = {pair.name.lower(): replace(pair, is_key=True) for pair in pairs if pair.after}
+        key_pairs = [by_name.get(name.lower()) for name in names]
+        keys = tuple(pair for pair in key_pairs if pair is not None and (pair.before or self.before is None))
         return keys if len(keys) == len(names) else ()
 
     def _count(self, changes: DataFrame) -> tuple[dict[str, int], dict[str, int]]:
@@ -206,9 +206,9 @@ class _Comparison:
 def _pairs(before: Sequence[Field], after: Sequence[Field]) -> tuple[Pair, ...]:
     """By field id: a column that was renamed is the same column."""
 
-    def column(found: Field | None) -> TableColumn | None:
-        return None if found is None else TableColumn(found.name, spark_type(found.type))
+    def column(field: Field | None) -> TableColumn | None:
+        return None if field is None else TableColumn(field.name, spark_type(field.type))
 
     then, now = {f.id: f for f in before}, {f.id for f in after}
-    kept = [Pair(column(then.get(f.id)), column(f)) for f in after]
-    return (*kept, *(Pair(column(f), None) for f in before if f.id not in now))
+    pairs = [Pair(column(then.get(f.id)), column(f)) for f in after]
+    return (*pairs, *(Pair(column(f), None) for f in before if f.id not in now))

@@ -58,10 +58,10 @@ def rows_sql(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> str:
 
 def infer_type(cells: Iterable[Cell]) -> DataType:
     """The narrowest type that takes all of them; void where every one is NULL."""
-    found = VOID
+    kind = VOID
     for cell in cells:
-        found = inferred_type(found, _type_of(cell))
-    return found
+        kind = inferred_type(kind, _type_of(cell))
+    return kind
 
 
 def _type_of(cell: Cell) -> DataType:
@@ -98,8 +98,8 @@ def cell_sql(cell: Cell, kind: DataType) -> str:
         pairs = (f"{cell_sql(Scalar(name, name), key)}, {cell_sql(item, value)}" for name, item in cell.items())
         return f"CAST(map({', '.join(pairs)}) AS {kind.sql})"
     if isinstance(cell, Mapping) and kind.kind == "struct":
-        given = {name.lower(): item for name, item in cell.items()}
-        fields = (f"{literal(name)}, {cell_sql(given.get(name.lower()), inner)}" for name, inner in kind.args)
+        members = {name.lower(): item for name, item in cell.items()}
+        fields = (f"{literal(name)}, {cell_sql(members.get(name.lower()), inner)}" for name, inner in kind.args)
         return f"CAST(named_struct({', '.join(fields)}) AS {kind.sql})"
     if not isinstance(cell, Scalar):
         return f"CAST({literal(json_text(_json(cell)))} AS {kind.sql})"
@@ -149,13 +149,13 @@ class InputViews:
     outside: ExternalTables
     model: CompiledModel
 
-    def make(self, query: BoundQuery, given: Mapping[Input, DeclaredRows]) -> dict[Input, str]:
+    def make(self, query: BoundQuery, declared: Mapping[Input, DeclaredRows]) -> dict[Input, str]:
         """The name of the view for each input of the query."""
         reads = {input_of(read): read for read in query.reads}
         views = {}
         for number, (name, read) in enumerate(reads.items()):
             views[name] = f"__given_{number}"
-            self._frame(name, self._relation(read), given.get(name)).createOrReplaceTempView(views[name])
+            self._frame(name, self._relation(read), declared.get(name)).createOrReplaceTempView(views[name])
         return views
 
     def _relation(self, read: TableRead) -> Relation:
@@ -166,24 +166,24 @@ class InputViews:
             return Relation(columns) if columns else NOTHING_KNOWN
         assert read.table is not None
         published = self.outside.relation(read.table)
-        found = self.compiled.models.get(read.table)
-        return published if found is None else visible_columns(found.model, found.relation, published)
+        model = self.compiled.models.get(read.table)
+        return published if model is None else visible_columns(model.model, model.relation, published)
 
     def _frame(self, name: Input, relation: Relation, rows: DeclaredRows | None) -> DataFrame:
         if rows is not None and rows.sql is not None:
             return self._aligned(name, relation, rows, self.session.sql(rows.sql))
-        named, given = (rows.columns, rows.rows) if rows is not None else ((), ())
-        columns = [*relation.columns, *self._further(name, relation, named)]
-        at = {column.lower(): position for position, column in enumerate(named)}
+        column_names, declared_rows = (rows.columns, rows.rows) if rows is not None else ((), ())
+        columns = [*relation.columns, *self._further(name, relation, column_names)]
+        at = {column.lower(): position for position, column in enumerate(column_names)}
         places = [at.get(column.name.lower()) for column in columns]
-        cells = [tuple(None if place is None else row[place] for place in places) for row in given]
+        cells = [tuple(None if place is None else row[place] for place in places) for row in declared_rows]
         typed = [
             column if column.type.known else Column(column.name, infer_type(row[i] for row in cells))
             for i, column in enumerate(columns)
         ]
         return self.session.sql(rows_sql(typed, cells))
 
-    def _further(self, name: Input, relation: Relation, named: Iterable[str]) -> list[Column]:
+    def _further(self, name: Input, relation: Relation, column_names: Iterable[str]) -> list[Column]:
         """Columns that are not declared: those that the rows have, and those that the query reads."""
         if relation.complete:
             return []
@@ -192,27 +192,27 @@ class InputViews:
         used = [edge.origin for reader in readers for edge in reader.edges]
         used += [condition for reader in readers for condition in reader.conditions]
         names: dict[str, str] = {}
-        for column in (*named, *(column for table, column in used if table == origin)):
+        for column in (*column_names, *(column for table, column in used if table == origin)):
             names.setdefault(column.lower(), column)
         return [Column(column) for column in names.values() if relation.find(column) is None]
 
     def _aligned(self, name: Input, relation: Relation, rows: DeclaredRows, frame: DataFrame) -> DataFrame:
         """Rows given as a query, with the columns that the input has."""
-        there = {column.lower(): column for column in frame.columns}
+        frame_columns = {column.lower(): column for column in frame.columns}
         extra = [column for column in frame.columns if relation.find(column) is None]
         if extra and relation.complete:
-            shown = name if isinstance(name, str) else name.short(self.compiled.namespace)
+            label = name if isinstance(name, str) else name.short(self.compiled.namespace)
             raise QueryError(
-                f"{shown} has no column '{extra[0]}'",
+                f"{label} has no column '{extra[0]}'",
                 where=f"{rows.place.file}:{rows.place.line}",
                 remedy=meant(extra[0], [column.name for column in relation.columns]),
             )
         chosen = []
         for column in relation.columns:
-            value = quote(there[column.name.lower()]) if column.name.lower() in there else "NULL"
+            value = quote(frame_columns[column.name.lower()]) if column.name.lower() in frame_columns else "NULL"
             typed = f"CAST({value} AS {column.type.sql})" if column.type.known and column.type != VOID else value
             chosen.append(f"{typed} AS {quote(column.name)}")
-        more = [column for column in self._further(name, relation, ()) if column.name.lower() not in there]
+        more = [column for column in self._further(name, relation, ()) if column.name.lower() not in frame_columns]
         chosen += [f"NULL AS {quote(column.name)}" for column in more]
         return frame.selectExpr(*chosen, *map(quote, extra))
 

@@ -119,14 +119,14 @@ class _Runner:
 
     def run(self, session: SparkSession, model: CompiledModel, test: UnitTest) -> UnitTestResult:
         started = self.clock.monotonic()
-        status, found = "error", dict[str, Any]()
+        status, facts = "error", dict[str, Any]()
         try:
-            status, found = _UnitTestRun(self, session, model, test).compare()
+            status, facts = _UnitTestRun(self, session, model, test).compare()
         except TidegateError as error:
-            found = {"error": str(error), "where": error.where, "remedy": error.remedy}
+            facts = {"error": str(error), "where": error.where, "remedy": error.remedy}
         duration = round((self.clock.monotonic() - started) * 1000)
         name = model.model.table.short(self.compiled.namespace)
-        return UnitTestResult.of(test, name, status, duration, **found)
+        return UnitTestResult.of(test, name, status, duration, **facts)
 
     def fail(self, test: UnitTest, failure: TidegateError) -> UnitTestResult:
         """The result of a test that cannot be run."""
@@ -156,7 +156,7 @@ class _UnitTestRun:
             raise explain(error, self.sql, model.source, model.file) from error
 
     def _result(self) -> DataFrame:
-        given = self._given()
+        declared = self._declared_inputs()
         runner, test = self.runner, self.test
         values = RunValues(
             run_started_at=test.run_started_at or runner.clock.now().isoformat(),
@@ -166,19 +166,19 @@ class _UnitTestRun:
             end_date=test.end_date,
             vars={**runner.variables, **test.vars},
         )
-        compiled = _standing_alone(runner.compiled, self.model, given)
+        compiled = _standing_alone(runner.compiled, self.model, declared)
         query = bind(compiled, self.model.model.table, values)
-        views = InputViews(self.session, runner.compiled, runner.outside, self.model).make(query, given)
+        views = InputViews(self.session, runner.compiled, runner.outside, self.model).make(query, declared)
         self.sql = query.substitute(lambda read: quote(views[input_of(read)]))
         return masked_frame(self.session.sql(self.sql), self.model.model.masks, self.model.model.file)
 
-    def _given(self) -> dict[Input, DeclaredRows]:
+    def _declared_inputs(self) -> dict[Input, DeclaredRows]:
         model, itself = self.model, self.model.model.table
         tables = {*model.depends_on, *model.sources, *model.inlined} - {itself}
         namespace = self.runner.compiled.namespace
         inputs = UnitInputs(itself, model.reads_itself, tables, model.zones, namespace)
-        found = {inputs.find(given.name): given.rows for given in self.test.given}
-        return {name: rows for name, rows in found.items() if name is not None}
+        declared = {inputs.find(entry.name): entry.rows for entry in self.test.given}
+        return {name: rows for name, rows in declared.items() if name is not None}
 
     def _compared(self, frame: DataFrame) -> tuple[str, dict[str, Any]]:
         fields = {field.name.lower(): field for field in frame.schema.fields}
@@ -197,9 +197,9 @@ class _UnitTestRun:
         columns = [Column(name, from_json(fields[name.lower()].dataType.jsonValue())) for name in names]
         rows = self._rows(frame, columns)
         expected = self._expected(expected_frame, columns)
-        found = compare_rows(expected, rows, self._key(names), self.test.ordered)
+        comparison = compare_rows(expected, rows, self._key(names), self.test.ordered)
         facts = {"columns": names, "expected_rows": len(expected), "actual_rows": len(rows)}
-        return "passed" if found.none else "failed", {**facts, **differences(names, found)}
+        return "passed" if comparison.none else "failed", {**facts, **differences(names, comparison)}
 
     def _rows(self, frame: DataFrame, columns: Sequence[Column]) -> list[tuple[Any, ...]]:
         rows = frame.selectExpr(*map(_comparable, columns)).limit(_MOST_ROWS + 1).collect()
@@ -226,16 +226,16 @@ class _UnitTestRun:
         ]
 
     def _key(self, columns: Sequence[str]) -> tuple[int, ...]:
-        there = {name.lower(): at for at, name in enumerate(columns)}
+        positions = {name.lower(): at for at, name in enumerate(columns)}
         key = [name.lower() for name in self.model.model.settings.unique_key]
-        return tuple(there[name] for name in key) if all(name in there for name in key) else ()
+        return tuple(positions[name] for name in key) if all(name in positions for name in key) else ()
 
 
-def _standing_alone(compiled: Compiled, model: CompiledModel, given: Iterable[Input]) -> Compiled:
+def _standing_alone(compiled: Compiled, model: CompiledModel, declared: Iterable[Input]) -> Compiled:
     """What the model reads and no more. An ephemeral model that is given rows is not inlined."""
     own = model.model.table
     models = {table: compiled.models[table] for table in (own, *model.depends_on, *model.inlined)}
-    as_tables = tuple(table for table in model.inlined if table in given)
+    as_tables = tuple(table for table in model.inlined if table in declared)
     for table in as_tables:
         settings = replace(models[table].model.settings, materialized=Materialized.TABLE)
         models[table] = replace(models[table], model=replace(models[table].model, settings=settings))
@@ -263,16 +263,16 @@ def untyped_models(compiled: Compiled, outside: ExternalTables) -> Mapping[Table
     They read a source that does not answer, or a table that was never built from one.
     """
     silent = {failure.source: failure for failure in outside.failures}
-    found: dict[TableName, SourceError] = {}
+    errors: dict[TableName, SourceError] = {}
     if not silent:
-        return found
+        return errors
     for table, model in compiled.models.items():
         names = silent.keys() & {source.namespace for source in model.sources}
         if names:
-            found[table] = silent[min(names)]
-    for table in (table for wave in compiled.waves for table in wave if table not in found):
+            errors[table] = silent[min(names)]
+    for table in (table for wave in compiled.waves for table in wave if table not in errors):
         unbuilt = [other for other in compiled.models[table].depends_on if other not in outside.heads]
-        failures = [found[other] for other in unbuilt if other in found]
+        failures = [errors[other] for other in unbuilt if other in errors]
         if failures:
-            found[table] = failures[0]
-    return found
+            errors[table] = failures[0]
+    return errors

@@ -95,14 +95,14 @@ def _unmatched(expected: Sequence[Row], actual: Sequence[Row]) -> tuple[list[Row
 
 
 def _without_near(left: list[Row], right: list[Row]) -> tuple[list[Row], list[Row]]:
-    kept = []
+    unmatched = []
     for row in left:
         near = next((at for at, other in enumerate(right) if not _differing(row, other)), None)
         if near is None:
-            kept.append(row)
+            unmatched.append(row)
         else:
             right = [*right[:near], *right[near + 1 :]]
-    return kept, right
+    return unmatched, right
 
 
 def _paired(left: Sequence[Row], right: Sequence[Row], key: tuple[int, ...]) -> Iterator[tuple[int, int]]:
@@ -110,11 +110,11 @@ def _paired(left: Sequence[Row], right: Sequence[Row], key: tuple[int, ...]) -> 
     if not key:
         yield from _alike(left, right)
         return
-    there: dict[Hashable, list[int]] = defaultdict(list)
+    positions: dict[Hashable, list[int]] = defaultdict(list)
     for at, row in enumerate(right):
-        there[_comparable_value([row[i] for i in key])].append(at)
+        positions[_comparable_value([row[i] for i in key])].append(at)
     for at, row in enumerate(left):
-        if others := there[_comparable_value([row[i] for i in key])]:
+        if others := positions[_comparable_value([row[i] for i in key])]:
             yield at, others.pop(0)
 
 
@@ -228,18 +228,18 @@ class UnitTestReport:
         }
 
 
-def differences(columns: Sequence[str], found: RowComparison) -> dict[str, Any]:
+def differences(columns: Sequence[str], comparison: RowComparison) -> dict[str, Any]:
     """The fields of a result that describe how the rows differ."""
 
-    def shown(row: Sequence[Any]) -> ShownRow:
+    def record(row: Sequence[Any]) -> ShownRow:
         return dict(zip(columns, plain(list(row)), strict=True))
 
     return {
-        "missing": tuple(map(shown, found.missing)),
-        "unexpected": tuple(map(shown, found.unexpected)),
+        "missing": tuple(map(record, comparison.missing)),
+        "unexpected": tuple(map(record, comparison.unexpected)),
         "differing": tuple(
-            RowDifference(shown(pair.expected), shown(pair.actual), tuple(columns[at] for at in pair.columns))
-            for pair in found.differing
+            RowDifference(record(pair.expected), record(pair.actual), tuple(columns[at] for at in pair.columns))
+            for pair in comparison.differing
         ),
-        "disordered": found.disordered,
+        "disordered": comparison.disordered,
     }

@@ -58,7 +58,7 @@ def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
 
 
 def require_unchanged(files: Files, root: Path) -> None:
-    """Raise if a file was written to since it was listed: what was read of it may be half of it."""
+    """Raise if a file was modified after it was listed: it may have been read in part."""
     for zone, listed in files.items():
         for file in verify_unchanged(root / zone, listed):
             raise _changed(zone, root / zone / file.path)
@@ -75,7 +75,7 @@ def _changed(zone: str, path: Path) -> LandingError:
 
 
 def delivery_warnings(inputs: Inputs, decision: Decision) -> tuple[str, ...]:
-    """What is unusual about the files that a run reads: what came before of them, or will come twice."""
+    """Notes about files that were delivered before, or that will be read twice."""
     lines = []
     for zone, state in sorted(inputs.zones.items()):
         runs = {mark.path: mark.run_id for mark in (state.consumed.files if state.consumed else ())}
@@ -97,27 +97,27 @@ def delivery_warnings(inputs: Inputs, decision: Decision) -> tuple[str, ...]:
 def take_files(
     files: Files, columns: Mapping[str, str], inputs: Inputs, root: Path, table_location: str, run_id: str
 ) -> dict[str, ZoneInput]:
-    """Record that the table has taken `files`, beside what it took before, with the digest and delivery of each.
+    """Record that the table consumed `files`, in addition to earlier ones, with the digest and delivery of each.
 
     Digests are taken while the files are known to be as they were listed. A file that was only touched gets its new
     time, so that it need not be read for its digest again.
     """
-    taken = {}
+    zone_inputs = {}
     for zone, state in inputs.zones.items():
-        known = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
+        consumed_files = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
         read, fresh = set(files.get(zone, ())), set(state.fresh.all)
         # A run that another one overtook is built again on what that one published: numbers follow the publishes.
         next_delivery = (state.consumed.last_delivery if state.consumed else 0) + 1
         for file in state.files:
-            old = None if file in fresh else known.get(file.path)
+            old = None if file in fresh else consumed_files.get(file.path)
             if old is None and file not in read:
                 continue
             digest = (old.digest if old else None) or content_digest(root / zone, file)
             if digest is None:
                 raise _changed(zone, root / zone / file.path)
             first, delivery = (old.run_id, old.delivery) if old else (run_id, next_delivery)
-            known[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, first, digest, delivery)
-        found = columns.get(zone) or (state.consumed.columns if state.consumed else None)
-        consumed = Consumed(zone, tuple(known[path] for path in sorted(known)), found)
-        taken[zone] = write_consumed(table_location, consumed)
-    return taken
+            consumed_files[file.path] = ConsumedFile(file.path, file.size, file.mtime_ns, first, digest, delivery)
+        zone_columns = columns.get(zone) or (state.consumed.columns if state.consumed else None)
+        consumed = Consumed(zone, tuple(consumed_files[path] for path in sorted(consumed_files)), zone_columns)
+        zone_inputs[zone] = write_consumed(table_location, consumed)
+    return zone_inputs

@@ -52,7 +52,7 @@ def sieve_of(
 
 
 def _reads_all(model: CompiledModel, decision: Decision) -> bool:
-    """Rows that were refused before and are wrong still are in the result again."""
+    """Rows that were refused before and are still invalid are in the result again."""
     traits = model.model.settings.traits
     if traits.replaces_table:
         return True
@@ -70,19 +70,19 @@ def left_out(run: RunContext, model: CompiledModel) -> tuple[CheckResult, ...]:
 
 
 def constraint_results(model: str, batches: Collection[Collection[RefusedRows]]) -> tuple[CheckResult, ...]:
-    """Of the constraints by which rows were refused, over all that was written: none of them can fail any more, but
-    some could not be asked."""
+    """The results of the quarantining constraints over all batches. None of them can fail any more, but some could not
+    be evaluated."""
     together: dict[str, list[RefusedRows]] = {}
     for batch in batches:
         for refused in batch:
             together.setdefault(refused.constraint.check.name, []).append(refused)
-    return tuple(_result(model, found) for found in together.values())
+    return tuple(_result(model, refusals) for refusals in together.values())
 
 
-def _result(model: str, found: list[RefusedRows]) -> CheckResult:
-    check, rows = found[0].constraint.check, sum(refused.rows for refused in found)
-    error = next((refused.error for refused in found if refused.error), None)
-    samples: list[Mapping[str, object]] = [sample for refused in found for sample in refused.samples]
+def _result(model: str, refusals: list[RefusedRows]) -> CheckResult:
+    check, rows = refusals[0].constraint.check, sum(refused.rows for refused in refusals)
+    error = next((refused.error for refused in refusals if refused.error), None)
+    samples: list[Mapping[str, object]] = [sample for refused in refusals for sample in refused.samples]
     return CheckResult(
         model=model,
         name=check.name,
@@ -90,7 +90,7 @@ def _result(model: str, found: list[RefusedRows]) -> CheckResult:
         severity=str(check.severity),
         status="error" if error else "warned" if rows else "passed",
         value=None if error else rows,
-        expected=found[0].constraint.rule.expected,
+        expected=refusals[0].constraint.rule.expected,
         duration_ms=0,
         samples=tuple(samples[:SAMPLES]),
         description=check.description,

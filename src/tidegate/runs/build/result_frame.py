@@ -22,7 +22,7 @@ _LONGEST_LIST = 1000
 
 
 class BuildStamp:
-    """Set on the model's own session. To call it is to say that a statement which commits is about to begin."""
+    """Set on the model's own session. Call it just before a statement that commits."""
 
     def __init__(self, session: SparkSession, source: str, clock: Clock) -> None:
         self._session = session
@@ -54,16 +54,16 @@ def masked_frame(frame: DataFrame, masks: Sequence[ColumnMask], where: str) -> D
     from pyspark.sql.types import CharType, StringType, VarcharType
 
     fields = {field.name.lower(): field for field in frame.schema.fields}
-    found = {}
+    expressions = {}
     for mask in masks:
         field = fields.get(mask.column.lower())
         if field is not None:
             is_text = isinstance(field.dataType, StringType | CharType | VarcharType)
-            found[field.name] = f.expr(mask.expression(field.name, is_text=is_text))
+            expressions[field.name] = f.expr(mask.expression(field.name, is_text=is_text))
         elif mask.required:
             raise QueryError(
                 f"the result has no column '{mask.column}', which {mask.name} is to mask",
                 where=where,
                 remedy=f"The query gives {', '.join(frame.columns)}: correct the name of the tagged column.",
             )
-    return frame.withColumns(found)
+    return frame.withColumns(expressions)

@@ -91,14 +91,14 @@ class SparkBuilder:
     def answer_published(
         self, run: RunContext, model: CompiledModel, checks: Sequence[Check]
     ) -> tuple[CheckResult, ...]:
-        from tidegate.runs.build.answering import Answering
+        from tidegate.runs.build.check_runner import CheckRunner
 
         conf = {**run.catalog.spark_conf(MAIN), **run.source_conf}
         session = child_session(self.root, conf, run.catalog.spark_catalog(MAIN))
         use_pool(session, run.short(model.model.table))
         with run.cancellation.watching(session):
             main = BranchView(run.catalog, MAIN)
-            return Answering.of(run, main, session, run.values, self._functions).answer(model, checks)
+            return CheckRunner.of(run, main, session, run.values, self._functions).answer(model, checks)
 
     def session_factory(self, catalog: BranchCatalog) -> Callable[[str], SparkSession]:
         return lambda branch: child_session(self.root, catalog.spark_conf(branch), catalog.spark_catalog(branch))

@@ -65,7 +65,7 @@ _OF_THE_PLACE = (
     FailureKind.TIMEOUT,
     FailureKind.TRANSIENT,
 )
-"""Failures that another query would meet as well."""
+"""Failures that another query would have too."""
 
 
 def set_progress(
@@ -98,7 +98,7 @@ class TableBuild:
         self.former = self.run.lake.progress(self.table)
         self.verified = False
         self.aside_ms = 0
-        """Spent on what did not make the table."""
+        """Time spent on work that did not build the table."""
 
         self.notes: list[str] = []
         self.refused: list[tuple[RefusedRows, ...]] = []
@@ -129,10 +129,10 @@ class TableBuild:
     @property
     def constraint_results(self) -> tuple[CheckResult, ...]:
         """Of the constraints that the result was checked against, because rows that break them go to quarantine."""
-        found = constraint_results(self.name, self.refused)
+        results = constraint_results(self.name, self.refused)
         if not touches_hidden_columns(self.run.compiled, self.model):
-            return found
-        return tuple(replace(one, error=redact_message(one.error)) if one.error else one for one in found)
+            return results
+        return tuple(replace(one, error=redact_message(one.error)) if one.error else one for one in results)
 
     def values(self, interval: Interval | None = None) -> RunValues:
         exists = self.run.lake.table(self.table) is not None
@@ -242,7 +242,7 @@ class TableBuild:
         return sum(self.phases.ms.values())
 
     def _may_be_most(self, touched: int) -> bool:
-        """Then all rows are read sooner. A handful is never most, whatever the table is."""
+        """Whether reading all rows is faster. A few rows never count as most, however small the table is."""
         return touched > 10_000 and touched * 2 > self._metadata().total_records and not self._always
 
     @property
@@ -258,14 +258,14 @@ class TableBuild:
         before = self._spent_ms
         with self.phases.timed("build_result"):
             built = self._frame(None, False)
-            found = verify(self._request(built.frame))
+            verification = verify(self._request(built.frame))
         self.verified = True
-        if found.equal:
+        if verification.equal:
             self.aside_ms = self._spent_ms - before
             self.attempt.decision = replace(self.decision, reason=f"{self.decision.reason}; {VERIFIED}")
             return outcome
         self._turn_to_all_rows("verification failed")
-        self.notes.append(found.message)
+        self.notes.append(verification.message)
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
         return self._write(self._request(built.frame, dropped=dropped))
@@ -412,7 +412,7 @@ class TableBuild:
         return with_discarded(tables, former.tables, inputs.metadata)
 
     def _delta_factor(self, took_ms: int) -> float:
-        """What the estimate of this kind is to be multiplied with the next time; an old accident is forgotten."""
+        """The factor for the next estimate of this kind; old outliers lose their weight."""
         expected = self.decision.estimate.seconds
         if self.decision.delta is None or not expected:
             return math.sqrt(self.former.delta_factor) if self.former else 1.0

@@ -16,7 +16,7 @@ from tidegate.project.model import Materialized
 from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
-from tidegate.runs.build.answering import Answering
+from tidegate.runs.build.check_runner import CheckRunner
 from tidegate.runs.build.table_build import TableBuild, set_progress
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.reads import bound_query, checked_inputs, tables_read
@@ -58,15 +58,15 @@ class SparkTableWork:
     def answer(self, checks: Sequence[Check], before: TableMetadata | None) -> tuple[CheckResult, ...]:
         constrained = any(check.stage is Stage.BEFORE_WRITE for check in checks)
         written = self._written(before) if before is not None and constrained else None
-        answering = Answering.of(self._run, self._run.lake, self._session, self._attempt.values, self._functions)
-        return answering.answer(self._model, checks, written)
+        runner = CheckRunner.of(self._run, self._run.lake, self._session, self._attempt.values, self._functions)
+        return runner.answer(self._model, checks, written)
 
     def set_progress(self, progress: Progress) -> None:
         is_view = self._model.model.settings.materialized is Materialized.VIEW
         set_progress(self._session, self._table, progress, is_view=is_view)
 
     def explained(self, error: Exception) -> ModelError:
-        """What an exception of Spark means for the person who wrote the query."""
+        """A Spark exception as an error for the author of the query."""
         run, model = self._run, self._model.model
         inputs = QueryInputs(
             tuple(map(run.short, tables_read(run, self._model))), self._model.zones, self._attempt.files
@@ -101,7 +101,8 @@ class SparkTableWork:
         return WriteOutcome(0, 0, changed=True)
 
     def _written(self, before: TableMetadata) -> str | None:
-        """A view of the rows that were written since `before`; None where those are all, or only Iceberg can tell."""
+        """A view of the rows that were written since `before`; None where these are all rows, or only Iceberg can find
+        them."""
         now = self._run.lake.table(self._table)
         if now is None or now.uuid != before.uuid or before.current is None:
             return None

@@ -16,7 +16,7 @@ from tidegate.planner.decide import keeps_history, result_is_complete
 from tidegate.project.model import Materialized
 from tidegate.quality import plain
 from tidegate.quality.check_answers import redact_row
-from tidegate.runs.build.comparing import AFTER, BEFORE, KIND, matched_rows, pair_columns
+from tidegate.runs.build.row_diff_sql import AFTER, BEFORE, KIND, matched_rows, pair_columns
 from tidegate.write import WriteRequest
 from tidegate.write.drift import aligned
 from tidegate.write.key_columns import deduplicated_rows, key_columns
@@ -46,7 +46,7 @@ class Verified:
 
     @property
     def message(self) -> str:
-        """What the run says where they are not equal."""
+        """The warning of the run where they are not equal."""
         sides = (
             ("built from changes it has", self.only_table, self.table_samples),
             ("built from all rows it has", self.only_full, self.full_samples),
@@ -61,7 +61,7 @@ class Verified:
 
 
 def can_be_verified(model: CompiledModel) -> bool:
-    """Its table is what its query gives over its inputs as they are: no history, no time or chance in it."""
+    """Whether the table depends only on its query and the current inputs: no history, no time, no randomness."""
     return (
         model.model.settings.materialized is Materialized.TABLE
         and result_is_complete(model)
@@ -70,23 +70,23 @@ def can_be_verified(model: CompiledModel) -> bool:
     )
 
 
-def verification_due(asked: bool, every: int | None, deltas: int) -> bool:
+def verification_due(requested: bool, every: int | None, deltas: int) -> bool:
     """`deltas`: how often the table was brought up to date from changes since it was last whole, this time included."""
-    return asked or (every is not None and deltas >= every)
+    return requested or (every is not None and deltas >= every)
 
 
 def verify(request: WriteRequest, limit: int = 5) -> Verified:
     """Compare the table with the full result. `request` is the one that would write that result."""
     columns = result_columns(request.table, request.result)
     table = columns_of(request.session.table(request.table.quoted))
-    # A column that the query no longer gives keeps what it had for a while; no full build knows it.
+    # A column that the query no longer returns stays for a while; a full build does not have it.
     compared = TableColumns(tuple(column for column in table if column.name in columns))
     with result_view(request):
         current = f"(SELECT {compared.sql()} FROM {request.table.quoted})"
         full = f"(SELECT {aligned(compared, columns)} FROM ({_full_rows(request, columns)}))"
-        here, there = (content_of(request.session, side, compared) for side in (current, full))
-        if here == there and len(compared) == len(columns):
-            return Verified(True, here.rows, there.rows)
+        table_content, full_content = (content_of(request.session, side, compared) for side in (current, full))
+        if table_content == full_content and len(compared) == len(columns):
+            return Verified(True, table_content.rows, full_content.rows)
         # A merge leaves the key as it is, and 0.0 is the same key as -0.0.
         merged = request.settings.key if request.settings.traits.merges_by_key else ()
         keys = {name.lower() for name in merged}
@@ -99,8 +99,8 @@ def verify(request: WriteRequest, limit: int = 5) -> Verified:
             only_table, only_full = counts.get("deleted", 0) + both, counts.get("inserted", 0) + both
             return Verified(
                 equal=not counts and len(compared) == len(columns),
-                rows=here.rows,
-                full_rows=there.rows,
+                rows=table_content.rows,
+                full_rows=full_content.rows,
                 only_table=only_table,
                 only_full=only_full,
                 table_samples=_samples(changes, BEFORE, limit, request.hidden),

@@ -102,8 +102,8 @@ class CircuitBreaker:
         try:
             yield call
         except BaseException as error:
-            asked = isinstance(error, Exception) and not isinstance(error, CircuitOpenError)
-            call.failed(read_failure(error).kind if asked else FailureKind.CANCELLED)
+            called = isinstance(error, Exception) and not isinstance(error, CircuitOpenError)
+            call.failed(read_failure(error).kind if called else FailureKind.CANCELLED)
             raise
         finally:
             self._leave(call.kind, probe)

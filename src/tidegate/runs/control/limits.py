@@ -98,17 +98,17 @@ def memory_in_use(process: int | None = None, proc: Path = _PROC) -> int | None:
     """
     own = os.getpid() if process is None else process
     sizes = [_resident(proc / str(each)) for each in _family(own, proc)]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if known else None
+    known_sizes = [size for size in sizes if size is not None]
+    return sum(known_sizes) if known_sizes else None
 
 
 def _family(process: int, proc: Path) -> Iterator[int]:
-    waiting, seen = [process], set[int]()
+    waiting, visited = [process], set[int]()
     while waiting:
         at = waiting.pop()
-        if at in seen:
+        if at in visited:
             continue
-        seen.add(at)
+        visited.add(at)
         yield at
         for task in _names(proc / str(at) / "task"):
             waiting += map(int, _text(proc / str(at) / "task" / task / "children").split())

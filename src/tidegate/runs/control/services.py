@@ -42,7 +42,7 @@ class Turn:
 
 
 class Throttle:
-    """Thread-safe. It starts with one call at a time; a call waits while that many run, or while the service rests."""
+    """Thread-safe. Starts with one call at a time; a call waits while that many run, or while the service is paused."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Throttle:
         self._level = self._last_reported = 1
         self._running = 0
         self._age = 0
-        self._rests_until: float | None = None
+        self._paused_until: float | None = None
 
     @property
     def level(self) -> int:
@@ -78,10 +78,10 @@ class Throttle:
         return self._running
 
     @property
-    def rest(self) -> float:
+    def pause(self) -> float:
         """For how many seconds no call may start."""
         with self._changed:
-            return self._rest()
+            return self._pause_left()
 
     @contextlib.contextmanager
     def turn(self, deadline: Deadline | None = None) -> Iterator[Turn]:
@@ -112,18 +112,18 @@ class Throttle:
                     raise RunCancelledError("The run was cancelled")
                 if deadline.passed(self._monotonic()):
                     raise deadline.model_error()
-                rest = self._rest()
-                if not rest and self._running < self._level:
+                pause = self._pause_left()
+                if not pause and self._running < self._level:
                     self._running += 1
                     return Turn(self._age)
-                self._changed.wait(min(rest or self._poll, self._poll))
+                self._changed.wait(min(pause or self._poll, self._poll))
 
-    def _rest(self) -> float:
-        if self._rests_until is None:
+    def _pause_left(self) -> float:
+        if self._paused_until is None:
             return 0.0
-        left = self._rests_until - self._monotonic()
+        left = self._paused_until - self._monotonic()
         if left <= 0:
-            self._rests_until = None
+            self._paused_until = None
             self._changed.notify_all()
         return max(0.0, left)
 
@@ -136,7 +136,7 @@ class Throttle:
                     self._level = max(1, self._level // 2)
                     self._age += 1
                 until = self._monotonic() + max(self._cooldown, turn.retry_after or 0.0)
-                self._rests_until = max(until, self._rests_until or until)
+                self._paused_until = max(until, self._paused_until or until)
             elif turn.failure_kind is None and turn.age == self._age:
                 self._level = min(self.most, self._level + 1)
             self._changed.notify_all()

@@ -69,7 +69,7 @@ def find_dialect(path: Path, settings: ZoneSettings) -> Dialect:
         return Dialect(declared, encoding, escape)
     text = head.decode("utf-8-sig" if encoding == "utf-8" else encoding, errors="replace")
     usual = "\t" if settings.format == "tsv" or path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
-    delimiter = _found_delimiter(path, text, len(head) == _SAMPLE, Dialect(usual, encoding, escape))
+    delimiter = _detect_delimiter(path, text, len(head) == _SAMPLE, Dialect(usual, encoding, escape))
     return Dialect(delimiter, encoding, escape)
 
 
@@ -94,14 +94,14 @@ def _declared_delimiter(path: Path, settings: ZoneSettings) -> str | None:
     return declared
 
 
-def _found_delimiter(path: Path, text: str, cut: bool, dialect: Dialect) -> str:
+def _detect_delimiter(path: Path, text: str, cut: bool, dialect: Dialect) -> str:
     widths = {each: _widths(text, cut, Dialect(each, dialect.encoding, dialect.escape)) for each in _CANDIDATES}
-    splitting = {each: found for each, found in widths.items() if found and found[0] > 1}
+    splitting = {each: counts for each, counts in widths.items() if counts and counts[0] > 1}
     if not splitting:
         return dialect.delimiter
-    agreeing = {each: found for each, found in splitting.items() if len(set(found)) == 1}
-    most = max(found[0] for found in (agreeing or splitting).values())
-    best = [each for each, found in (agreeing or splitting).items() if found[0] == most]
+    agreeing = {each: counts for each, counts in splitting.items() if len(set(counts)) == 1}
+    most = max(counts[0] for counts in (agreeing or splitting).values())
+    best = [each for each, counts in (agreeing or splitting).items() if counts[0] == most]
     if len(best) > 1:
         names = " or ".join(_SHOWN[each] for each in best)
         raise LandingError(
@@ -130,9 +130,9 @@ def refuse_suspicious_column(path: Path, first: tuple[str, ...], settings: ZoneS
     inside = [mark for mark in _SUSPICIOUS if mark in first[0]]
     if len(first) > 1 or not inside or settings.delimiter is not None or settings.header is False:
         return
-    shown = first[0] if len(first[0]) <= 60 else first[0][:60] + "…"
+    excerpt = first[0] if len(first[0]) <= 60 else first[0][:60] + "…"
     raise LandingError(
-        f"'{path.name}' would have one column, named {shown!r}, which looks like several",
+        f"'{path.name}' would have one column, named {excerpt!r}, which looks like several",
         where=f"{path}:1",
         remedy=f"declare it in {SECTION}: delimiter = '{inside[0]}', or a character that the file "
         "does not have if it is one column; records that stand in quotes as a whole must be written without those",

@@ -158,8 +158,8 @@ def _scan(path: Path, encoding: str) -> _Scan:
     for piece in utf8_pieces(path, encoding, declarable=True):
         _refuse_nul(path, piece, offset)
         offset += len(piece)
-        if not scan.first_break and (found := re.search(rb"\r\n|\n|\r", piece)):
-            scan.first_break = found[0]
+        if not scan.first_break and (match := re.search(rb"\r\n|\n|\r", piece)):
+            scan.first_break = match[0]
         scan.backslash_quotes |= b'\\"' in piece or (last == b"\\" and piece[:1] == b'"')
         scan.windows_breaks |= b"\r\n" in piece or (last == b"\r" and piece[:1] == b"\n")
         scan.spaces_only = scan.spaces_only or _SPACES_ONLY.search(piece) is not None
@@ -173,11 +173,11 @@ def _scan(path: Path, encoding: str) -> _Scan:
 
 def _leave_open(piece: bytes, odd: int) -> tuple[int, bool]:
     """Whether a line in the piece ends within quotes, and whether the unfinished last one is within them so far."""
-    first, *rest = piece.replace(b"\r", b"\n").split(b"\n")
+    first, *later_lines = piece.replace(b"\r", b"\n").split(b"\n")
     odd ^= first.count(b'"') & 1
-    if not rest:
+    if not later_lines:
         return odd, False
-    return rest[-1].count(b'"') & 1, bool(odd) or any(line.count(b'"') & 1 for line in rest[:-1])
+    return later_lines[-1].count(b'"') & 1, bool(odd) or any(line.count(b'"') & 1 for line in later_lines[:-1])
 
 
 def _first_open_quote(path: Path, encoding: str) -> int:

@@ -60,7 +60,7 @@ def group_files(
                 unclosed.add(path)
             names = _names_of_header(path, shape.first) if header else _names_by_place(path, shape.first, declared)
             groups.setdefault((names, shape.dialect, shape.whole), []).append(path)
-    return tuple(CsvGroup(*key, tuple(found)) for key, found in groups.items()), frozenset(unclosed)
+    return tuple(CsvGroup(*key, tuple(group_paths)) for key, group_paths in groups.items()), frozenset(unclosed)
 
 
 def set_apart(groups: Iterable[CsvGroup], paths: Collection[Path]) -> tuple[CsvGroup, ...]:
@@ -82,12 +82,12 @@ def all_names(groups: Iterable[CsvGroup]) -> tuple[str, ...]:
     return tuple(names.values())
 
 
-def missing_notes(groups: Sequence[CsvGroup], known: Sequence[str]) -> tuple[str, ...]:
-    """Columns of earlier files that some lack: mostly a header that is spelt otherwise."""
+def missing_notes(groups: Sequence[CsvGroup], known_columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns of earlier files that some files lack; usually the header is spelled differently."""
     notes = []
     for group in groups:
-        there = {name.casefold() for name in group.names}
-        if missing := [name for name in known if name.casefold() not in there]:
+        present = {name.casefold() for name in group.names}
+        if missing := [name for name in known_columns if name.casefold() not in present]:
             columns = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
             notes.append(f"{_which(group)}: {columns} missing, which earlier files had: NULL in these rows")
     return tuple(notes)
@@ -99,14 +99,14 @@ def _which(group: CsvGroup) -> str:
 
 
 def declared_notes(groups: Sequence[CsvGroup], declared: StructType) -> tuple[str, ...]:
-    wanted = by_name(declared)
+    declared_fields = by_name(declared)
     notes = []
     for group in groups:
         which = _which(group)
-        there = {name.casefold() for name in group.names}
-        if extra := [name for name in group.names if name.casefold() not in wanted]:
+        present = {name.casefold() for name in group.names}
+        if extra := [name for name in group.names if name.casefold() not in declared_fields]:
             notes.append(f"{which}: columns that are not declared are not read: {', '.join(extra)}")
-        if missing := [field.name for key, field in wanted.items() if key not in there]:
+        if missing := [field.name for key, field in declared_fields.items() if key not in present]:
             notes.append(f"{which}: declared columns that are not there are NULL: {', '.join(missing)}")
     return tuple(notes)
 
@@ -125,7 +125,7 @@ def _refuse_data_as_header(path: Path, record: tuple[str, ...]) -> None:
 
 def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:
     names = tuple(name.strip() for name in record)
-    seen: dict[str, int] = {}
+    places: dict[str, int] = {}
     for place, name in enumerate(names, 1):
         if not name:
             raise LandingError(
@@ -133,14 +133,14 @@ def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:
                 where=f"{path}:1",
                 remedy="name it in the file, or declare header = false and the columns if the file has no header",
             )
-        if name.casefold() in seen:
+        if name.casefold() in places:
             raise LandingError(
-                f"'{path.name}': the header has '{name}' twice, in columns {seen[name.casefold()]} and {place} "
+                f"'{path.name}': the header has '{name}' twice, in columns {places[name.casefold()]} and {place} "
                 "(upper and lower case are the same)",
                 where=f"{path}:1",
                 remedy="give one of them another name; if the file has no header, declare header = false",
             )
-        seen[name.casefold()] = place
+        places[name.casefold()] = place
     return names
 
 

@@ -140,10 +140,12 @@ class CsvSource(ZoneSource):
             return StructType([])
         kinds = {key: field.dataType for key, field in by_name(before).items()} if before else {}
         classes = [fitting_types(column(name), kinds.get(name.casefold())) for name in names]
-        found = self._found(self._every_text(names), [each.alias(f"t{number}") for number, each in enumerate(classes)])
+        row = self._aggregate(
+            self._every_text(names), [each.alias(f"t{number}") for number, each in enumerate(classes)]
+        )
         schema = StructType(
             [
-                StructField(name, resolve(found[f"t{number}"], kinds.get(name.casefold())))
+                StructField(name, resolve(row[f"t{number}"], kinds.get(name.casefold())))
                 for number, name in enumerate(names)
             ]
         )
@@ -151,7 +153,7 @@ class CsvSource(ZoneSource):
         return schema
 
     def _became_text(self, schema: StructType, kinds: Mapping[str, DataType]) -> Iterator[str]:
-        """One wrong value makes a column text, for good: it is named."""
+        """One wrong value makes a column text permanently, so the note names the value."""
         changed = {
             field.name: kind
             for field in schema.fields
@@ -163,10 +165,10 @@ class CsvSource(ZoneSource):
             return
         places = {name: F.struct(column(_FILE).alias("file"), column(name).alias("value")) for name in changed}
         firsts = [F.min(F.when(misfits(column(n), kind), places[n])).alias(n) for n, kind in changed.items()]
-        found = self._every_text(tuple(changed)).agg(*firsts).first()
-        assert found is not None
+        row = self._every_text(tuple(changed)).agg(*firsts).first()
+        assert row is not None
         for name, kind in changed.items():
-            first = found[name]
+            first = row[name]
             because = f", because of '{shortened(first['value'])}' in {local_path(first['file']).name}" if first else ""
             yield (
                 f"column '{name}' was {kind.simpleString()} in earlier files and is text now{because}; to refuse such "
@@ -175,18 +177,19 @@ class CsvSource(ZoneSource):
             )
 
     def _check_declared(self, names: tuple[str, ...]) -> None:
-        """One pass over everything before anything is written: else a run would report one wrong value at a time."""
+        """One pass over all records before anything is written; otherwise each run would report only one wrong
+        value."""
         if not self._groups or not any(name.casefold() in self._kinds for name in names):
             return
         texts = self._every_text(names).select(column(_MALFORMED), column(_FILE), self._wrong(names).alias(_WRONG))
         wrong = F.size(column(_WRONG)) > 0
         files = F.collect_set(F.when(wrong, column(_FILE))).alias("files")
-        found = self._found(texts, [F.count_if(wrong).alias("wrong"), files])
-        if found["wrong"]:
+        totals = self._aggregate(texts, [F.count_if(wrong).alias("wrong"), files])
+        if totals["wrong"]:
             values = texts.select(column(_FILE), F.explode(column(_WRONG)).alias("at")).distinct()
-            shown = values.orderBy(column(_FILE), "at").limit(SHOWN).collect()
+            examples = values.orderBy(column(_FILE), "at").limit(SHOWN).collect()
             raise self._misfit_error(
-                [(row[0], row["at"]["name"], row["at"]["value"]) for row in shown], found["files"], found["wrong"]
+                [(row[0], row["at"]["name"], row["at"]["value"]) for row in examples], totals["files"], totals["wrong"]
             )
 
     def _wrong(self, names: Sequence[str]) -> Column:
@@ -227,23 +230,23 @@ class CsvSource(ZoneSource):
     def _why_misfit(self, name: str, value: str) -> str:
         return misfit(name, self._kinds[name.casefold()].simpleString(), value)
 
-    def _found(self, texts: DataFrame, sums: Sequence[Column]) -> Row:
+    def _aggregate(self, texts: DataFrame, sums: Sequence[Column]) -> Row:
         """One pass over all records; raises if some are malformed."""
         malformed = column(_MALFORMED).isNotNull()
         files = F.array_sort(F.collect_set(F.when(malformed, column(_FILE)))).alias("malformed")
         try:
-            found = texts.agg(F.count_if(malformed).alias("total"), files, *sums).first()
+            totals = texts.agg(F.count_if(malformed).alias("total"), files, *sums).first()
         except Exception as error:
             if not has_broken_quotes(error):
                 raise
             raise _malformed_error([group for group in self._groups if not group.apart]) or error from error
-        assert found is not None
-        if found["total"]:
-            self._refuse(found["malformed"], found["total"])
-        return found
+        assert totals is not None
+        if totals["total"]:
+            self._refuse(totals["malformed"], totals["total"])
+        return totals
 
     def _refuse(self, files: Sequence[str], total: int) -> None:
-        """Malformed records that Spark met: which they are is looked up in the files that have some."""
+        """The error for malformed records that Spark found; their lines are looked up in the files."""
         paths = [local_path(uri) for uri in files]
         first = list(islice((bad for path in paths for bad in _malformed(self._group_of(path), path)), SHOWN))
         unknown = [BadRecord(path, None, "has a malformed record") for path in paths[:SHOWN]]
@@ -313,12 +316,12 @@ def _texts(names: Sequence[str]) -> StructType:
 
 
 def _misfit(name: str, kind: DataType, dialect: Dialect) -> Column:
-    shown = kind.simpleString()
+    type_name = kind.simpleString()
     parts = (
         F.lit(MISFIT_MARK),
         F.col("_metadata.file_path"),
         F.lit(name),
-        F.lit(shown),
+        F.lit(type_name),
         F.lit(dialect.delimiter),
         F.lit(dialect.encoding),
         F.lit(dialect.escape),

@@ -112,7 +112,7 @@ def typed(text: Column, kind: DataType, misfit: Column | None) -> Column:
 def _classes(text: Column, before: DataType | None) -> Column:
     integer = text.try_cast(LongType())
     number = text.try_cast(DoubleType())
-    found = (
+    classes = (
         F.when(~text.rlike(_MAYBE), F.lit(0))
         .when(
             text.rlike(_INTEGERS),
@@ -127,8 +127,8 @@ def _classes(text: Column, before: DataType | None) -> Column:
         .otherwise(F.lit(0))
     )
     if isinstance(before, _NOT_INFERRED):
-        found = found.bitwiseOR(_if(_fits(text, before), _KNOWN))
-    return F.when(text.isNull() | (text == ""), F.lit(_ANY)).otherwise(found)
+        classes = classes.bitwiseOR(_if(_fits(text, before), _KNOWN))
+    return F.when(text.isNull() | (text == ""), F.lit(_ANY)).otherwise(classes)
 
 
 def _fits(text: Column, kind: DataType) -> Column:
@@ -138,7 +138,7 @@ def _fits(text: Column, kind: DataType) -> Column:
 
 
 def _exactly(text: Column, kind: DecimalType) -> Column:
-    """A cast to a decimal rounds without a word; here a value that would be rounded is none."""
+    """A cast to a decimal rounds silently; here a value that would be rounded does not fit."""
     value = text.try_cast(kind)
     wide = text.try_cast(DecimalType(38, min(38, kind.scale + 10)))
     return F.when(value == wide, value)

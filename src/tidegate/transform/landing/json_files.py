@@ -90,9 +90,9 @@ def json_records(path: Path) -> Iterator[tuple[int, str, str | None]]:
 def _items(array: str) -> Iterator[str]:
     """The items of an array as they are written."""
     decoder, at = json.JSONDecoder(parse_int=str), 1
-    while found := _ITEM.match(array, at):
-        _, at = decoder.raw_decode(array, found.end())
-        yield array[found.end() : at]
+    while match := _ITEM.match(array, at):
+        _, at = decoder.raw_decode(array, match.end())
+        yield array[match.end() : at]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -183,8 +183,8 @@ def _second_value(path: Path) -> _Broken | None:
         for piece in pieces(file):
             end = 0 if closed else -1
             if not closed:
-                for found in _MARKS.finditer(piece):
-                    place, mark = found.start(), found[0]
+                for match in _MARKS.finditer(piece):
+                    place, mark = match.start(), match[0]
                     if place == skip:
                         continue
                     if in_string:
@@ -200,8 +200,8 @@ def _second_value(path: Path) -> _Broken | None:
                             closed, end = True, place + 1
                             break
                 skip -= len(piece)
-            if closed and (rest := piece[end:].lstrip()):
-                line += piece.count(b"\n", 0, len(piece) - len(rest))
+            if closed and (following := piece[end:].lstrip()):
+                line += piece.count(b"\n", 0, len(piece) - len(following))
                 return _Broken(line, "holds more than one JSON value, of which only the first would be read")
             line += piece.count(b"\n")
     return None
@@ -237,6 +237,6 @@ class _RepeatedKey(Exception):
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        seen: set[str] = set()
-        raise _RepeatedKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+        keys: set[str] = set()
+        raise _RepeatedKey(next(key for key, _ in pairs if key in keys or keys.add(key)))  # type: ignore[func-returns-value]
     return value

@@ -68,7 +68,7 @@ class JsonSource(ZoneSource):
             for path, kind in zip(paths, kinds, strict=True):
                 if kind is not None:
                     self._groups.setdefault(kind, []).append(path)
-        self._found: dict[_JsonKind, StructType] = {}
+        self._schemas: dict[_JsonKind, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
         if self._quarantines and declared is not None:
             self._set_apart_misfits(declared)
@@ -104,17 +104,17 @@ class JsonSource(ZoneSource):
 
     def _set_apart(self, paths: Iterable[Path]) -> bool:
         """Whether some lines are read one by one from now on."""
-        named = frozenset(paths)
-        chosen = [path for path in self._groups.get(_JsonKind.LINES, ()) if path in named]
+        requested = frozenset(paths)
+        chosen = [path for path in self._groups.get(_JsonKind.LINES, ()) if path in requested]
         if chosen:
-            left = [path for path in self._groups.pop(_JsonKind.LINES) if path not in named]
+            left = [path for path in self._groups.pop(_JsonKind.LINES) if path not in requested]
             if left:
                 self._groups[_JsonKind.LINES] = left
             self._groups.setdefault(_JsonKind.RECORDS, []).extend(chosen)
         return bool(chosen)
 
     def _set_apart_misfits(self, schema: StructType) -> None:
-        """One pass over the lines: values that do not fit would else be met when the rows are written."""
+        """One pass over the lines, to find values that do not fit before rows are written."""
         paths = self._groups.get(_JsonKind.LINES)
         if not paths or not schema.fields:
             return
@@ -122,11 +122,11 @@ class JsonSource(ZoneSource):
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         frame = self._reader(_JsonKind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
         bad = F.collect_set(F.when(column(_CORRUPT).isNotNull(), F.col("_metadata.file_path")))
-        # A column that is not asked for is not parsed.
+        # Spark does not parse a column that is not selected.
         parsed = [F.count(column(field.name)) for field in schema.fields]
-        found = frame.agg(bad.alias("files"), *parsed).first()
-        assert found is not None
-        self._set_apart([local_path(uri) for uri in found["files"]])
+        row = frame.agg(bad.alias("files"), *parsed).first()
+        assert row is not None
+        self._set_apart([local_path(uri) for uri in row["files"]])
 
     def _records(self, target: StructType) -> DataFrame:
         """The values of all lines as `_VALUE`, and `WHY` also where one does not fit."""
@@ -140,7 +140,7 @@ class JsonSource(ZoneSource):
 
     def _spelled(self, kind: _JsonKind, target: StructType) -> StructType:
         """Keys differ by case, columns do not."""
-        spelled = respell(target, self._found.get(kind, target))
+        spelled = respell(target, self._schemas.get(kind, target))
         assert isinstance(spelled, StructType)
         return spelled
 
@@ -148,13 +148,13 @@ class JsonSource(ZoneSource):
         """A field that is null throughout looks like a string to Spark; where that would widen a type, look closer."""
         while True:
             try:
-                self._found = {kind: self._infer_group(kind, all_null=True) for kind in sorted(self._groups)}
+                self._schemas = {kind: self._infer_group(kind, all_null=True) for kind in sorted(self._groups)}
                 break
             except BadRecordsError as error:
                 if not self._quarantines or not self._set_apart(error.paths):
                     raise
-        loose = combine(self._found.values())
-        parts = ([before] if before else []) + list(self._found.values())
+        loose = combine(self._schemas.values())
+        parts = ([before] if before else []) + list(self._schemas.values())
         if not any(_clash(a, b) for i, a in enumerate(parts) for b in parts[i + 1 :]):
             return loose
         valued = combine(self._infer_group(kind, all_null=False) for kind in sorted(self._groups))
@@ -191,7 +191,8 @@ def _literals(paths: Sequence[Path]) -> list[str]:
 
 @contextmanager
 def _case_sensitive(session: SparkSession) -> Iterator[None]:
-    """Else Spark takes the first spelling of a key that it meets, and its reader finds no value under the others."""
+    """Otherwise Spark uses the first spelling of a key that it finds, and its reader loses the values under the
+    others."""
     before = session.conf.get("spark.sql.caseSensitive")
     session.conf.set("spark.sql.caseSensitive", "true")
     try:
@@ -205,9 +206,9 @@ def _same_but_for_case(kind: DataType) -> str | None:
         return _same_but_for_case(kind.elementType)
     if not isinstance(kind, StructType):
         return None
-    seen: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for field in kind.fields:
-        if (other := seen.setdefault(field.name.casefold(), field.name)) != field.name:
+        if (other := spellings.setdefault(field.name.casefold(), field.name)) != field.name:
             return f"'{other}' and '{field.name}'"
         if inner := _same_but_for_case(field.dataType):
             return inner
@@ -221,9 +222,11 @@ def _multiline(settings: ZoneSettings) -> bool | None:
 
 
 def _clash(a: StructType, b: StructType) -> bool:
-    """Whether a string in the one meets something else in the other."""
-    there = by_name(b)
-    return any(key in there and _clashing(field.dataType, there[key].dataType) for key, field in by_name(a).items())
+    """Whether a field is a string in one schema and another type in the other."""
+    b_fields = by_name(b)
+    return any(
+        key in b_fields and _clashing(field.dataType, b_fields[key].dataType) for key, field in by_name(a).items()
+    )
 
 
 def _clashing(a: DataType, b: DataType) -> bool:
@@ -239,13 +242,13 @@ def _clashing(a: DataType, b: DataType) -> bool:
 
 def _without_nulls(field: StructField, valued: dict[str, StructField]) -> StructField:
     """The field with the type that its values have; void for what has none."""
-    there = valued.get(field.name.casefold())
-    if there is None:
+    valued_field = valued.get(field.name.casefold())
+    if valued_field is None:
         return StructField(field.name, NullType())
-    if isinstance(field.dataType, StructType) and isinstance(there.dataType, StructType):
-        inner = by_name(there.dataType)
+    if isinstance(field.dataType, StructType) and isinstance(valued_field.dataType, StructType):
+        inner = by_name(valued_field.dataType)
         return StructField(field.name, StructType([_without_nulls(f, inner) for f in field.dataType.fields]))
-    return StructField(field.name, there.dataType)
+    return StructField(field.name, valued_field.dataType)
 
 
 def _broken(paths: Sequence[Path], document: bool) -> LandingError:

@@ -46,7 +46,7 @@ _NOISE = re.compile(r"^\w+: (?:\[\w+\] )?|\s*SQLSTATE: \w+")
 
 
 def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> LandingError | None:
-    """The error of one of `files`, for a person; None when it is about something else."""
+    """The user-facing error about one of `files`; None if the exception is about something else."""
     text = str(error)
     if misfit := _MISFIT.search(text):
         path, column, kind, *dialect, value = misfit.groups()
@@ -57,10 +57,10 @@ def explain_read_error(error: BaseException, files: Sequence[ZoneFile]) -> Landi
         return gone
     if missing := _NOT_FOUND.search(text):
         return _gone(local_path(missing[1])) if _belongs(missing[1], files) else None
-    found = _FILE.search(text)
-    if found is None or not _belongs(found[2], files):
+    match = _FILE.search(text)
+    if match is None or not _belongs(match[2], files):
         return None
-    condition, path = found[1], local_path(found[2])
+    condition, path = match[1], local_path(match[2])
     if condition == "FILE_NOT_EXIST":
         return _gone(path)
     return _broken(path, text)

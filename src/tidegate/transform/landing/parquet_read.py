@@ -43,8 +43,8 @@ class ParquetSource(ZoneSource):
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames, order = [], file_order(ordered)
-        for paths, found in self._groups:
-            reader = self._session.read.schema(_readable(found, by_name(target)))
+        for paths, schema in self._groups:
+            reader = self._session.read.schema(_readable(schema, by_name(target)))
             frame = reader.parquet(*map(literal, paths))
             frames.append(align(with_columns(frame, order), target, order))
         return frames
@@ -73,11 +73,11 @@ def _columns(path: Path) -> str:
     return str(schema.remove_metadata())
 
 
-def _readable(found: StructType, wanted: dict[str, StructField]) -> StructType:
+def _readable(schema: StructType, targets: dict[str, StructField]) -> StructType:
     """The reader fills in fields that a nested value lacks; from one plain type to another only a cast is safe."""
     fields = []
-    for field in found.fields:
-        target = wanted.get(field.name.casefold(), field).dataType
+    for field in schema.fields:
+        target = targets.get(field.name.casefold(), field).dataType
         same_nesting = isinstance(field.dataType, _NESTED) and isinstance(target, type(field.dataType))
         fields.append(StructField(field.name, target if same_nesting else field.dataType))
     return StructType(fields)

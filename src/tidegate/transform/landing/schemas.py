@@ -67,34 +67,34 @@ def column(name: str) -> Column:
 
 def align(frame: DataFrame, target: StructType, more: Iterable[str] = ()) -> DataFrame:
     """The columns of `target`, in its order, as its types; NULL where the frame has none. Then `more`, as they are."""
-    there = by_name(frame.schema)
+    frame_fields = by_name(frame.schema)
     chosen = []
     for field in target.fields:
-        found = there.get(field.name.casefold())
-        if found is None:
+        source = frame_fields.get(field.name.casefold())
+        if source is None:
             value = F.lit(None).cast(field.dataType)
-        elif nullable(found.dataType) == nullable(field.dataType):
-            value = column(found.name)
-        elif isinstance(field.dataType, StringType) and isinstance(found.dataType, (StructType, ArrayType, MapType)):
-            value = F.to_json(column(found.name))
+        elif nullable(source.dataType) == nullable(field.dataType):
+            value = column(source.name)
+        elif isinstance(field.dataType, StringType) and isinstance(source.dataType, (StructType, ArrayType, MapType)):
+            value = F.to_json(column(source.name))
         else:
-            value = column(found.name).cast(field.dataType)
+            value = column(source.name).cast(field.dataType)
         chosen.append(value.alias(field.name))
     return frame.select(*chosen, *map(column, more))
 
 
-def respell(kind: DataType, found: DataType) -> DataType:
-    """`kind` with its fields named as in `found`, for readers to which case counts; a cast by position undoes it."""
-    if isinstance(kind, StructType) and isinstance(found, StructType):
-        there = by_name(found)
+def respell(kind: DataType, spelling: DataType) -> DataType:
+    """`kind` with its fields named as in `spelling`, for case-sensitive readers; a cast by position undoes it."""
+    if isinstance(kind, StructType) and isinstance(spelling, StructType):
+        fields = by_name(spelling)
         return StructType(
             [
-                StructField(there[key].name, respell(field.dataType, there[key].dataType)) if key in there else field
+                StructField(fields[key].name, respell(field.dataType, fields[key].dataType)) if key in fields else field
                 for key, field in by_name(kind).items()
             ]
         )
-    if isinstance(kind, ArrayType) and isinstance(found, ArrayType):
-        return ArrayType(respell(kind.elementType, found.elementType))
+    if isinstance(kind, ArrayType) and isinstance(spelling, ArrayType):
+        return ArrayType(respell(kind.elementType, spelling.elementType))
     return kind
 
 

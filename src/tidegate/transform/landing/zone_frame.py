@@ -60,7 +60,7 @@ def read_delivery(
     known_columns: str | None,
     in_order: bool = False,
 ) -> ZoneFrame:
-    # As Spark names it: what it says of a file is compared with what is known of it here.
+    # An absolute path, as Spark has it: its paths are compared with these.
     folder = Path(os.path.abspath(folder))
     declared = _declared(folder, settings)
     before = known(known_columns)
@@ -68,8 +68,8 @@ def read_delivery(
         _FORMATS[kind](session, [folder / file.path for file in group], settings, declared, before)
         for kind, group in files_by_format(folder, sorted(files), settings.format).items()
     ]
-    found = [source.schema for source in sources]
-    target = declared if declared is not None else settle(combine(([before] if before else []) + found))
+    schemas = [source.schema for source in sources]
+    target = declared if declared is not None else settle(combine(([before] if before else []) + schemas))
     if not target.fields:
         raise _no_columns(folder, files)
     if in_order:
@@ -138,10 +138,10 @@ def rows_in_order(
 
 def _with_start(session: SparkSession, frame: DataFrame, starts: dict[str, int]) -> DataFrame:
     listed = json.dumps([{"file": file, "start": start} for file, start in starts.items()])
-    known = session.range(1).select(
+    start_rows = session.range(1).select(
         F.inline(F.from_json(F.lit(listed), "array<struct<file: string, start: bigint>>")).alias("\ufdd0named", _START)
     )
-    joined = frame.join(F.broadcast(known), F.col(ORDER_FILE) == F.col("\ufdd0named"), "left")
+    joined = frame.join(F.broadcast(start_rows), F.col(ORDER_FILE) == F.col("\ufdd0named"), "left")
     unknown = F.raise_error(F.concat(F.lit("a landing file was not listed: "), F.col(ORDER_FILE)))
     return joined.withColumn(_START, F.coalesce(F.col(_START), unknown.cast("bigint")) + F.col(ORDER_PIECE)).drop(
         "\ufdd0named"

@@ -1,4 +1,4 @@
-"""append_only: the result's rows are added."""
+"""append_only: adds the rows of the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_append_only(request: WriteRequest, columns: TableColumns) -> WriteOutc
     drift = compare_columns(request, columns)
     if not drift.alters:
         return _append(request, drift, columns, RESULT)
-    # Spark refuses to run a result that reads this very table once the table was altered: compute it before.
+    # After the table is altered, Spark refuses a result that reads this same table: compute it first.
     with staged_table(request, f"SELECT * FROM {RESULT}") as staging:
         apply_drift(request, drift)
         return _append(request, drift, columns, in_written_order(staging) if request.in_order else staging.quoted)

@@ -29,8 +29,8 @@ def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOut
     if rows == 0 and request.settings.on_empty == "keep" and pointer is not None:
         request.lake.restore(request.table, pointer)
         request.observed.counted = None
-        kept = "the result has no rows; on_empty: keep left the table as it was"
-        return WriteOutcome(0, 0, changed=False, warnings=(kept,))
+        warning = "the result has no rows; on_empty: keep left the table as it was"
+        return WriteOutcome(0, 0, changed=False, warnings=(warning,))
     if not request.has_readers:
         return WriteOutcome(rows, 0, changed=True, drift=drift)
     content, after = observed.content(rows), request.lake.table(request.table)
@@ -48,7 +48,7 @@ def write_full_refresh(request: WriteRequest, columns: TableColumns) -> WriteOut
 
 
 def _content_before(request: WriteRequest, before: TableMetadata, columns: TableColumns) -> RowsDigest:
-    """What the table held, which it remembers unless something else wrote it last."""
+    """The digest of the table before the write: recorded in the table, unless another writer changed it last."""
     then = f"{request.table.quoted} VERSION AS OF {before.current_snapshot_id}"
     return recorded_content(before) or content_of(request.session, then, columns)
 

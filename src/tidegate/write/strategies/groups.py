@@ -1,4 +1,4 @@
-"""delete_insert and tracked: groups of rows with a key are replaced where their content differs."""
+"""delete_insert and tracked: replace the groups of rows with the same key whose content differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _H1, _H2 = HASHES
 
 
 def write_groups(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
-    """Duplicates are retained. Groups gone from a complete result are deleted; else they stay as they are."""
+    """Duplicates are retained. Groups that a complete result no longer has are deleted; otherwise they stay."""
     setting = request.settings.traits.key_setting
     assert setting is not None
     keys = key_columns(request, columns, setting)
@@ -48,10 +48,10 @@ def replace_groups(
     source: str,
     within: str | None = None,
 ) -> WriteOutcome:
-    """Which groups differ is settled first; they are replaced in one commit.
+    """Find the groups that differ, then replace them in one commit.
 
-    `within`: a relation of the only keys that count; those of them that are not in the source are gone. Of few
-    groups a DELETE and an INSERT are cheaper than one MERGE, which shuffles the table; the first of the two is marked.
+    `within`: a relation with the keys in scope; those that the source lacks are deleted. For a few groups a DELETE and
+    an INSERT are cheaper than one MERGE, which shuffles the table; the first commit is marked as partial.
     """
     batch = f"(SELECT {aligned(drift.columns, columns)} FROM {source})"
     compared = TableColumns(tuple(column for column in drift.columns if column.name in columns))
@@ -120,7 +120,7 @@ def _is_among(changes: str, keys: TableColumns) -> str:
 
 @contextlib.contextmanager
 def _settled(request: WriteRequest, query: str, within: str | None) -> Iterator[str]:
-    """The groups that differ; few where they are of touched keys, so that memory does."""
+    """The groups that differ. For touched keys they are few, so they are persisted instead of staged."""
     if within is None:
         with staged_table(request, query, "changes") as changes:
             yield changes.quoted
@@ -134,8 +134,8 @@ def _changes_sql(
 ) -> str:
     """The groups whose rows differ, from one aggregate over both sides.
 
-    Rows of the batch count up and rows of the table count down, so equal groups come to zero in the number of rows
-    and in two independent hashes of 64 bits, in whatever order the rows are. Sums are of 32-bit halves: no overflow.
+    Rows of the batch count up and rows of the table count down, so for equal groups the row count and both independent
+    64-bit hashes are zero, in any order of the rows. Sums are of 32-bit halves: no overflow.
     """
     table = f"{request.table.quoted if within is None else pinned_table(request)} __r"
     only = batch if within is None and not request.complete else within

@@ -16,15 +16,15 @@ from tidegate.write.write_columns import TableColumns
 __all__ = ["write_incremental"]
 
 _SMALL_BATCH, _LARGE_TABLE = 200_000, 1_000_000
-"""Rows. So small a batch can be sent to every task that reads the table, which is dearer than one MERGE if that is
-not large."""
+"""In rows. A batch this small can be broadcast to every task that reads the table; for a small table one MERGE is
+cheaper."""
 
 
 def write_incremental(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
-    """Rows that differ are updated, new ones inserted; keys gone from a complete result are deleted.
+    """Rows that differ are updated, new ones inserted; keys that a complete result no longer has are deleted.
 
-    A row whose watermark is older than the one that the table has (late data) does not overwrite it, unless the
-    result is complete. Updated rows have NULL in columns that the query no longer gives.
+    A row whose watermark is older than the one that the table has (late data) does not overwrite it, unless the result
+    is complete. Updated rows have NULL in columns that the query no longer gives.
     """
     keys = key_columns(request, columns)
     if request.settings.watermark_column:
@@ -50,7 +50,7 @@ def write_incremental(request: WriteRequest, columns: TableColumns) -> WriteOutc
 
 
 def _beside_a_large_table(request: WriteRequest, staging: TableName) -> bool:
-    """A complete result is compared with all rows anyway: what it lacks is gone."""
+    """A complete result is compared with all rows anyway, to delete the rows that it lacks."""
     batch = request.lake.table(staging)
     few = batch is not None and batch.total_records <= _SMALL_BATCH
     return few and not request.complete and existing_rows(request) >= _LARGE_TABLE
@@ -66,7 +66,7 @@ def _merge(
     if commit is None:
         return WriteOutcome(0, 0, drift.alters, drift.changes, dropped_columns=drift.dropped_columns)
     inserted, updated = (commit.count(f"spark.merge-into.num-target-rows-{what}") for what in ("inserted", "updated"))
-    # Spark's own count can be missing from the summary, and the guard below must not be blind then.
+    # Spark's own count can be missing from the summary, and the guard below needs a count.
     lost = max(0, before.rows + inserted - existing_rows(request))
     deleted = commit.count("spark.merge-into.num-target-rows-deleted") or lost
     refuse_mass_delete(request, deleted, before.rows)

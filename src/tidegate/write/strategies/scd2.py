@@ -1,4 +1,4 @@
-"""scd2: a version of each key for each time it was different."""
+"""scd2: one version of a key for each state that it had."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOST_NAMED = 3
 
 
 def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
-    """Changed versions are closed and new ones opened, in one MERGE; a batch that says nothing new changes nothing.
+    """Changed versions are closed and new ones opened, in one MERGE; a batch without changes changes nothing.
 
-    With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one
-    it begins when the run started. Rows that are not newer than the open version are known (the history says the same
-    of that time) or not written, with a warning.
+    With a watermark a version begins at its row's watermark and a batch may hold several rows of a key; without one it
+    begins when the run started. A row that is not newer than the open version is skipped: silently if the history
+    already has it, otherwise with a warning.
     """
     keys = key_columns(request, columns)
     watermark = _watermark(request, columns)
@@ -57,8 +57,8 @@ class _Counts:
 
 def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcome:
     with staged_table(request, changes_sql(history), "changes") as changes:
-        found = request.lake.table(changes)
-        counts = _count(request, changes.quoted) if found and found.total_records else _Counts(0, 0, 0, 0)
+        staged = request.lake.table(changes)
+        counts = _count(request, changes.quoted) if staged and staged.total_records else _Counts(0, 0, 0, 0)
         if counts.gone and not request.allow_deletes:
             refuse_mass_delete(request, counts.gone, _open_versions(request))
         warnings = _warnings(request, history, changes.quoted, counts.rejected) if counts.rejected else ()
@@ -88,8 +88,8 @@ def _merge_sql(request: WriteRequest, history: History, changes: str) -> str:
 
 def _count(request: WriteRequest, changes: str) -> _Counts:
     rows = request.session.sql(f"SELECT {OP} AS op, count(*) AS n FROM {changes} GROUP BY {OP}").collect()
-    found = {row["op"]: row["n"] for row in rows}
-    return _Counts(*(found.get(op, 0) for op in ("open", "close", "gone", "reject")))
+    counts = {row["op"]: row["n"] for row in rows}
+    return _Counts(*(counts.get(op, 0) for op in ("open", "close", "gone", "reject")))
 
 
 def _open_versions(request: WriteRequest) -> int:

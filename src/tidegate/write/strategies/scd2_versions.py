@@ -64,7 +64,8 @@ def first_versions_sql(history: History) -> str:
 
 
 def changes_sql(history: History) -> str:
-    """One row per move: `open` a version, `close` the open one at valid_from (`gone`: its key is no more), `reject`."""
+    """One row per change: `open` a version, `close` the open one at valid_from (`gone`: its key was deleted),
+    `reject`."""
     moves = f"IF({_FIRST} AND {_HEAD_OPEN}, array('close', 'open'), array('open'))"
     parts = [f"SELECT {_version(history)}, explode({moves}) AS {OP} FROM opened"]
     if history.watermark:
@@ -85,7 +86,7 @@ def _version(history: History) -> str:
 
 
 def _bare(history: History, valid_from: str) -> str:
-    """A row of which only the key and valid_from count."""
+    """A row of which only the key and valid_from are used."""
     values = [
         column.quoted if column.name in history.keys else f"CAST(NULL AS {column.type_sql}) AS {column.quoted}"
         for column in history.table
@@ -97,7 +98,8 @@ def _bare(history: History, valid_from: str) -> str:
 
 
 def _steps(history: History, *, exists: bool) -> str:
-    """CTEs: the batch placed in time, what of it is new to its key, the chain of versions that differ.
+    """CTEs: the batch ordered by time, the rows that are newer than their key's last version, the chain of versions
+    that differ.
 
     `opened` are the versions to open, each with where it ends; the first of a key ends the version that is open.
     """
@@ -124,7 +126,7 @@ def _steps(history: History, *, exists: bool) -> str:
         " FROM chain",
     }
     if history.watermark:
-        unknown = f"NOT EXISTS (SELECT 1 FROM versions __v WHERE {_known(history)})"
+        unknown = f"NOT EXISTS (SELECT 1 FROM versions __v WHERE {_already_recorded(history)})"
         steps["rejected"] = f"SELECT * FROM judged __j WHERE NOT {_FRESH} AND {unknown}"
     return ", ".join(f"{name} AS ({query})" for name, query in steps.items())
 
@@ -134,15 +136,15 @@ def _at(history: History) -> str:
 
 
 def _attrs(history: History) -> str:
-    """Everything that makes a version different: all columns of the batch __but the key and the watermark."""
-    known = [*history.keys.names, *([history.watermark.name] if history.watermark else [])]
-    compared = [column.comparable() for column in history.table.without(known) if column.name in history.batch]
+    """Everything that makes a version different: all columns of the batch except the key and the watermark."""
+    excluded = [*history.keys.names, *([history.watermark.name] if history.watermark else [])]
+    compared = [column.comparable() for column in history.table.without(excluded) if column.name in history.batch]
     return f"struct({', '.join(compared) or 'true'})"
 
 
 def _versions(history: History) -> str:
-    kept = [*history.keys, *([history.watermark] if history.watermark else [])]
-    columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in kept))
+    selected = [*history.keys, *([history.watermark] if history.watermark else [])]
+    columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in selected))
     only = ""
     if touched := history.request.touched:
         only = f" WHERE EXISTS (SELECT 1 FROM {touched.view} __k WHERE {null_safe_join('__k', '__v', touched.region)})"
@@ -175,17 +177,16 @@ def _heads(history: History) -> str:
 
 
 def _start(history: History) -> str:
-    """When the version begins: a key that comes back cannot do so before it went."""
+    """When the version begins: a key cannot reappear before it was deleted."""
     if history.watermark is None:
         return f"greatest({_AT}, {_HEAD_FROM}, {_HEAD_TO})"
     return f"IF(NOT {_HEAD_OPEN}, greatest({_AT}, {_HEAD_TO}), {_AT})" if history.request.complete else _AT
 
 
 def _fresh(history: History) -> str:
-    """Whether the row says something about the time after the last version.
+    """Whether the row is newer than the last version.
 
-    In a complete result a key that was closed is back, however old its newest row is; else only a row from after
-    its end brings it back.
+    A complete result reopens a closed key, however old its newest row is; otherwise only a row from after its end does.
     """
     if history.watermark is None:
         return "true"
@@ -193,8 +194,8 @@ def _fresh(history: History) -> str:
     return f"CASE WHEN {_HEAD_OPEN} IS NULL THEN true WHEN {_HEAD_OPEN} THEN {_AT} > {_HEAD_FROM} ELSE {back} END"
 
 
-def _known(history: History) -> str:
-    """The history already has this row, or had the same to say of its time."""
+def _already_recorded(history: History) -> str:
+    """Whether the history already has this row, or the same values at that time."""
     assert history.watermark is not None
     mark = history.watermark.quoted
     ends = f"__v.{history.valid_to}"

@@ -1,4 +1,4 @@
-"""snapshot: the partitions that are in the result are replaced."""
+"""snapshot: replaces the partitions that the result has."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def write_snapshot(request: WriteRequest, columns: TableColumns) -> WriteOutcome
         apply_drift(request, drift, layout)
         if by_partition:
             return _overwrite(request, drift, columns, staging.quoted)
-        # An overwrite by partition would take away rows of other values, or leave some: go by the values instead.
+        # An overwrite by partition would delete rows of other values, or leave some: replace by value instead.
         return replace_groups(replace(request, complete=False), drift, columns, TableColumns((column,)), staging.quoted)
 
 
 def _is_partitioned_by(request: WriteRequest, column: TableColumn) -> bool:
-    """Whether each value of the column is one partition, no more and no less."""
+    """Whether each value of the column is exactly one partition."""
     metadata = request.lake.table(request.table)
     assert metadata is not None
     ids = {field.id for field in metadata.fields if field.name.lower() == column.name.lower()}

@@ -1,4 +1,4 @@
-"""time_interval: the rows of one half-open range of time are replaced."""
+"""time_interval: replaces the rows of one half-open time range."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LAYOUT = {"hour": "hour", "day": "day", "week": "day", "month": "month", "year"
 
 
 def write_time_interval(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
-    """Rows of the result that are outside the range, or have no time, are not written."""
+    """Rows of the result outside the range, or without a time, are not written."""
     column = _time_column(request, columns)
     inside = _range(request, column)
     layout = (PartitionField(_partitioning(request, column), column),)
@@ -43,7 +43,7 @@ def write_time_interval(request: WriteRequest, columns: TableColumns) -> WriteOu
 def _replace(
     request: WriteRequest, drift: Drift, columns: TableColumns, source: str, inside: str, *, at_once: bool
 ) -> WriteOutcome:
-    """In one commit where the range is made of whole partitions, else by deleting first."""
+    """One commit where the range consists of whole partitions; otherwise a DELETE, then an INSERT."""
     before = table_before(request)
     target = request.table.quoted
     observed = observe_added(request, drift.columns)
@@ -106,7 +106,7 @@ def _partitioning(request: WriteRequest, column: TableColumn) -> str:
 
 
 def _whole_partitions(request: WriteRequest, column: TableColumn) -> bool:
-    """Whether the range begins and ends where partitions do, so that the format can replace it by itself."""
+    """Whether the range begins and ends at partition boundaries, so that Iceberg can replace whole partitions."""
     metadata = request.lake.table(request.table)
     assert metadata is not None
     assert request.interval is not None

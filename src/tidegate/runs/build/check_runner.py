@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     from tidegate.runs.context import RunContext
 
-__all__ = ["Answering", "former_version"]
+__all__ = ["CheckRunner", "former_version"]
 
 _BY_KEY = frozenset({"composite_unique", "primary_key", "unique", "unique_expr"})
-"""A key can break these only where a row of it was written."""
+"""A key can break these only if one of its rows was written."""
 
 _BY_ROW = frozenset({"references", "relationships"})
-"""Each row meets or breaks these by itself, though other rows must be read for it."""
+"""Each row passes or fails these on its own, although other rows must be read."""
 
 _RUN_ID = "tidegate.run-id"
 
@@ -63,8 +63,9 @@ class _Unfit(CheckAnswer):
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
-    """`lake`: where the tables stand that `session` reads. `functions`: those of the project's own checks."""
+class CheckRunner:
+    """Runs checks as SQL queries. `lake`: the branch that `session` reads. `functions`: those of the project's own
+    checks."""
 
     compiled: Compiled
     lake: BranchView
@@ -76,7 +77,7 @@ class Answering:
     @classmethod
     def of(
         cls, run: RunContext, lake: BranchView, session: SparkSession, values: RunValues, functions: OwnFunctions
-    ) -> Answering:
+    ) -> CheckRunner:
         return cls(
             run.compiled,
             lake,
@@ -129,13 +130,14 @@ class Answering:
             for one, question in zip(results, questions, strict=True)
         )
 
-    def _explained(self, model: CompiledModel, check: Check, found: CheckAnswer) -> CheckAnswer:
-        """With the table, snapshot and way back where a file is missing that the check had to read."""
-        if found.kind is not FailureKind.NOT_FOUND:
-            return found
+    def _explained(self, model: CompiledModel, check: Check, answer: CheckAnswer) -> CheckAnswer:
+        """If the check failed because a file is missing, the error names the table, its snapshot and how to restore
+        it."""
+        if answer.kind is not FailureKind.NOT_FOUND:
+            return answer
         others = tables_of_check(self.compiled, model, check, self.values)
         damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.compiled.namespace)
-        return found if damage is None else replace(found, error=f"{damage}: {damage.remedy}")
+        return answer if damage is None else replace(answer, error=f"{damage}: {damage.remedy}")
 
     def _question(
         self, model: CompiledModel, check: Check, columns: Relation, written: str | None
@@ -157,7 +159,8 @@ class Answering:
         return CheckQuery(check, form)
 
     def _hidden(self, table: TableName, questions: Sequence[CheckQuery | CheckAnswer]) -> frozenset[str]:
-        """Columns that samples do not show: the table's own, and what queries make of those of others."""
+        """Columns to redact in samples: hidden columns of the table, and columns that queries derive from hidden
+        ones."""
         forms = (one.form for one in questions if isinstance(one, CheckQuery))
         queries = (form.sql.replace("{table}", table.quoted) for form in forms if isinstance(form, QueryRule))
         return hidden_columns(self.compiled, table).union(*(hidden_in_query(self.compiled, sql) for sql in queries))
@@ -169,21 +172,21 @@ class Answering:
         return QueryRule(query.sql, "0 rows")
 
 
-def _result(model: str, check: Check, found: CheckAnswer, form: CheckRule | None = None) -> CheckResult:
+def _result(model: str, check: Check, answer: CheckAnswer, form: CheckRule | None = None) -> CheckResult:
     gentle = check.severity is Severity.WARN or check.stage is Stage.AFTER_PUBLISH
     return CheckResult(
         model=model,
         name=check.name,
         stage=str(check.stage),
         severity=str(check.severity),
-        status="warned" if found.status == "failed" and gentle else found.status,
-        value=found.value,
-        expected=found.expected,
-        duration_ms=found.duration_ms,
-        samples=found.samples,
+        status="warned" if answer.status == "failed" and gentle else answer.status,
+        value=answer.value,
+        expected=answer.expected,
+        duration_ms=answer.duration_ms,
+        samples=answer.samples,
         description=check.description,
         remediation=check.remediation,
-        error=found.error,
+        error=answer.error,
         kind=kind_of_check(check),
         unit="row" if isinstance(form, RowRule | FunctionRule | QueryRule) else "",
     )

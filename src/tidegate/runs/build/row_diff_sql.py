@@ -20,9 +20,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One column as rows had it before and have it after; None: it was not there yet, or is no more.
+    """One column as rows had it before and have it after; None: it did not exist yet, or was dropped.
 
-    `is_key`: rows are found by it, so that 0.0 and -0.0 are one value of it.
+    `is_key`: rows are matched by it, so 0.0 and -0.0 are the same value.
     """
 
     before: TableColumn | None
@@ -41,7 +41,7 @@ class Pair:
 
     @property
     def holds_zeros(self) -> bool:
-        """Rows of which it is the key may still differ in the sign of a zero."""
+        """Rows with this key may still differ in the sign of a zero."""
         return self.is_key and self.floating
 
     def values(self, before: str | None, after: str | None) -> tuple[str, str]:
@@ -61,7 +61,8 @@ class Pair:
         return f"({exactly} AND NOT coalesce({near}{sign}, false))"
 
     def _raw(self, before: str | None, after: str | None) -> tuple[DataType | None, str, str]:
-        """Both values and the type in which they can be compared; None where they are brought to a form that can."""
+        """Both values, and the type in which they can be compared; None where they are already converted to a
+        comparable form."""
         if self.before is None or self.after is None:
             then = self.before.comparable(before) if self.before else "NULL"
             return None, then, self.after.comparable(after) if self.after else "NULL"
@@ -75,9 +76,9 @@ class Pair:
 
 
 def pair_columns(before: TableColumns, after: TableColumns) -> tuple[Pair, ...]:
-    """By name; what is gone comes last."""
-    kept = [Pair(before.get(column.name), column) for column in after]
-    return (*kept, *(Pair(column, None) for column in before if column.name not in after))
+    """By name; dropped columns come last."""
+    pairs = [Pair(before.get(column.name), column) for column in after]
+    return (*pairs, *(Pair(column, None) for column in before if column.name not in after))
 
 
 def same_rows_changed(before: str, after: str, pairs: Sequence[Pair]) -> str:
@@ -123,10 +124,10 @@ def _numbered(relation: str, pairs: Sequence[Pair], keys: Sequence[Pair], others
     chosen = 0 if side == "before" else 1
     values = [pair.values(None, None)[chosen] for pair in keys]
     order = ", ".join(pair.values(None, None)[chosen] for pair in others) or "1"
-    named = ", ".join(f"{value} AS k{at}" for at, value in enumerate(values))
+    key_columns = ", ".join(f"{value} AS k{at}" for at, value in enumerate(values))
     copy = f"row_number() OVER (PARTITION BY {', '.join(values) or '1'} ORDER BY {order}) AS {_COPY}"
     row = f"{_row(pairs, side)} AS {BEFORE if side == 'before' else AFTER}"
-    return f"SELECT {', '.join(filter(None, [named, copy, row]))} FROM {relation}"
+    return f"SELECT {', '.join(filter(None, [key_columns, copy, row]))} FROM {relation}"
 
 
 def _row(pairs: Sequence[Pair], side: str) -> str:
@@ -139,8 +140,8 @@ def _row_type(pairs: Sequence[Pair], side: str = "before") -> str:
 
 
 def _side(pairs: Sequence[Pair], side: str) -> list[TableColumn]:
-    found = (pair.before if side == "before" else pair.after for pair in pairs)
-    return [column for column in found if column is not None]
+    columns = (pair.before if side == "before" else pair.after for pair in pairs)
+    return [column for column in columns if column is not None]
 
 
 def _in(relation: str | None, column: TableColumn) -> str:
