@@ -144,7 +144,7 @@ def _joins(query: ParsedQuery) -> list[JoinFact]:
 def _both_ways(query: ParsedQuery) -> tuple[str, int] | None:
     driving = [cte for cte in query.path.ctes if driving_path(cte.this).tables]
     for table in query.nodes[exp.Table] if driving else ():
-        cte = cte_of(table) if len(table.parts) == 1 else None
+        cte = cte_of(table)
         if cte is not None and id(table) not in query.path.names and any(cte is other for other in driving):
             return str(table.name), offset_of(table)
     return None
@@ -187,7 +187,7 @@ def takes_all_columns(tree: Any, landings: Collection[str] = ()) -> bool:
         elif isinstance(node, exp.Select):
             waiting += _starred(node)
         elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            cte = cte_of(node) if len(node.parts) == 1 else None
+            cte = cte_of(node)
             if cte is not None:
                 waiting.append(cte.this)
             elif node.name not in landings:

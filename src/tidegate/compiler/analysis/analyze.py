@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlglot import exp
@@ -29,11 +30,13 @@ from tidegate.compiler.analysis.scoping import (
 from tidegate.compiler.analysis.selects import add_order, select_columns
 from tidegate.compiler.analysis.tracing import trace
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
+from tidegate.compiler.sql.scopes import alias_columns
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, DataType, Relation
 
 __all__ = [
     "RAISE_FAULTS",
     "analyze",
+    "resolve_names",
 ]
 
 
@@ -49,22 +52,36 @@ def analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozen
 
     A table that is not in `sources` has unknown columns. `own_functions`: functions that Spark itself does not have.
     """
-    try:
+    with suppress(RecursionError), _faults_logged():
         return _analyze(tree, sources, own_functions)
+    return Analysis(NOTHING_KNOWN)
+
+
+def resolve_names(tree: Any, sources: Mapping[int, QuerySource]) -> AnalysisContext:
+    """What each name of a query means (`columns`), and what each SELECT gives (`results`), by the `id()` of nodes."""
+    context = AnalysisContext(sources, frozenset(), _query)
+    with _faults_logged():
+        context.query(tree, None)
+    return context
+
+
+@contextmanager
+def _faults_logged() -> Iterator[None]:
+    """A bug of the analysis is no error in the query: Spark checks this query, and other models are reported."""
+    try:
+        yield
     except RecursionError:
-        return Analysis(NOTHING_KNOWN)
+        raise
     except Exception:
-        # A bug of the analysis, not an error in the query: Spark checks this query, and other models are reported.
         if os.environ.get(RAISE_FAULTS):
             raise
         logging.getLogger(__name__).debug("the analysis of a query failed", exc_info=True)
-        return Analysis(NOTHING_KNOWN)
 
 
 def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: frozenset[str]) -> Analysis:
     words = tree.meta.get(TOKENS_KEY, ())
     context = AnalysisContext(sources, own_functions, _query, words)
-    result = context.query(tree, {}, None)
+    result = context.query(tree, None)
     for wrong in misread_calls(context.calls.values(), own_functions):
         severity = DiagnosticSeverity.ERROR
         context.findings.append(QueryFinding(severity, wrong.code, wrong.message, wrong.offset, wrong.suggestion))
@@ -84,24 +101,23 @@ def _analyze(tree: Any, sources: Mapping[int, QuerySource], own_functions: froze
     return Analysis(relation, edges, conditions, tuple(findings), frozenset(context.taken_apart))
 
 
-def _query(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
+def _query(node: Any, outer: QueryScope | None, context: AnalysisContext) -> Result:
     defined: list[tuple[Any, Cte]] = []
     clause = node.args.get("with_")
     if clause is not None:
-        ctes = dict(ctes)
         for cte in clause.expressions:
-            entry = _cte(cte, bool(clause.args.get("recursive")), ctes, outer, context)
+            entry = _cte(cte, bool(clause.args.get("recursive")), outer, context)
             _check_not_defined(cte, defined, context)
-            ctes[cte.alias.lower()] = entry
+            context.ctes[id(cte)] = entry
             defined.append((cte, entry))
     if isinstance(node, exp.Select):
-        result = select_columns(node, QueryScope(context, (), ctes, outer))
+        result = select_columns(node, QueryScope(context, outer=outer))
     elif isinstance(node, exp.SetOperation):
-        result = _set_operation(node, ctes, outer, context)
+        result = _set_operation(node, outer, context)
     elif isinstance(node, exp.Subquery):
-        result = _parenthesised(node, ctes, outer, context)
+        result = _parenthesised(node, outer, context)
     elif isinstance(node, exp.Values):
-        result = _values(node, QueryScope(context, (), ctes, outer))
+        result = _values(node, QueryScope(context, outer=outer))
     else:
         result = Result([], [], Unknown())
     for cte, entry in defined:
@@ -121,20 +137,18 @@ def _check_not_defined(cte: Any, defined: list[tuple[Any, Cte]], context: Analys
             return
 
 
-def _cte(node: Any, recursive: bool, ctes: dict[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Cte:
+def _cte(node: Any, recursive: bool, outer: QueryScope | None, context: AnalysisContext) -> Cte:
     body = node.this
     if recursive and isinstance(body, exp.SetOperation) and not body.args.get("with_"):
-        return _recursive_cte(node, body, ctes, outer, context)
-    return Cte(_renamed(context.query(body, ctes, outer), node, context))
+        return _recursive_cte(node, body, outer, context)
+    return Cte(_renamed(context.query(body, outer), node, context))
 
 
-def _recursive_cte(
-    node: Any, body: Any, ctes: dict[str, Cte], outer: QueryScope | None, context: AnalysisContext
-) -> Cte:
+def _recursive_cte(node: Any, body: Any, outer: QueryScope | None, context: AnalysisContext) -> Cte:
     """A recursive CTE has the columns of its anchor, the part that does not read the CTE."""
-    anchor = context.query(body.this, ctes, outer)
-    itself = Cte(_renamed(_nullable(anchor, context), node, context))
-    following = context.query(body.expression, {**ctes, node.alias.lower(): itself}, outer)
+    anchor = context.query(body.this, outer)
+    itself = context.ctes[id(node)] = Cte(_renamed(_nullable(anchor, context), node, context))
+    following = context.query(body.expression, outer)
     whole = _combine_results(body, anchor, following, context)
     if itself.read:
         for attribute, first in zip(whole.attributes, anchor.attributes, strict=False):
@@ -149,7 +163,7 @@ def _nullable(result: Result, context: AnalysisContext) -> Result:
 
 
 def _renamed(result: Result, cte: Any, context: AnalysisContext) -> Result:
-    names = cte.args["alias"].args.get("columns")
+    names = alias_columns(cte)
     if not names:
         return result
     if result.unknown is None and not check_name_count(len(names), len(result.attributes), cte, context):
@@ -163,15 +177,15 @@ def _renamed(result: Result, cte: Any, context: AnalysisContext) -> Result:
     return Result(attributes, result.nodes, result.unknown, result.conditions)
 
 
-def _set_operation(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
+def _set_operation(node: Any, outer: QueryScope | None, context: AnalysisContext) -> Result:
     """In a loop from the left, because a chain of UNIONs can be longer than the recursion limit."""
     chain = [node]
     while isinstance(chain[-1].this, exp.SetOperation) and not _has_clauses(chain[-1].this):
         chain.append(chain[-1].this)
-    result = context.query(chain[-1].this, ctes, outer)
+    result = context.query(chain[-1].this, outer)
     for operation in reversed(chain):
-        result = _combine_results(operation, result, context.query(operation.expression, ctes, outer), context)
-    add_order(node, result, QueryScope(context, (), ctes, outer))
+        result = _combine_results(operation, result, context.query(operation.expression, outer), context)
+    add_order(node, result, QueryScope(context, outer=outer))
     return result
 
 
@@ -179,11 +193,11 @@ def _has_clauses(node: Any) -> bool:
     return any(node.args.get(key) is not None for key in ("with_", "order", "limit", "offset"))
 
 
-def _parenthesised(node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None, context: AnalysisContext) -> Result:
-    scope = QueryScope(context, (), ctes, outer)
+def _parenthesised(node: Any, outer: QueryScope | None, context: AnalysisContext) -> Result:
+    scope = QueryScope(context, outer=outer)
     if isinstance(node.this, exp.Table) or node.args.get("joins") or node.args.get("pivots"):
         return select_columns(_as_select(node), scope)
-    inner = context.query(node.this, ctes, outer)
+    inner = context.query(node.this, outer)
     result = Result(inner.attributes, inner.nodes, inner.unknown, set(inner.conditions))
     add_order(node, result, scope)
     return result
@@ -221,8 +235,7 @@ def _values(node: Any, scope: QueryScope) -> Result:
             column.type = common_type(column.type, typed.type) or ANY
             column.nullable = any_nullable((column.nullable, typed.nullable))
             column.lineage = {**column.lineage, **lineage}
-    alias = node.args.get("alias")
-    for attribute, name in zip(attributes, (alias.args.get("columns") or ()) if alias else (), strict=False):
+    for attribute, name in zip(attributes, alias_columns(node), strict=False):
         attribute.name, attribute.folded = name.name, name.name.lower()
     return Result(attributes, nodes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tidegate.compiler.compiled import EdgeKind
 from tidegate.datatypes import ANY, DataType
@@ -60,9 +60,10 @@ class FromItem:
     `unknown`: it may have other columns.
     `is_source`: it is a table whose unknown columns are reported.
     `is_vague`: the name of one of its columns is not known.
+    `node`: its node in the tree.
     """
 
-    __slots__ = ("is_source", "is_vague", "label", "qualifier", "unknown")
+    __slots__ = ("is_source", "is_vague", "label", "node", "qualifier", "unknown")
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class FromItem:
         self.unknown = unknown
         self.is_source = is_source
         self.is_vague = is_vague
+        self.node: Any = None
 
 
 class Attribute:

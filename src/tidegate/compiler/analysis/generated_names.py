@@ -55,13 +55,9 @@ def _column(node: Any, scope: QueryScope) -> str:
         if not resolved.whole:
             raise _NotCertain
         return f"lateralAliasReference({parts[-1].name})"
-    if resolved.whole:
-        return str(parts[-1].name)
-    names = [part.name for part in parts]
-    first = next((i for i, name in enumerate(names) if name.lower() == resolved.attribute.folded), None)
-    if first is None or resolved.attribute.type.kind != "struct":
+    if resolved.fields and resolved.attribute.type.kind != "struct":
         raise _NotCertain
-    return ".".join(names[first:])
+    return ".".join(part.name for part in parts[-1 - resolved.fields :])
 
 
 def _is_call(node: Any) -> bool:

@@ -24,10 +24,12 @@ from tidegate.compiler.analysis.coercion import common_type, comparable
 from tidegate.compiler.analysis.column_expansion import pivot_columns
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
+from tidegate.compiler.analysis.expressions.typed import UNKNOWN
 from tidegate.compiler.analysis.functions.lookup import function_of, is_generator
 from tidegate.compiler.analysis.functions.row_functions import OUTPUTS
-from tidegate.compiler.analysis.scoping import AnalysisContext, QueryScope, QuerySource, Result
+from tidegate.compiler.analysis.scoping import AnalysisContext, QueryScope, QuerySource, ResolvedColumn, Result
 from tidegate.compiler.analysis.tracing import trace
+from tidegate.compiler.sql.scopes import alias_columns, cte_of
 from tidegate.datatypes import ANY, DataType
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -93,15 +95,16 @@ def _relation(node: Any, scope: QueryScope, conditions: Conditions, left: Frame 
     elif what is exp.Lateral:
         inner = scope.with_frames(left or Frame())
         if isinstance(node.this, exp.Query):
-            result = scope.context.query(_unwrapped(node.this), scope.ctes, inner)
+            result = scope.context.query(_unwrapped(node.this), inner)
             frame = _bound(result, node, scope, conditions)
         else:
             frame = _function(node.this, node, inner, conditions)
     elif isinstance(node, exp.Query | exp.Values):
-        result = scope.context.query(_unwrapped(node), scope.ctes, scope.outer)
+        result = scope.context.query(_unwrapped(node), scope.outer)
         frame = _bound(result, node, scope, conditions)
     else:
         frame = _nothing_known(node)
+    frame.items[0].node = node
     if what is exp.Table or what is exp.Subquery:
         for join in node.args.get("joins") or ():
             frame = _join(frame, join, scope, conditions)
@@ -124,7 +127,7 @@ def _table(node: Any, scope: QueryScope, conditions: Conditions) -> Frame:
     parts = [str(part.name) for part in node.parts]
     if source is not None:
         return _source(source, parts, node, scope)
-    cte = scope.ctes.get(parts[0].lower()) if len(parts) == 1 else None
+    cte = scope.context.ctes.get(id(cte_of(node)))
     if cte is None:
         return _nothing_known(node)
     cte.read = True
@@ -194,8 +197,7 @@ def _together(unknown: list[FromItem]) -> Unknown | None:
 
 def _with_names(attributes: list[Attribute], node: Any, item: FromItem, scope: QueryScope) -> list[Attribute]:
     """`t(a, b)` gives the columns other names."""
-    alias = node.args.get("alias")
-    names = alias.args.get("columns") if alias is not None else None
+    names = alias_columns(node)
     if not names:
         return attributes
     if item.unknown is None and not check_name_count(len(names), len(attributes), node, scope.context):
@@ -229,7 +231,10 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
             type_of(call, scope)
         else:
             _check_gives_rows(call, scope)
-        return _nothing_known(node)
+        frame = _nothing_known(node)
+        for name in alias_columns(node):
+            frame.index(Attribute(name.name, ANY, None, {}, next(scope.context.new_ids), frame.items[0]))
+        return frame
     alias = node.alias or (call.name if type(call) is exp.Anonymous else "")
     item = FromItem(alias, (alias.lower(),) if alias else (), None)
     new_ids = scope.context.new_ids
@@ -258,6 +263,7 @@ def _check_gives_rows(call: Any, scope: QueryScope) -> None:
 def _lateral(node: Any, frame: Frame, scope: QueryScope, conditions: Conditions) -> Frame:
     """LATERAL VIEW, which sees all columns before it."""
     added = _function(node.this, node, scope.with_frames(frame), conditions)
+    added.items[0].node = node
     if node.args.get("outer"):
         _make_nullable(added.attributes)
     return added
@@ -311,6 +317,7 @@ def _shared_names(left: Frame, right: Frame) -> list[str]:
 def _using(
     left: Frame, right: Frame, nodes: list[Any], names: list[str], scope: QueryScope, conditions: Conditions
 ) -> list[tuple[Attribute, Attribute]]:
+    """The columns of both sides. A name in USING means the one of the left."""
     pairs = []
     for name, node in zip(names, nodes, strict=True):
         one, other = (_key_column(frame, name, node, scope) for frame in (left, right))
@@ -321,6 +328,7 @@ def _using(
         if not comparable(one.type, other.type):
             message = f"cannot join by '{name}': it is {one.type} on the left and {other.type} on the right"
             scope.report("TypeMismatch", message, node, "join ON a comparison of the same types")
+        scope.context.columns[id(node)] = ResolvedColumn(one, UNKNOWN)
         pairs.append((one, other))
     return pairs
 

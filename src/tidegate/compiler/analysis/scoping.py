@@ -18,6 +18,7 @@ from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, R
 
 __all__ = [
     "CALLED_WITHOUT_PARENTHESES",
+    "NOT_FOUND",
     "Analysis",
     "AnalysisContext",
     "Cte",
@@ -132,7 +133,7 @@ class AnalysisContext:
         self,
         sources: Mapping[int, QuerySource],
         own_functions: frozenset[str],
-        query: Callable[[Any, Mapping[str, Cte], QueryScope | None, AnalysisContext], Result],
+        query: Callable[[Any, QueryScope | None, AnalysisContext], Result],
         words: Sequence[Any] = (),
     ) -> None:
         self.calls: Mapping[int, WrittenCall] = written_calls(words)
@@ -140,16 +141,17 @@ class AnalysisContext:
         self.own_functions = own_functions
         self.findings: list[QueryFinding] = []
         self.columns: dict[int, ResolvedColumn] = {}
+        self.ctes: dict[int, Cte] = {}
         self.taken_apart: set[str] = set()
         self.new_ids: Iterator[int] = count()
         self._query = query
-        self._results: dict[int, Result] = {}
+        self.results: dict[int, Result] = {}
 
-    def query(self, node: Any, ctes: Mapping[str, Cte], outer: QueryScope | None) -> Result:
+    def query(self, node: Any, outer: QueryScope | None) -> Result:
         """The result of a query, analyzed once."""
-        result = self._results.get(id(node))
+        result = self.results.get(id(node))
         if result is None:
-            result = self._results[id(node)] = self._query(node, ctes, outer, self)
+            result = self.results[id(node)] = self._query(node, outer, self)
         return result
 
     def report(
@@ -168,32 +170,32 @@ class ResolvedColumn(NamedTuple):
 
     attribute: Attribute | None
     typed: Typed
-    whole: bool = True
-    """It is the column itself and no field of it."""
+    fields: int = 0
+    """How many of the last parts of the name are fields of the column."""
     by_alias: bool = False
     """It is an earlier SELECT item."""
     name: str | None = None
     """Its name in a result; None: as it is written; empty: not certain."""
 
+    @property
+    def whole(self) -> bool:
+        """It is the column itself and no field of it."""
+        return self.fields == 0
 
-_NOT_FOUND = ResolvedColumn(None, UNKNOWN)
+
+NOT_FOUND = ResolvedColumn(None, UNKNOWN)
 
 
 class QueryScope:
     """The columns visible at one place: in its frames, in order; then earlier SELECT items; then the outer scope."""
 
-    __slots__ = ("aliases", "context", "ctes", "frames", "outer", "own_functions", "report", "windows")
+    __slots__ = ("aliases", "context", "frames", "outer", "own_functions", "report", "windows")
 
     def __init__(
-        self,
-        context: AnalysisContext,
-        frames: tuple[Frame, ...],
-        ctes: Mapping[str, Cte],
-        outer: QueryScope | None = None,
+        self, context: AnalysisContext, frames: tuple[Frame, ...] = (), outer: QueryScope | None = None
     ) -> None:
         self.context = context
         self.frames = frames
-        self.ctes = ctes
         self.outer = outer
         self.own_functions = context.own_functions
         self.report = context.report
@@ -202,7 +204,7 @@ class QueryScope:
 
     def with_frames(self, *frames: Frame) -> QueryScope:
         """The scope of another clause of the same SELECT, which sees these frames."""
-        scope = QueryScope(self.context, frames, self.ctes, self.outer)
+        scope = QueryScope(self.context, frames, self.outer)
         scope.windows = self.windows
         return scope
 
@@ -224,7 +226,7 @@ class QueryScope:
         """The result of a subquery in an expression, which sees the columns of this scope too."""
         while type(node) is exp.Subquery and not node.args.get("with_"):
             node = node.this
-        return self.context.query(node, self.ctes, self)
+        return self.context.query(node, self)
 
     def resolve(self, node: Any) -> ResolvedColumn:
         column = self.context.columns.get(id(node))
@@ -234,7 +236,7 @@ class QueryScope:
 
     def _resolve(self, node: Any) -> ResolvedColumn:
         parts = column_parts(node)
-        return self.resolve_parts(parts, node) if parts else _NOT_FOUND
+        return self.resolve_parts(parts, node) if parts else NOT_FOUND
 
     def resolve_parts(self, parts: list[Any], node: Any) -> ResolvedColumn:
         """`parts`: the identifiers of a name, which is `node` or a part of it."""
@@ -250,12 +252,12 @@ class QueryScope:
                         self.context.taken_apart.add(names[0].lower())
                     # A table in a nearer scope with unknown columns may have that column too.
                     certain = used > 1 or not unknown
-                    return self._field(matches[0], parts, used) if certain else _NOT_FOUND
+                    return self._field(matches[0], parts, used) if certain else NOT_FOUND
                 if matches and not ambiguous:
                     ambiguous = matches
             if ambiguous:
                 report_ambiguous(self, names, ambiguous, node)
-                return _NOT_FOUND
+                return NOT_FOUND
             here = [_Assumed(frame, item) for frame in scope.frames for item in frame.doubtful_items()]
             if len(names) == 1 and (call := CALLED_WITHOUT_PARENTHESES.get(names[0].lower())) is not None:
                 if not here and not unknown:
@@ -271,7 +273,7 @@ class QueryScope:
             return self._field(frame.assume(names[0], item, self.context.new_ids), parts, 1)
         if not unknown and not (self._reads_source() and any(name.lower() in _METADATA for name in names)):
             report_unknown(self, names, parts[0])
-        return _NOT_FOUND
+        return NOT_FOUND
 
     def _reads_source(self) -> bool:
         scope: QueryScope | None = self
@@ -290,7 +292,7 @@ class QueryScope:
                 parts[0],
                 "give them different names",
             )
-            return _NOT_FOUND
+            return NOT_FOUND
         attribute = earlier[0]
         if not unknown:
             return self._field(attribute, parts, 1)._replace(by_alias=True)
@@ -299,25 +301,26 @@ class QueryScope:
             key = item.unknown.key if item.unknown else None
             if key is not None and (key, name) in attribute.lineage:
                 own = Attribute(name, ANY, None, {(key, name): IDENTITY}, attribute.identity, item)
-                return ResolvedColumn(own, UNKNOWN, len(parts) == 1, by_alias=True)
-        return ResolvedColumn(attribute, UNKNOWN, len(parts) == 1, by_alias=True)
+                return ResolvedColumn(own, UNKNOWN, len(parts) - 1, by_alias=True)
+        return ResolvedColumn(attribute, UNKNOWN, len(parts) - 1, by_alias=True)
 
     def _field(self, attribute: Attribute, parts: list[Any], used: int) -> ResolvedColumn:
-        if used == len(parts):
+        fields = len(parts) - used
+        if not fields:
             return ResolvedColumn(attribute, Typed(attribute.type, attribute.nullable))
         kind = attribute.type
         # Types here do not record whether a field may be NULL.
         nullable = True if attribute.nullable else None
         for part in parts[used:]:
             if kind.kind in ("?", "void", "variant"):
-                return ResolvedColumn(attribute, Typed(ANY, nullable), whole=False)
+                return ResolvedColumn(attribute, Typed(ANY, nullable), fields)
             inner = field_type(kind, str(part.this))
             if inner is None:
                 report_field(self, kind, part, parts)
-                return ResolvedColumn(attribute, UNKNOWN, whole=False)
+                return ResolvedColumn(attribute, UNKNOWN, fields)
             nullable = True if kind.kind == "map" else nullable
             kind = inner
-        return ResolvedColumn(attribute, Typed(kind, nullable), whole=False)
+        return ResolvedColumn(attribute, Typed(kind, nullable), fields)
 
 
 class _Assumed(NamedTuple):

@@ -85,7 +85,7 @@ class _Names:
         return {
             _start(table.this): self.numbers[id(cte)]
             for table in self.query.nodes[exp.Table]
-            if len(table.parts) == 1 and (cte := cte_of(table)) is not None
+            if (cte := cte_of(table)) is not None
         }
 
     def _qualifiers(self) -> dict[int, str]:

@@ -232,7 +232,7 @@ def _references(
         if not all(isinstance(part, exp.Identifier) for part in parts):
             faults += _hidden_table(table, tokens)
             continue
-        if len(parts) == 1 and cte_of(table) is not None:
+        if cte_of(table) is not None:
             continue
         start, end = parts[0].meta["start"], parts[-1].meta["end"] + 1
         name = ".".join(part.name for part in parts)

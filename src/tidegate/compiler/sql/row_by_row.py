@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tidegate.compiler.sql.function_calls import aggregates, generates
 from tidegate.compiler.sql.queries import ParsedQuery
+from tidegate.compiler.sql.scopes import alias_columns
 from tidegate.compiler.sql.script import Script, read_script
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, CannotRewriteError
 
@@ -118,7 +119,7 @@ def _selects(tree: Any) -> tuple[Any, ...] | Obstacle:
         while isinstance(node, exp.Subquery):
             if other := _other_clause(node, _OF_A_SUBQUERY):
                 return _has(other)
-            if _renames(node):
+            if alias_columns(node):
                 return _renamed(node)
             node = node.this
         if not isinstance(node, exp.Select):
@@ -137,7 +138,7 @@ def _selects(tree: Any) -> tuple[Any, ...] | Obstacle:
         return Obstacle("the query does not select from a table by its name", "select from one table")
     if other := _other_clause(node, _OF_A_TABLE):
         return _has(other)
-    return _renamed(node) if _renames(node) else tuple(selects)
+    return _renamed(node) if alias_columns(node) else tuple(selects)
 
 
 def _other_clause(node: Any, known: frozenset[str]) -> str | None:
@@ -168,13 +169,8 @@ def _has(what: str) -> Obstacle:
     return _OBSTACLES.get(what, moved)
 
 
-def _renames(node: Any) -> bool:
-    alias = node.args.get("alias")
-    return isinstance(alias, exp.TableAlias) and bool(alias.args.get("columns"))
-
-
 def _renamed(node: Any) -> Obstacle:
-    names = ", ".join(column.name for column in node.args["alias"].args["columns"])
+    names = ", ".join(column.name for column in alias_columns(node))
     return Obstacle(
         f"columns are renamed after a relation: {node.alias}({names})", "name them with AS in the SELECT list"
     )

@@ -8,11 +8,22 @@ from typing import Any
 
 from sqlglot import exp
 
-__all__ = ["DrivingPath", "cte_of", "driving_path", "enclosing_selects", "offset_of", "sources_of", "visible_name"]
+__all__ = [
+    "DrivingPath",
+    "alias_columns",
+    "cte_of",
+    "driving_path",
+    "enclosing_selects",
+    "offset_of",
+    "sources_of",
+    "visible_name",
+]
 
 
 def cte_of(table: Any) -> Any | None:
-    """The CTE that a one-part table name means: of the nearest WITH around it, defined before it is used."""
+    """The CTE that a table name of one part means: of the nearest WITH around it, defined before it is used."""
+    if len(table.parts) != 1:
+        return None
     name = table.name.lower()
     child, node = table, table.parent
     while node is not None:
@@ -67,7 +78,7 @@ def driving_path(tree: Any) -> DrivingPath:
         elif isinstance(node, exp.Subquery):
             waiting.append(node.this)
         elif isinstance(node, exp.Table):
-            cte = cte_of(node) if len(node.parts) == 1 else None
+            cte = cte_of(node)
             if cte is None:
                 tables.add(id(node))
                 continue
@@ -107,6 +118,12 @@ def visible_name(source: Any) -> str:
     if alias := source.alias:
         return str(alias).lower()
     return str(source.parts[-1].name).lower() if isinstance(source, exp.Table) else ""
+
+
+def alias_columns(node: Any) -> list[Any]:
+    """The names that `t(a, b)` gives to the columns of a relation."""
+    alias = node.args.get("alias")
+    return list(alias.args.get("columns") or ()) if isinstance(alias, exp.TableAlias) else []
 
 
 def offset_of(node: Any) -> int:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from tidegate.compiler.sql.queries import ParsedQuery, parse_query
-from tidegate.compiler.sql.scopes import cte_of
+from tidegate.compiler.sql.scopes import alias_columns, cte_of
 from tidegate.compiler.sql.sql_text import (
     CANNOT_REWRITE,
     READ_TOO_OFTEN,
@@ -103,8 +103,7 @@ def _without_with(query: ParsedQuery) -> ParsedQuery:
     reads = {
         span_of_table(table): (table, cte)
         for table in query.nodes[exp.Table]
-        if len(table.parts) == 1
-        and isinstance(table.this, exp.Identifier)
+        if isinstance(table.this, exp.Identifier)
         and table.find_ancestor(exp.Hint) is None
         and (cte := cte_of(table)) is not None
     }
@@ -114,7 +113,7 @@ def _without_with(query: ParsedQuery) -> ParsedQuery:
         if id(cte) not in known:
             start, end = bodies[id(cte)]
             inside = rendered(start, end).strip()
-            names = [name_text(column.name) for column in cte.args["alias"].args.get("columns") or ()]
+            names = [name_text(column.name) for column in alias_columns(cte)]
             if names:
                 inside = f"SELECT * FROM {parenthesized(inside)} AS {name_text(cte.alias)}({', '.join(names)})"
             known[id(cte)] = inside

@@ -8,9 +8,14 @@ from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.analysis.analyze import resolve_names
 from tidegate.compiler.analysis.functions.lookup import is_generator
+from tidegate.compiler.analysis.scoping import NOT_FOUND, QuerySource
 from tidegate.compiler.sql.function_calls import aggregates, generates, own_nodes
+from tidegate.compiler.sql.scopes import alias_columns
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError
+from tidegate.datatypes import Column
+from tidegate.datatypes import Relation as Columns
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import (
     Base,
@@ -27,21 +32,20 @@ from tidegate.planner.deltas.blocks import (
 )
 from tidegate.planner.deltas.delta_query import InputTable
 from tidegate.planner.deltas.name_scopes import (
-    NameResolver,
     SelectScope,
+    Values,
     column_of,
     correlations,
     flawed,
+    linked,
     links_of,
     membership,
     outwards,
-    star_order,
     value_of_column,
 )
 from tidegate.planner.deltas.syntax import (
     CLAUSE_NAMES,
     ORDERS,
-    alias_columns,
     columns_of_values,
     conjuncts,
     join_kind,
@@ -59,9 +63,9 @@ __all__ = ["BlockReader"]
 class BlockReader:
     """Reads one query. `tables`: each of its reads of a table."""
 
-    def __init__(self, inputs: Mapping[TableName, InputTable]) -> None:
+    def __init__(self, tree: Any, inputs: Mapping[TableName, InputTable]) -> None:
         self.inputs = inputs
-        self.names = NameResolver()
+        self.values = Values(resolve_names(tree, dict(_sources(tree, inputs))))
         self.tables: list[Base] = []
 
     def relation(self, node: Any, outer: SelectScope | None = None) -> Relation:
@@ -107,33 +111,28 @@ class BlockReader:
     # A SELECT, clause by clause.
 
     def _select(self, node: Any, outer: SelectScope | None) -> tuple[Block, SelectScope]:
-        scope = SelectScope(outer=outer)
+        scope = SelectScope(node, outer=outer)
         obstacle = unknown_clause(node)
         links: list[JoinLink] = []
         self._items(node, scope, links)
         for lateral in node.args.get("laterals") or ():
             self._lateral_view(lateral, scope)
-        core = len(scope.items)
         where, subqueries = [], []
         clause = node.args.get("where")
         for condition in conjuncts(clause.this if clause else None):
             if isinstance(condition, exp.Boolean) and condition.this:
                 continue
-            value = self.names.value(condition, scope)
+            value = self.values.value(condition, scope)
             where.append(value)
-            links += links_of(self.names, scope, condition)
+            links += links_of(self.values, scope, condition)
             subqueries += [(query, condition) for query in subqueries_of(condition)]
-        # Added after WHERE, where such a name means a column of the outer query.
-        for projection in node.expressions:
-            if projection.alias:
-                scope.aliases.setdefault(projection.alias.lower(), projection.unalias())
         for part in parts_of(node, "laterals", "expressions", "group", "having", "qualify", "windows", *ORDERS):
             subqueries += [(query, None) for query in subqueries_of(part)]
         for join in node.args.get("joins") or ():
             subqueries += [(query, None) for query in subqueries_of(join.args.get("on"))]
         for query, condition in subqueries:
             self._subquery(query, condition, scope, links)
-        outputs = self._outputs(node, scope, core)
+        outputs = self._outputs(node, scope)
         group, grouping = self._group(node, scope, outputs)
         windows = tuple(self._windows(node, scope))
         aggregated = any(aggregates(part) for part in parts_of(node, "expressions", "having"))
@@ -145,7 +144,7 @@ class BlockReader:
         if bare is not None:
             obstacle = obstacle or f"{bare.text} without PARTITION BY"
         for part in parts_of(node, "having", *ORDERS):
-            self.names.record_columns(part, scope)
+            self.values.record_columns(part, scope)
         block = Block(
             tuple(scope.items),
             tuple(links),
@@ -167,6 +166,7 @@ class BlockReader:
         if clause is None:
             return
         self._item(clause.this, Join.FROM, scope)
+        merged: list[str] = []
         for join in node.args.get("joins") or ():
             kind = join_kind(join)
             if kind in (Join.RIGHT, Join.FULL):
@@ -174,17 +174,19 @@ class BlockReader:
             self._item(join.this, kind, scope)
             place = len(scope.items) - 1
             conditions = list(conjuncts(join.args.get("on")))
-            using = [column.name for column in join.args.get("using") or ()]
-            if scope.merged and [name.lower() for name in using] != list(scope.merged):
-                scope.scattered = scope.scattered or bool(using) or scope.items[place].is_joined
-            conditions += [self._merged(name, kind, scope) for name in using]
-            conditions = [found for found in conditions if not (isinstance(found, exp.Boolean) and found.this)]
-            scope.joining = item = scope.items[place]
-            on = tuple(self.names.value(condition, scope) for condition in conditions)
-            scope.items[place] = replace(item, on=on)
+            conditions = [c for c in conditions if not (isinstance(c, exp.Boolean) and c.this)]
+            on = [self.values.value(condition, scope) for condition in conditions]
             for condition in conditions:
-                links += links_of(self.names, scope, condition, place)
-            scope.joining = None
+                links += links_of(self.values, scope, condition, place)
+            using = [name.name.lower() for name in join.args.get("using") or ()]
+            if merged and using != merged:
+                scope.scattered = scope.scattered or bool(using) or scope.items[place].is_joined
+            for name in join.args.get("using") or ():
+                one, other = self._merged(name, scope, merged)
+                on.append(Value(exp.EQ(this=one.tree, expression=other.tree), one.columns | other.columns))
+                links += linked(one, other, False, scope, place)
+            merged += [name for name in using if name not in merged]
+            scope.items[place] = replace(scope.items[place], on=tuple(on))
 
     def _item(self, node: Any, join: Join, scope: SelectScope) -> None:
         relation: Relation
@@ -231,73 +233,66 @@ class BlockReader:
         facts = None if table is None else self.inputs.get(table)
         if table is None or facts is None:
             raise CannotRewriteError(f"{'.'.join(names)}, of which changes are not known")
-        self.names.used.setdefault(table, set())
+        self.values.used.setdefault(table, set())
         base = Base(table, facts, node)
         self.tables.append(base)
         return base
 
-    def _merged(self, name: str, kind: Join, scope: SelectScope) -> Any:
-        """USING (name) as a condition."""
-        low, last = name.lower(), len(scope.items) - 1
-        left = scope.merged.get(low)
-        if left is None:
-            having = [i for i, item in enumerate(scope.items[:last]) if column_of(item, low) and item.is_joined]
-            if len(having) != 1:
-                raise CannotRewriteError(f"USING ({name})")
-            left = having[0]
-        scope.merged[low] = last if kind is Join.RIGHT else left
-        sides = (
-            exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(scope.items[i].name, quoted=True))
-            for i in (left, last)
-        )
-        return exp.EQ(this=next(sides), expression=next(sides))
+    def _merged(self, name: Any, scope: SelectScope, merged: list[str]) -> tuple[Value, Value]:
+        """The columns that USING (name) compares."""
+        before = scope.items[:-1]
+        low = name.name.lower()
+        left = self.values.names.columns.get(id(name), NOT_FOUND).attribute
+        place = None if left is None else self.values.place(left, scope)
+        several = sum(item.is_joined and column_of(item, low) is not None for item in before) > 1
+        missing = column_of(scope.items[-1], low) is None
+        if not isinstance(place, int) or missing or (several and low not in merged):
+            raise CannotRewriteError(f"USING ({name.name})")
+        return self._starred(place, low, scope).value, self._starred(len(before), low, scope).value
 
     def _lateral_view(self, lateral: Any, scope: SelectScope) -> None:
         if not lateral.args.get("view"):
             raise CannotRewriteError("LATERAL")
-        columns = [column.name.lower() for column in alias_columns(lateral)]
-        if not columns:
+        if not alias_columns(lateral):
             raise CannotRewriteError("LATERAL VIEW without names for its columns")
-        self.names.record_columns(lateral.this, scope)
-        scope.generated[lateral.alias.lower() or f"__{len(scope.generated)}"] = columns
+        self.values.record_columns(lateral.this, scope)
+        scope.laterals.append(lateral)
 
-    def _outputs(self, node: Any, scope: SelectScope, core: int) -> tuple[OutputColumn, ...]:
+    def _outputs(self, node: Any, scope: SelectScope) -> tuple[OutputColumn, ...]:
         outputs: list[OutputColumn] = []
         for place, projection in enumerate(node.expressions):
             star = projection.this if isinstance(projection, exp.Column) else projection
             if isinstance(star, exp.Star):
-                outputs += self._star(star, projection, scope, core)
+                outputs += self._star(star, projection, scope)
                 continue
             made = projection.unalias()
             if isinstance(projection, exp.Aliases) or (is_generator(made) and not projection.alias):
                 raise CannotRewriteError("a generator with several columns in SELECT")
             name = projection.alias or name_of(projection) or f"__{place}"
-            outputs.append(OutputColumn(name, self.names.value(made, scope)))
+            outputs.append(OutputColumn(name, self.values.value(made, scope)))
         return tuple(outputs)
 
-    def _star(self, star: Any, projection: Any, scope: SelectScope, core: int) -> Iterator[OutputColumn]:
+    def _star(self, star: Any, projection: Any, scope: SelectScope) -> Iterator[OutputColumn]:
         if star.args.get("replace") or star.args.get("rename"):
             raise CannotRewriteError("a star with REPLACE")
-        left_out = {column.name.lower() for column in star.args.get("except_") or ()}
         wanted = projection.table.lower() if isinstance(projection, exp.Column) else None
         if isinstance(projection, exp.Column) and len(projection.parts) > 2:
             raise CannotRewriteError(CANNOT_REWRITE)
-        items = [i for i in range(core) if scope.items[i].is_joined]
-        if wanted is not None:
-            items = [i for i in items if scope.items[i].name.lower() == wanted]
-            if not items:
-                raise CannotRewriteError(f"{wanted}.*")
+        items = [item for item in scope.items if item.is_joined and wanted in (None, item.name.lower())]
+        if not items:
+            raise CannotRewriteError("a star" if wanted is None else f"{wanted}.*")
         if scope.scattered:
             raise CannotRewriteError("a star over joins of which not all have the same USING")
-        for i in items:
-            if isinstance(table := scope.items[i].relation, Base):
-                self.names.used[table.table] = None
-        for i, low in star_order(scope, items, wanted is None):
-            if low not in left_out:
-                yield self._starred(i, low, scope)
-        if wanted is None:
-            for columns in scope.generated.values():
-                yield from (OutputColumn(column, flawed("a column of LATERAL VIEW")) for column in columns)
+        for item in items:
+            if isinstance(item.relation, Base):
+                self.values.used[item.relation.table] = None
+        for attribute, node in self.values.outputs(scope):
+            if node is projection:
+                place = self.values.place(attribute, scope)
+                if isinstance(place, int):
+                    yield self._starred(place, attribute.folded, scope)
+                else:
+                    yield OutputColumn(attribute.name or "__", flawed(place or "a column without a name"))
 
     def _starred(self, i: int, low: str, scope: SelectScope) -> OutputColumn:
         column = column_of(scope.items[i], low) or low
@@ -330,42 +325,42 @@ class BlockReader:
                     return frozenset(), "GROUP BY a position"
                 keys.add(outputs[place].value.key)
             else:
-                keys.add(self.names.value(expression, scope).key)
+                keys.add(self.values.value(expression, scope).key)
         return frozenset(keys), None
 
     def _windows(self, node: Any, scope: SelectScope) -> Iterator[Window]:
         named = {window.name.lower(): window for window in node.args.get("windows") or ()}
         for part in parts_of(node, "expressions", "qualify", "order"):
             for window in own_nodes(part, exp.Window):
-                self.names.record_columns(window, scope)
+                self.values.record_columns(window, scope)
                 definition = window
                 while not definition.args.get("partition_by") and definition.alias.lower() in named:
                     definition = named[definition.alias.lower()]
                 keys = {
-                    self.names.value(expression, scope).key for expression in definition.args.get("partition_by") or ()
+                    self.values.value(expression, scope).key for expression in definition.args.get("partition_by") or ()
                 }
                 yield Window(str(window.this.sql("spark")).lower(), frozenset(keys))
 
     def _subquery(self, query: Any, condition: Any, scope: SelectScope, links: list[JoinLink]) -> None:
         """A subquery of an expression: its value for a row depends on the rows that its equations find."""
         place = len(scope.items)
-        around = SelectScope(scope.items[:place], scope.merged, scope.generated, {}, scope.outer)
+        around = SelectScope(scope.select, scope.items[:place], scope.laterals, scope.outer)
         inner = query
         while isinstance(inner, exp.Subquery) and not modifiers(inner):
             inner = inner.this
         name = f"__s{place}"
         pairs: list[tuple[Value, Value, bool]] = []
         relation: Relation
-        reached = self.names.reached.copy()
+        reached = self.values.reached.copy()
         if isinstance(inner, exp.Select):
             relation, own = self._select(inner, around)
-            pairs = correlations(self.names, inner, replace(own, aliases={}), around)
+            pairs = correlations(self.values, inner, own, around)
         else:
             relation = self.relation(inner, None)
         by_links = bool(pairs)
-        apart = all(self.names.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
+        apart = all(self.values.reached[id(seen)] == reached[id(seen)] for seen in outwards(around))
         if not pairs and apart and condition is not None:
-            pairs = membership(self.names, query, condition, BlockItem(name, relation, Join.SUBQUERY, False), around)
+            pairs = membership(self.values, query, condition, BlockItem(name, relation, Join.SUBQUERY, False), around)
         description = subquery_description(query, condition, apart)
         scope.items.append(
             BlockItem(name, relation, Join.SUBQUERY, False, links_only=by_links, description=description)
@@ -376,6 +371,13 @@ class BlockReader:
                 if scope.items[p].nullable and (parent.plain is None or null_safe):
                     continue
                 links.append(JoinLink(place, p, child, parent, null_safe))
+
+
+def _sources(tree: Any, inputs: Mapping[TableName, InputTable]) -> Iterator[tuple[int, QuerySource]]:
+    for node in tree.find_all(exp.Table):
+        names = tuple(part.name for part in node.parts)
+        if len(names) == 3 and (facts := inputs.get(TableName(*names))) is not None:
+            yield id(node), QuerySource(".".join(names), Columns(tuple(map(Column, facts.columns))))
 
 
 def _renamed(relation: Relation, names: tuple[str, ...]) -> Relation:

@@ -1,57 +1,53 @@
-"""What names mean: the relations visible in a SELECT, their columns, expressions over them, and the equations that
-link relations."""
+"""The values of a SELECT: its relations, expressions over their columns, and the equations that link relations.
+
+Which column a name means is decided by the analysis of the compiler.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
 
+from tidegate.compiler.analysis.attributes import Attribute
 from tidegate.compiler.analysis.functions.lookup import is_aggregate, is_generator
-from tidegate.compiler.analysis.scoping import column_parts
-from tidegate.compiler.sql.function_calls import own_nodes
-from tidegate.compiler.sql.sql_text import CannotRewriteError, Edit
+from tidegate.compiler.analysis.scoping import NOT_FOUND, AnalysisContext, ResolvedColumn, column_parts, offset_of
+from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError, Edit
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Base, BlockItem, Join, JoinLink, Value
 from tidegate.planner.deltas.syntax import conjuncts, is_member
 
 __all__ = [
-    "NameResolver",
     "SelectScope",
+    "Values",
     "column_of",
     "correlations",
     "flawed",
+    "linked",
     "links_of",
     "membership",
     "outwards",
-    "star_order",
     "value_of_column",
 ]
 
 _QUERIES = (exp.Query, exp.Exists)
-_WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_user", "session_user", "user"})
 _AROUND = "a column of the query around it"
+_GENERATED = "a column of LATERAL VIEW"
 
 
 @dataclass(slots=True)
 class SelectScope:
-    """The names visible in one SELECT."""
+    """The relations of one SELECT."""
 
+    select: Any
     items: list[BlockItem] = field(default_factory=list)
-    merged: dict[str, int] = field(default_factory=dict)
-    """Columns of USING, with the item whose value they have."""
-    generated: dict[str, list[str]] = field(default_factory=dict)
-    """Columns of each LATERAL VIEW."""
-    aliases: dict[str, Any] = field(default_factory=dict)
-    """Names that the SELECT list gives, with their expressions."""
+    laterals: list[Any] = field(default_factory=list)
     outer: SelectScope | None = None
     scattered: bool = False
-    """Not all its joins have the same USING, so the order of the columns of a star is not simple."""
-    joining: BlockItem | None = None
-    """The item whose join condition is being read: only that condition sees the right side of a semi join."""
+    """Not all its joins have the same USING, and a star over them is refused."""
 
 
 def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:
@@ -60,10 +56,11 @@ def outwards(scope: SelectScope | None) -> Iterator[SelectScope]:
         scope = scope.outer
 
 
-class NameResolver:
-    """Resolves the columns of one query."""
+class Values:
+    """The expressions of one query, by what its `names` mean."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: AnalysisContext) -> None:
+        self.names = names
         self.used: dict[TableName, set[str] | None] = {}
         """The columns of each table that the query names; None for all of them."""
         self.fixes: dict[int, Edit] = {}
@@ -83,7 +80,7 @@ class NameResolver:
                 flaws.append("a subquery")
                 return node.copy()
             if isinstance(node, exp.Dot | exp.Column) and (parts := column_parts(node)):
-                found = self._column(parts, scope)
+                found = self._column(node, parts, scope)
                 if isinstance(found, str):
                     flaws.append(found)
                     return node.copy()
@@ -124,78 +121,57 @@ class NameResolver:
         if tree is not None:
             self.value(tree, scope)
 
-    def _column(self, parts: list[Any], scope: SelectScope) -> Any:
+    def _column(self, node: Any, parts: list[Any], scope: SelectScope) -> Any:
         """(item, column, fields); the expression of an alias; or, as text, what it is instead of a column."""
-        found = self.in_scope(parts, scope)
-        if found is not None:
-            return found
-        names = [part.name.lower() for part in parts]
-        if len(parts) == 1 and names[0] in scope.aliases:
-            return scope.aliases[names[0]]
-        for around in outwards(scope.outer):
-            if self.in_scope(parts, around) is not None:
-                self.reached[id(around)] += 1
-                return _AROUND
-        if len(parts) == 1 and names[0] in _WITHOUT_PARENTHESES:
+        resolved = self.names.columns.get(id(node), NOT_FOUND)
+        attribute = resolved.attribute
+        if attribute is None and resolved.name is not None:
             return "a function"
+        if attribute is not None and attribute.item is None and len(parts) == 1:
+            for other, item in self.outputs(scope):
+                if other is attribute and isinstance(item, exp.Alias):
+                    return item.this
+        for seen in outwards(scope):
+            place = None if attribute is None else self.place(attribute, seen)
+            if attribute is None or place is None:
+                continue
+            if isinstance(place, int):
+                self._record(resolved, parts, seen.items[place])
+            if seen is not scope:
+                self.reached[id(seen)] += 1
+                return _AROUND
+            if isinstance(place, str):
+                return place
+            return place, column_of(seen.items[place], attribute.folded), parts[len(parts) - resolved.fields :]
+        ambiguous = ("AmbiguousColumn", offset_of(node))
+        if any((finding.code, finding.offset) == ambiguous for finding in self.names.findings):
+            raise CannotRewriteError(f"the column {parts[0].name}, of which there are several")
         raise CannotRewriteError(f"the column {'.'.join(part.name for part in parts)}, which is not known")
 
-    def in_scope(self, parts: list[Any], scope: SelectScope) -> Any:
-        names = [part.name.lower() for part in parts]
-        for used, i in self._qualified(names, scope):
-            item = scope.items[i]
-            column = column_of(item, names[used]) if used < len(names) else None
-            if column is not None:
-                if used > 1:
-                    start = parts[0].meta["start"]
-                    self.fixes[start] = Edit(start, parts[used - 1].meta["start"], "")
-                return self._used(scope, i, column, parts[used + 1 :])
-        if len(names) > 1 and names[1] in scope.generated.get(names[0], ()):
-            return "a column of LATERAL VIEW"
-        if names[0] in scope.merged:
-            i = scope.merged[names[0]]
-            return self._used(scope, i, column_of(scope.items[i], names[0]) or names[0], parts[1:])
-        having = [i for i, item in enumerate(scope.items) if item.is_joined and column_of(item, names[0])]
-        generated = [names[0] in columns for columns in scope.generated.values()]
-        if not having and scope.joining is not None and column_of(scope.joining, names[0]):
-            having = [len(scope.items) - 1]
-        if len(having) + sum(generated) > 1:
-            raise CannotRewriteError(f"the column {parts[0].name}, of which there are several")
-        if any(generated):
-            return "a column of LATERAL VIEW"
-        if having:
-            return self._used(scope, having[0], column_of(scope.items[having[0]], names[0]) or "", parts[1:])
-        return None
+    def outputs(self, scope: SelectScope) -> list[tuple[Attribute, Any]]:
+        """The columns of the result of a SELECT, each with the item of the SELECT list that gives it."""
+        result = self.names.results.get(id(scope.select))
+        if result is None:
+            raise CannotRewriteError(CANNOT_REWRITE)
+        return list(zip(result.attributes, result.nodes, strict=True))
 
-    def _qualified(self, names: list[str], scope: SelectScope) -> Iterable[tuple[int, int]]:
-        for i, item in enumerate(scope.items):
-            if item.node is None:
-                continue
-            if names[0] == item.name.lower():
-                yield 1, i
-            base = item.relation
-            if isinstance(base, Base) and not base.node.alias:
-                whole = [part.lower() for part in base.table]
-                for length in (3, 2):
-                    if names[:length] == whole[-length:]:
-                        yield length, i
+    def place(self, attribute: Attribute, scope: SelectScope) -> int | str | None:
+        """The item of the scope that has the column; as text, why none has it alone; None where it has no such."""
+        if attribute.item is None:
+            return "FULL JOIN" if any(item.join is Join.FULL for item in scope.items) else None
+        source = attribute.item.node
+        if any(source is lateral for lateral in scope.laterals):
+            return _GENERATED
+        items = enumerate(scope.items)
+        return next((i for i, item in items if item.node is source and column_of(item, attribute.folded)), None)
 
-    def _used(self, scope: SelectScope, i: int, column: str, fields: list[Any]) -> tuple[int, str, list[Any]]:
-        relation = scope.items[i].relation
-        if isinstance(relation, Base):
-            known = self.used[relation.table]
-            if known is not None:
-                known.add(column)
-        return i, column, fields
-
-
-def star_order(scope: SelectScope, items: list[int], every: bool) -> Iterator[tuple[int, str]]:
-    """Columns of USING come first. `every`: they come once, else for each item as its own."""
-    for low, owner in scope.merged.items():
-        yield from ((i, low) for i in items if (i == owner if every else column_of(scope.items[i], low)))
-    for i in items:
-        names = (column.lower() for column in scope.items[i].relation.columns)
-        yield from ((i, low) for low in names if low not in scope.merged)
+    def _record(self, resolved: ResolvedColumn, parts: list[Any], item: BlockItem) -> None:
+        at = len(parts) - resolved.fields - 1
+        if at > 1:
+            start = parts[0].meta["start"]
+            self.fixes[start] = Edit(start, parts[at - 1].meta["start"], "")
+        if isinstance(item.relation, Base) and (used := self.used[item.relation.table]) is not None:
+            used.add(column_of(item, parts[at].name.lower()) or "")
 
 
 def column_of(item: BlockItem, low: str) -> str | None:
@@ -215,13 +191,18 @@ def flawed(why: str) -> Value:
     return Value(exp.Null(), frozenset(), None, why)
 
 
-def links_of(names: NameResolver, scope: SelectScope, condition: Any, place: int | None = None) -> Iterator[JoinLink]:
+def links_of(values: Values, scope: SelectScope, condition: Any, place: int | None = None) -> Iterator[JoinLink]:
     """`place`: of the join whose condition it is; None for WHERE."""
     condition = condition.unnest()
-    if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
-        return
-    null_safe = isinstance(condition, exp.NullSafeEQ)
-    one, other = names.value(condition.this, scope), names.value(condition.expression, scope)
+    if isinstance(condition, exp.EQ | exp.NullSafeEQ):
+        one, other = values.value(condition.this, scope), values.value(condition.expression, scope)
+        yield from linked(one, other, isinstance(condition, exp.NullSafeEQ), scope, place)
+
+
+def linked(
+    one: Value, other: Value, null_safe: bool, scope: SelectScope, place: int | None = None
+) -> Iterator[JoinLink]:
+    """The links that an equation makes."""
     if one.flaw or other.flaw or len(one.items) != 1 or len(other.items) != 1 or one.items == other.items:
         return
     for child, parent in ((one, other), (other, one)):
@@ -243,9 +224,7 @@ def links_of(names: NameResolver, scope: SelectScope, condition: Any, place: int
             yield JoinLink(c, p, child, parent, null_safe)
 
 
-def correlations(
-    names: NameResolver, select: Any, own: SelectScope, around: SelectScope
-) -> list[tuple[Value, Value, bool]]:
+def correlations(values: Values, select: Any, own: SelectScope, around: SelectScope) -> list[tuple[Value, Value, bool]]:
     """The equations in WHERE of a subquery, whose scope is `own`, between its rows and a row of the query around it."""
     pairs = []
     clause = select.args.get("where")
@@ -256,31 +235,28 @@ def correlations(
             (condition.this, condition.expression),
             (condition.expression, condition.this),
         ):
-            child, parent = _own_value(names, inside, own), _outer_value(names, outside, own, around)
+            child, parent = _own_value(values, inside, own), _outer_value(values, outside, around)
             if child is not None and parent is not None and parent.columns:
                 pairs.append((child, parent, isinstance(condition, exp.NullSafeEQ)))
                 break
     return pairs
 
 
-def _own_value(names: NameResolver, tree: Any, own: SelectScope) -> Value | None:
-    value = names.value(tree, own)
+def _own_value(values: Values, tree: Any, own: SelectScope) -> Value | None:
+    value = values.value(tree, own)
     return value if value.columns and value.flaw is None else None
 
 
-def _outer_value(names: NameResolver, tree: Any, own: SelectScope, around: SelectScope) -> Value | None:
+def _outer_value(values: Values, tree: Any, around: SelectScope) -> Value | None:
     """Where every column is one of the query around it."""
-    for column in own_nodes(tree, exp.Column):
-        if names.in_scope(column_parts(column), own) is not None:
-            return None
     try:
-        return names.value(tree, around)
+        return values.value(tree, around)
     except CannotRewriteError:
         return None
 
 
 def membership(
-    names: NameResolver, query: Any, condition: Any, item: BlockItem, around: SelectScope
+    values: Values, query: Any, condition: Any, item: BlockItem, around: SelectScope
 ) -> list[tuple[Value, Value, bool]]:
     """`x IN (SELECT y …)` as a condition of its own; inside others NULL counts."""
     if not is_member(query, condition):
@@ -291,6 +267,6 @@ def membership(
         return []
     place = len(around.items)
     return [
-        (value_of_column(item, place, column), names.value(side, around), False)
+        (value_of_column(item, place, column), values.value(side, around), False)
         for side, column in zip(sides, columns, strict=True)
     ]

@@ -51,14 +51,15 @@ def rewrite(
 
 def _rewrite(sql: str, inputs: Mapping[TableName, InputTable], key: tuple[str, ...], within_key: bool) -> DeltaQuery:
     _check_determinism(sql)
-    script, reader = read_script(sql), BlockReader(inputs)
+    script = read_script(sql)
+    reader = BlockReader(script.tree, inputs)
     relation = _read(script, reader)
     images = Images(sorted({base.table for base in reader.tables}))
     changed = [base for base in reader.tables if base.changed]
     refused: CannotRewriteError | None = None
     for places in _regions(relation, key, within_key):
         names = [relation.columns[place] for place in places]
-        toucher = TouchedKeysQuery(script, images, reader.names.fixes)
+        toucher = TouchedKeysQuery(script, images, reader.values.fixes)
         try:
             selects = toucher.relation(relation, places, names)
         except CannotRewriteError as other:
@@ -147,9 +148,9 @@ def _why_none(relation: Relation, key: tuple[str, ...], within_key: bool) -> str
 
 def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[TableName, frozenset[str] | None]:
     """The columns that the query reads of each table. None: all, or it is not known."""
-    reader = BlockReader(inputs)
     try:
-        script: Script = read_script(sql)
+        script = read_script(sql)
+        reader = BlockReader(script.tree, inputs)
         _read(script, reader)
     except (CannotRewriteError, RecursionError):
         return dict.fromkeys(inputs)
@@ -159,7 +160,7 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
     named = {node.name.lower() for node in script.tree.find_all(exp.Identifier)}
     return {
         table: None
-        if (used := reader.names.used.get(table, set())) is None
+        if (used := reader.values.used.get(table, set())) is None
         else frozenset({*used, *(column for column in facts.columns if column.lower() in named)})
         for table, facts in inputs.items()
     }
@@ -167,7 +168,8 @@ def needed_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> Mapping[
 
 def output_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> tuple[str, ...]:
     """The columns of the result, stars expanded. Raises CannotRewriteError where they are not known."""
-    return _read(read_script(sql), BlockReader(inputs)).columns
+    script = read_script(sql)
+    return _read(script, BlockReader(script.tree, inputs)).columns
 
 
 def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tuple[str, ...]]:
@@ -175,7 +177,8 @@ def unique_columns(sql: str, inputs: Mapping[TableName, InputTable]) -> list[tup
     unchanged = {table: replace(facts, changed=False) for table, facts in inputs.items()}
     try:
         _check_determinism(sql)
-        relation = _read(read_script(sql), BlockReader(unchanged))
+        script = read_script(sql)
+        relation = _read(script, BlockReader(script.tree, unchanged))
     except (CannotRewriteError, RecursionError):
         return []
     low = [name.lower() for name in relation.columns]

@@ -9,13 +9,13 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.scoping import column_parts
 from tidegate.compiler.sql.function_calls import own_nodes
+from tidegate.compiler.sql.scopes import alias_columns
 from tidegate.compiler.sql.sql_text import CannotRewriteError
 from tidegate.planner.deltas.blocks import Join
 
 __all__ = [
     "CLAUSE_NAMES",
     "ORDERS",
-    "alias_columns",
     "columns_of_values",
     "conjuncts",
     "is_member",
@@ -61,11 +61,6 @@ def join_kind(join: Any) -> Join:
     if kind in ("", "INNER", "CROSS"):
         return Join.INNER
     raise CannotRewriteError(f"{kind} JOIN")
-
-
-def alias_columns(node: Any) -> list[Any]:
-    alias = node.args.get("alias")
-    return list(alias.args.get("columns") or ()) if isinstance(alias, exp.TableAlias) else []
 
 
 def columns_of_values(node: Any) -> tuple[str, ...]:
