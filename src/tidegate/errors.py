@@ -7,6 +7,7 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     TidegateError
     ├── ConfigError            tidegate.toml is missing, unreadable or wrong (all problems at once)
     ├── ProjectError           the project has compile errors (all diagnostics at once)
+    ├── ContractValidationError  a contract lacks what a stage needs (all issues at once)
     ├── OptionsError           what was asked for cannot be done as asked
     ├── SelectionError         a selection names nothing
     ├── SetupError             the machine lacks something
@@ -57,6 +58,7 @@ __all__ = [
     "BudgetError",
     "CircuitOpenError",
     "ConfigError",
+    "ContractValidationError",
     "DriftRefusedError",
     "DuplicateKeysError",
     "EmptyResultError",
@@ -185,6 +187,18 @@ class ProjectError(TidegateError):
     def __init__(self, message: str, *, diagnostics: Sequence[Any] = ()) -> None:
         super().__init__(message)
         self.diagnostics = tuple(diagnostics)
+
+
+class ContractValidationError(TidegateError):
+    """`issues` are lines such as `line 12: schema[0].customProperties: 'connector' is missing`; the message has all."""
+
+    kind = FailureKind.CONTRACT_FAILED
+
+    def __init__(self, purpose: str, issues: Sequence[str], where: str) -> None:
+        count = "1 issue" if len(issues) == 1 else f"{len(issues)} issues"
+        lines = "".join(f"\n  {issue}" for issue in issues)
+        super().__init__(f"{where} is not valid {purpose}: {count}{lines}", where=where)
+        self.issues = tuple(issues)
 
 
 class OptionsError(TidegateError):

@@ -1,0 +1,192 @@
+"""A contract against the JSON Schema of the standard: every violation, in words, with its path."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft201909Validator, ValidationError
+from jsonschema.exceptions import relevance
+
+from tidegate.contracts.issues import Issue
+from tidegate.contracts.yaml_document import Path, YamlDocument
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+
+__all__ = ["structural_issues"]
+
+_VERSION = re.compile(r"v3\.(\d+)\.\d+")
+_NEWEST_MINOR = 2
+"""Later versions of the standard may have keys that are not known here."""
+
+_EXAMPLES = {"version": "1.0.0", "apiVersion": "v3.1.0", "kind": "DataContract", "id": "orders"}
+
+_TYPES = {
+    "string": "text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "keys and values",
+    "number": "a number",
+    "integer": "a whole number",
+    "null": "empty",
+}
+
+
+def structural_issues(document: YamlDocument) -> Iterator[Issue]:
+    """Where the document does not follow the standard."""
+    if not isinstance(document.value, dict):
+        yield Issue((), "an ODCS contract must hold keys and values, as in 'kind: DataContract'")
+        return
+    version = document.value.get("apiVersion")
+    match = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    if isinstance(version, str) and match is None:
+        message = f"'apiVersion' must be a version 3 of the standard, not '{version}'"
+        yield Issue(("apiVersion",), message, f"write for example apiVersion: {_EXAMPLES['apiVersion']}")
+    judges_keys = match is None or int(match[1]) <= _NEWEST_MINOR
+    reader = _Violations(document, judges_keys)
+    yield from reader.of(_validator().iter_errors(document.value))
+
+
+@cache
+def _validator() -> Draft201909Validator:
+    """With two corrections: what holds for one logicalType does not hold where none is given, and the version is
+    judged here."""
+    schema = json.loads(files("open_data_contract_standard").joinpath("schema.json").read_text("utf-8"))
+    del schema["properties"]["apiVersion"]["enum"]
+    for rule in schema["$defs"]["SchemaBaseProperty"]["allOf"]:
+        if "if" in rule:
+            rule["if"]["required"] = ["logicalType"]
+    return Draft201909Validator(schema)
+
+
+class _Violations:
+    def __init__(self, document: YamlDocument, judges_keys: bool) -> None:
+        self.document, self.judges_keys = document, judges_keys
+
+    def of(self, errors: Iterable[ValidationError]) -> Iterator[Issue]:
+        """Keys that are only not evaluated, because something else is wrong beside them, are not reported."""
+        errors = list(errors)
+        broken = {tuple(error.absolute_path) for error in errors if error.validator != "unevaluatedProperties"}
+        for error in errors:
+            path = tuple(error.absolute_path)
+            if error.validator in ("additionalProperties", "unevaluatedProperties"):
+                beside = any(other[: len(path)] == path for other in broken)
+                yield from self._unknown_keys(error, path, beside)
+            else:
+                yield from self._violation(error, path)
+
+    def _violation(self, error: ValidationError, path: Path) -> Iterator[Issue]:
+        match error.validator:
+            case "required":
+                yield from self._missing(error, path)
+            case "type":
+                yield self._wrong_type(error, path)
+            case "enum":
+                values = [str(value) for value in error.validator_value]
+                suggestion = did_you_mean(nearest(str(error.instance), values, 1))
+                yield Issue(
+                    path, f"{_name(path)} must be one of {', '.join(values)}, not {_value(error.instance)}", suggestion
+                )
+            case "oneOf" | "anyOf":
+                yield from self._no_alternative(error, path)
+            case "pattern":
+                message = f"{_name(path)} must match {error.validator_value}, and is {_value(error.instance)}"
+                yield Issue(path, message)
+            case _:
+                reason = error.message if len(error.message) <= 200 else f"{error.message[:200]}…"
+                yield Issue(path, f"{_name(path)} is not valid: {reason}")
+
+    def _missing(self, error: ValidationError, path: Path) -> Iterator[Issue]:
+        """The validator reports each missing key by itself, and repeats what several rules ask."""
+        key = next(key for key in error.validator_value if error.message.startswith(f"{key!r} is"))
+        owner = "an ODCS contract" if not path else _owner(path)
+        yield Issue(path, f"{owner} must have '{key}'", _example(key) if not path else None)
+
+    def _wrong_type(self, error: ValidationError, path: Path) -> Issue:
+        wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+        kinds = " or ".join(_TYPES.get(kind, kind) for kind in wanted)
+        if path and isinstance(path[-1], int) and kinds == "keys and values":
+            return Issue(path, f"each item of {_name(path)} must hold keys and values")
+        written = self.document.written(path)
+        is_word = "string" in wanted and written and error.instance is not None
+        suggestion = f"write '{written}' in quotes" if is_word else None
+        return Issue(path, f"{_name(path)} must be {kinds}, not {_value(error.instance)}", suggestion)
+
+    def _no_alternative(self, error: ValidationError, path: Path) -> Iterator[Issue]:
+        context = error.context or []
+        if not context:
+            yield Issue(path, f"{_name(path)} has more than one of what may be there only once")
+        elif all(inner.validator == "required" for inner in context):
+            keys = dict.fromkeys(key for inner in context for key in inner.validator_value)
+            yield Issue(path, f"{_owner(path)} must have one of {', '.join(keys)}")
+        else:
+            best = max(context, key=relevance)
+            yield from self._violation(best, tuple(best.absolute_path))
+
+    def _unknown_keys(self, error: ValidationError, path: Path, beside: bool) -> Iterator[Issue]:
+        if not self.judges_keys or not isinstance(error.instance, dict):
+            return
+        allowed = _declared_keys(error.schema)
+        unknown = [key for key in error.instance if key not in allowed]
+        for key in unknown:
+            suggestion = did_you_mean(nearest(key, allowed, 1)) or "what is not in the standard is a customProperty"
+            yield Issue((*path, key), f"unknown key '{key}'", suggestion)
+        if not unknown and not beside:
+            misplaced = [key for key in error.instance if f"'{key}'" in error.message]
+            for key in misplaced:
+                yield Issue((*path, key), f"'{key}' does not fit the type of {_owner(path)}")
+
+
+def _declared_keys(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Every key that some part of the schema of a mapping speaks of."""
+    keys: set[str] = set()
+    for key, value in schema.items():
+        if key == "properties":
+            keys |= value.keys()
+        elif key == "$ref":
+            node: Any = _validator().schema
+            for step in value.removeprefix("#/").split("/"):
+                node = node[step]
+            keys |= _declared_keys(node)
+        elif key in ("allOf", "anyOf", "oneOf"):
+            for part in value:
+                keys |= _declared_keys(part)
+        elif key in ("then", "else"):
+            keys |= _declared_keys(value)
+    return frozenset(keys)
+
+
+def _name(path: Path) -> str:
+    """The last key on the way to a value."""
+    return next((f"'{step}'" for step in reversed(path) if isinstance(step, str)), "the contract")
+
+
+_ITEMS = {
+    "schema": "an object of the schema",
+    "properties": "a property",
+    "customProperties": "a custom property",
+    "quality": "a quality rule",
+    "servers": "a server",
+}
+
+
+def _owner(path: Path) -> str:
+    key = next((step for step in reversed(path) if isinstance(step, str)), "")
+    return _ITEMS.get(key, f"an item of '{key}'") if isinstance(path[-1], int) else f"'{key}'"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (dict, list)):
+        return "keys and values" if isinstance(value, dict) else "a list"
+    text = "empty" if value is None else repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _example(key: str) -> str | None:
+    return f"write for example {key}: {_EXAMPLES[key]}" if key in _EXAMPLES else None
