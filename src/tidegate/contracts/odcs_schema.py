@@ -25,7 +25,7 @@ _NEWEST_MINOR = 2
 
 _EXAMPLES = {"version": "1.0.0", "apiVersion": "v3.1.0", "kind": "DataContract", "id": "orders"}
 
-_TYPES = {
+_TYPES: dict[str, str] = {
     "string": "text",
     "boolean": "true or false",
     "array": "a list",
@@ -86,28 +86,31 @@ class _Violations:
             case "type":
                 yield self._wrong_type(error, path)
             case "enum":
-                values = [str(value) for value in error.validator_value]
-                suggestion = did_you_mean(nearest(str(error.instance), values, 1))
-                yield Issue(
-                    path, f"{_name(path)} must be one of {', '.join(values)}, not {_value(error.instance)}", suggestion
-                )
+                yield _not_listed(error, path)
             case "oneOf" | "anyOf":
                 yield from self._no_alternative(error, path)
             case "pattern":
                 message = f"{_name(path)} must match {error.validator_value}, and is {_value(error.instance)}"
                 yield Issue(path, message)
+            case "minItems":
+                yield Issue(path, f"{_name(path)} must have {error.validator_value} or more items")
+            case "uniqueItems":
+                yield Issue(path, f"{_name(path)} has an item twice")
+            case "not":
+                keys = ", ".join(f"'{key}'" for key in _rule(error).get("required", ()))
+                yield Issue(path, f"{_owner(path)} must not have {keys or 'this value'}")
             case _:
                 reason = error.message if len(error.message) <= 200 else f"{error.message[:200]}…"
                 yield Issue(path, f"{_name(path)} is not valid: {reason}")
 
     def _missing(self, error: ValidationError, path: Path) -> Iterator[Issue]:
         """The validator reports each missing key by itself, and repeats what several rules ask."""
-        key = next(key for key in error.validator_value if error.message.startswith(f"{key!r} is"))
+        key = next(key for key in _rule(error) if error.message.startswith(f"{key!r} is"))
         owner = "an ODCS contract" if not path else _owner(path)
         yield Issue(path, f"{owner} must have '{key}'", _example(key) if not path else None)
 
     def _wrong_type(self, error: ValidationError, path: Path) -> Issue:
-        wanted = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+        wanted = _rule(error) if isinstance(_rule(error), list) else [_rule(error)]
         kinds = " or ".join(_TYPES.get(kind, kind) for kind in wanted)
         if path and isinstance(path[-1], int) and kinds == "keys and values":
             return Issue(path, f"each item of {_name(path)} must hold keys and values")
@@ -119,18 +122,22 @@ class _Violations:
     def _no_alternative(self, error: ValidationError, path: Path) -> Iterator[Issue]:
         context = error.context or []
         if not context:
-            yield Issue(path, f"{_name(path)} has more than one of what may be there only once")
+            keys = dict.fromkeys(key for part in _rule(error) for key in part.get("required", ()))
+            present = [key for key in keys if isinstance(error.instance, dict) and key in error.instance]
+            if present:
+                yield Issue(path, f"{_owner(path)} must have only one of {', '.join(present)}")
         elif all(inner.validator == "required" for inner in context):
-            keys = dict.fromkeys(key for inner in context for key in inner.validator_value)
+            keys = dict.fromkeys(key for inner in context for key in _rule(inner))
             yield Issue(path, f"{_owner(path)} must have one of {', '.join(keys)}")
         else:
-            best = max(context, key=relevance)
+            deeper = [inner for inner in context if inner.validator != "required"]
+            best = max(deeper, key=relevance)
             yield from self._violation(best, tuple(best.absolute_path))
 
     def _unknown_keys(self, error: ValidationError, path: Path, beside: bool) -> Iterator[Issue]:
         if not self.judges_keys or not isinstance(error.instance, dict):
             return
-        allowed = _declared_keys(error.schema)
+        allowed = _declared_keys(error.schema if isinstance(error.schema, dict) else {})
         unknown = [key for key in error.instance if key not in allowed]
         for key in unknown:
             suggestion = did_you_mean(nearest(key, allowed, 1)) or "what is not in the standard is a customProperty"
@@ -139,6 +146,19 @@ class _Violations:
             misplaced = [key for key in error.instance if f"'{key}'" in error.message]
             for key in misplaced:
                 yield Issue((*path, key), f"'{key}' does not fit the type of {_owner(path)}")
+
+
+def _rule(error: ValidationError) -> Any:
+    """What the keyword of the schema that is violated asks for."""
+    return error.validator_value
+
+
+def _not_listed(error: ValidationError, path: Path) -> Issue:
+    values = [str(value) for value in _rule(error)]
+    message = f"{_name(path)} must be one of {', '.join(values)}, not {_value(error.instance)}"
+    if len(values) > 12:
+        message = f"{_name(path)} is not one of the standard's: {_value(error.instance)}"
+    return Issue(path, message, did_you_mean(nearest(str(error.instance), values, 1)))
 
 
 def _declared_keys(schema: Mapping[str, Any]) -> frozenset[str]:

@@ -116,7 +116,7 @@ class _Reader:
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item) for item in node.value]
         try:
-            return self.loader.construct_object(node)  # type: ignore[no-untyped-call]
+            return self.loader.construct_object(node)
         except (yaml.YAMLError, ValueError):
             return node.value
 
@@ -138,7 +138,9 @@ class _Reader:
             return 0
         if id(node) not in self._sizes:
             self._open.add(id(node))
-            children = [node for pair in node.value for node in pair] if isinstance(node, yaml.MappingNode) else node.value
+            children = (
+                [node for pair in node.value for node in pair] if isinstance(node, yaml.MappingNode) else node.value
+            )
             self._sizes[id(node)] = 1 + (0 if isinstance(children, str) else sum(map(self.size, children)))
             self._open.discard(id(node))
         return self._sizes[id(node)]

@@ -1,0 +1,115 @@
+"""`OpenDataContractStandard`: a contract as a Python object, which can be validated for each stage of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import pydantic
+from open_data_contract_standard import model as standard
+
+from tidegate.contracts.issues import Issue, problems_of, validation_error
+from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
+from tidegate.contracts.odcs_schema import structural_issues
+from tidegate.contracts.silver_rules import silver_issues
+from tidegate.contracts.stage_contract import StageContract
+from tidegate.contracts.yaml_document import YamlDocument, read_yaml
+from tidegate.errors import ContractValidationError
+from tidegate.problems import Problem
+
+__all__ = ["OpenDataContractStandard", "contract_problems", "stages_of"]
+
+_STAGES: dict[str, Callable[[StageContract], Iterator[Issue]]] = {
+    "landing": landing_issues,
+    "bronze": bronze_issues,
+    "silver": silver_issues,
+}
+
+
+class OpenDataContractStandard(standard.OpenDataContractStandard):
+    """The standard's own class, read from a file that follows the standard. Raises `ContractValidationError`."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+    _document: YamlDocument | None = pydantic.PrivateAttr(default=None)
+
+    @classmethod
+    def from_file(cls, file_path: str) -> Self:
+        with open(file_path, encoding="utf-8") as file:
+            return cls._read(file.read(), str(file_path))
+
+    @classmethod
+    def from_string(cls, data_contract_str: str) -> Self:
+        return cls._read(data_contract_str, "<string>")
+
+    @classmethod
+    def _read(cls, text: str, file: str) -> Self:
+        document, problems = read_yaml(text.replace("\r\n", "\n"), file)
+        if document is None:
+            lines = [f"line {problem.place.line}: {problem.message}" for problem in problems]
+            raise ContractValidationError("YAML", lines, file)
+        issues = list(structural_issues(document))
+        if not issues and not document.problems:
+            try:
+                contract = cls.model_validate(document.value)
+            except pydantic.ValidationError as error:
+                issues = [Issue(_path(part["loc"]), part["msg"]) for part in error.errors()]
+            else:
+                contract._document = document
+                return contract
+        raise validation_error(document, issues, "as an ODCS contract")
+
+    def validate_for_landing(self) -> bool:
+        """For source to landing: True, or one `ContractValidationError` with every issue."""
+        return self._validate("landing", landing_issues)
+
+    def validate_for_bronze(self) -> bool:
+        """For landing to bronze."""
+        return self._validate("bronze", bronze_issues)
+
+    def validate_for_silver(self) -> bool:
+        """For bronze to silver."""
+        return self._validate("silver", silver_issues)
+
+    def validate_for_gold(self, workspace_path: str | None = None) -> bool:
+        """For silver to gold; with a path the generator must be there below it."""
+        return self._validate("gold", lambda contract: gold_issues(contract, workspace_path))
+
+    def _validate(self, stage: str, rules: Callable[[StageContract], Iterator[Issue]]) -> bool:
+        document = self._document
+        if document is None:
+            value = self.model_dump(by_alias=True, exclude_none=True, mode="json")
+            document = YamlDocument(self.id or "<contract>", value, (), None)
+        issues = list(rules(StageContract(document.value)))
+        if issues:
+            raise validation_error(document, issues, f"for {stage}")
+        return True
+
+
+def stages_of(contract: StageContract) -> tuple[str, ...]:
+    """The stages that the contract drives: those of an ingestion where an object has a connector, else gold."""
+    if contract.sources:
+        return tuple(_STAGES)
+    if any("generator_notebook" in part.custom for part in (contract.root, *contract.objects)):
+        return ("gold",)
+    return ()
+
+
+def contract_problems(
+    text: str, file: str, stages: tuple[str, ...] | None = None, workspace_path: str | None = None
+) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """The stages that were judged (those that the contract drives, if none are given), and every mistake."""
+    document, problems = read_yaml(text.replace("\r\n", "\n"), file)
+    if document is None:
+        return stages or (), problems
+    if not isinstance(document.value, dict):
+        return stages or (), problems_of(document, structural_issues(document))
+    contract = StageContract(document.value)
+    stages = stages_of(contract) if stages is None else stages
+    issues = list(structural_issues(document))
+    for stage in stages:
+        issues += gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
+    return stages, problems_of(document, issues)
+
+
+def _path(location: tuple[Any, ...]) -> tuple[str | int, ...]:
+    return tuple(step for step in location if isinstance(step, (str, int)))

@@ -1,0 +1,108 @@
+"""The two objects of a contract that drives data: the source, which has a `connector`, and silver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tidegate.contracts.connectors import CONNECTORS, Connector
+from tidegate.contracts.element import CustomProperty, Element
+from tidegate.contracts.issues import Issue
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+
+__all__ = ["StageContract"]
+
+_OF_A_SOURCE = frozenset({"source_system", "landing_directory", "landing_file_format", "ingestion_read_strategy"})
+"""An object with one of these is meant as the source, also where its connector is missing."""
+
+
+class StageContract:
+    """Looks custom properties up: on the object first, then on the contract."""
+
+    def __init__(self, value: Any) -> None:
+        self.root = Element(value if isinstance(value, dict) else {})
+        self.objects = list(self.root.items("schema"))
+        self.sources = [table for table in self.objects if "connector" in table.custom]
+        meant = self.sources or [table for table in self.objects if _OF_A_SOURCE & table.custom.keys()]
+        self.source = meant[0] if meant else None
+        self.others = [table for table in self.objects if table is not self.source and table not in self.sources]
+
+    @property
+    def silver(self) -> Element | None:
+        """The object without a connector; of several, the one that names its table with `silver_table`."""
+        named = [table for table in self.others if "silver_table" in table.custom]
+        candidates = named or self.others
+        return candidates[0] if len(candidates) == 1 else None
+
+    @property
+    def connector(self) -> Connector | None:
+        entry = None if self.source is None else self.source.custom.get("connector")
+        return CONNECTORS.get(entry.value) if entry is not None and isinstance(entry.value, str) else None
+
+    def lookup(self, name: str, table: Element | None = None) -> CustomProperty | None:
+        """`table`: the object to look at first, the source by default."""
+        table = table or self.source
+        own = None if table is None else table.custom.get(name)
+        return own or self.root.custom.get(name)
+
+    def text(self, name: str, table: Element | None = None) -> str | None:
+        entry = self.lookup(name, table)
+        return entry.value.strip() if entry is not None and isinstance(entry.value, str) else None
+
+    def is_set(self, name: str, value: Any, table: Element | None = None) -> bool:
+        entry = self.lookup(name, table)
+        return entry is not None and type(entry.value) is type(value) and bool(entry.value == value)
+
+    def missing(self, name: str, table: Element | None, example: str) -> Issue:
+        """A property with nearly this name is what was meant."""
+        owner = table or self.root
+        near = nearest(name, [*owner.custom, *self.root.custom], 1)
+        suggestion = f"add for example {{property: {name}, value: {example}}}"
+        if near:
+            suggestion = f"'{near[0]}' is set; rename it to '{name}'"
+        return owner.issue(f"the custom property '{name}' is missing", suggestion, "customProperties")
+
+    def expect(
+        self,
+        name: str,
+        accepts: Callable[[Any], bool],
+        meaning: str,
+        example: str,
+        table: Element | None = None,
+        required: bool = True,
+    ) -> Iterator[Issue]:
+        """`meaning`: what the value must be, after "must be"."""
+        entry = self.lookup(name, table)
+        if entry is None:
+            if required:
+                yield self.missing(name, table or self.source, example)
+        elif not accepts(entry.value):
+            yield Issue(
+                entry.path, f"'{name}' must be {meaning}, not {_value(entry.value)}", f"write for example {example}"
+            )
+
+    def expect_text(self, name: str, example: str, table: Element | None = None) -> Iterator[Issue]:
+        yield from self.expect(name, _is_text, "text", example, table)
+
+    def expect_choice(
+        self, name: str, choices: Sequence[str], table: Element | None = None, required: bool = True
+    ) -> Iterator[Issue]:
+        entry = self.lookup(name, table)
+        if entry is not None and isinstance(entry.value, str) and entry.value not in choices:
+            suggestion = did_you_mean(nearest(entry.value, choices, 1))
+            message = f"'{name}' must be one of {', '.join(choices)}, not {_value(entry.value)}"
+            yield Issue(entry.path, message, suggestion)
+            return
+        yield from self.expect(
+            name, lambda value: value in choices, f"one of {', '.join(choices)}", choices[0], table, required
+        )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _value(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else "empty" if value is None else repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"
