@@ -43,6 +43,7 @@ $(VENV)/.packages: requirements/dev.lock | $(VENV)/bin/python
 $(VENV)/.package: pyproject.toml $(VENV)/.packages
 	@echo "Installing tidegate itself into $(VENV)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q -j 0 src
 	@touch $@
 
 demo: setup ## build a small shop twice, the second time with bad data (DEMO=folder)

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.unraisableexception import gc_collect_iterations_key
 from hypothesis import settings
 
 from tests.lake.places import Place
+from tests.state.migrated import migrate_once
 from tidegate import redaction
 from tidegate.config import SparkSection
 from tidegate.lake.catalogs.embedded import EmbeddedCatalog
+from tidegate.state import databases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,6 +53,11 @@ _KINDS = ["embedded", "jdbc", *(pytest.param(kind, marks=pytest.mark.spark) for 
 _numbers = count(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """One look for what nobody closed instead of five, each over all that thousands of tests have left."""
+    config.stash[gc_collect_iterations_key] = 1
+
+
 def pytest_collection_finish() -> None:
     """Thousands of collected tests live until the end: the garbage collector need not visit them again and again."""
     gc.collect()
@@ -62,6 +70,14 @@ def heard_interrupts() -> None:
     """A shell may start its jobs with the interrupt ignored, and what they start would ignore it too."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def migrations_of_new_files_run_once() -> Iterator[None]:
+    """Hundreds of tests begin with an empty SQLite database: all but the first get the tables that the first got."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(databases, "migrate", migrate_once(databases.migrate))
+        yield
 
 
 @pytest.fixture(autouse=True)

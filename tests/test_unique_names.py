@@ -5,6 +5,7 @@ The names that still do are in cases/unique_names/exceptions.txt, which may only
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "src" / "tidegate"
@@ -26,6 +27,7 @@ def test_every_exception_is_still_needed() -> None:
     )
 
 
+@cache
 def _shared_names() -> dict[str, set[str]]:
     places: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
