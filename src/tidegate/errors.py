@@ -7,6 +7,7 @@ these. Each has what happened (`str(error)`), where (`where`: a file and line, a
     TidegateError
     ├── ConfigError            tidegate.toml is missing, unreadable or wrong (all problems at once)
     ├── ProjectError           the project has compile errors (all diagnostics at once)
+    ├── ContractBrokenError    rows that a run made do not keep the contract of their model
     ├── ContractValidationError  a contract lacks what a stage needs (all issues at once)
     ├── OptionsError           what was asked for cannot be done as asked
     ├── SelectionError         a selection names nothing
@@ -58,6 +59,7 @@ __all__ = [
     "BudgetError",
     "CircuitOpenError",
     "ConfigError",
+    "ContractBrokenError",
     "ContractValidationError",
     "DriftRefusedError",
     "DuplicateKeysError",
@@ -199,6 +201,10 @@ class ContractValidationError(TidegateError):
         lines = "".join(f"\n  {issue}" for issue in issues)
         super().__init__(f"{where} is not valid {purpose}: {count}{lines}", where=where)
         self.issues = tuple(issues)
+
+
+class ContractBrokenError(TidegateError):
+    kind = FailureKind.CONTRACT_FAILED
 
 
 class OptionsError(TidegateError):

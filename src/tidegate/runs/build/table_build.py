@@ -30,6 +30,7 @@ from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
+from tidegate.runs.build.contract_check import check_result, check_table
 from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
 from tidegate.runs.build.result_frame import BuildStamp, masked_frame
@@ -121,6 +122,7 @@ class TableBuild:
         zones: Mapping[str, ZoneInput] = {}
         if outcome is None:
             outcome, zones = self._from_rows()
+        check_table(self.model, self.session, self._metadata())
         with self.phases.timed("iceberg_write"):
             self._set_progress(outcome, zones)
             self.run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
@@ -293,6 +295,7 @@ class TableBuild:
         rebuild: bool = False,
     ) -> WriteRequest:
         run, readers = self.run, self.run.readers.get(self.table, ())
+        check_result(self.model, frame)
         self.stamp.describe(frame.columns)
         return WriteRequest(
             session=self.session,
