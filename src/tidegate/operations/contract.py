@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span
-from tidegate.contracts.open_data_contract import contract_problems
+from tidegate.contracts.stage_problems import read_stages
 from tidegate.errors import SelectionError
 from tidegate.problems import Place, Problem
 
@@ -77,8 +77,8 @@ def _validate(root: Path, path: Path) -> ContractReport:
         reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
         unreadable = Problem("UnreadableFile", f"the file cannot be read: {reason}", Place(file))
         return ContractReport(file, (), (_diagnostic(unreadable),))
-    stages, problems = contract_problems(text, file, workspace_path=str(root))
-    return ContractReport(file, stages, tuple(map(_diagnostic, problems)))
+    reading = read_stages(text, file, workspace_path=str(root))
+    return ContractReport(file, reading.stages, tuple(map(_diagnostic, reading.problems)))
 
 
 def _diagnostic(problem: Problem) -> Diagnostic:

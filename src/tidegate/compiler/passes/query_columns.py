@@ -12,7 +12,7 @@ from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.inlining import reads_bad_records
 from tidegate.compiler.sql.queries import ParsedQuery
-from tidegate.compiler.table_columns import quarantine_columns, visible_columns
+from tidegate.compiler.table_columns import judged_columns, quarantine_columns, visible_columns
 from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import TableName
 from tidegate.project import Place
@@ -82,6 +82,8 @@ def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
     upstream = work.models.get(table)
     if upstream is None and table in work.quarantines:
         beside = work.models[work.quarantines[table]]
+        if beside.model.stage is not None and beside.model.stage.is_silver:
+            return judged_columns(beside.relation)
         return quarantine_columns(beside.relation, work.external.relation(table), reads_bad_records(work, beside))
     if upstream is None:
         return work.external.relation(table)
