@@ -24,6 +24,7 @@ __all__ = [
     "Batch",
     "Bounds",
     "Extent",
+    "OriginFile",
     "ReadProgress",
     "SourceConnector",
     "SourceRequest",
@@ -42,6 +43,16 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginFile:
+    """A file of the source as it was when it was landed. It is its content: touched or copied it is the same."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Raw rows that lie complete in the folder given to `batches`. Once it is yielded its files are moved away."""
 
@@ -53,11 +64,15 @@ class Batch:
     """None where counting them would mean reading them."""
 
     state: str | None = None
-    """`source_specific_state_json`: from where `batches` continues after this batch, as JSON. It holds no secret."""
+    """`source_specific_state_json`: from where `batches` continues after this batch, as JSON, without secrets. None:
+    nothing is left to read, so this is the last batch."""
 
     reached: str | None = None
     """Of a source without an upper bound: the greatest value in this batch and those before it in the logical run. It
     becomes the bound of the next run where nothing follows."""
+
+    origins: tuple[OriginFile, ...] = ()
+    """Of a source that is files: those in this batch, so that no later run lands them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +128,9 @@ class SourceRequest:
     started_at: datetime
     """Of the logical run, in UTC."""
 
+    landed: tuple[OriginFile, ...] = ()
+    """The `origins` of all batches before, of this logical run and of earlier ones."""
+
     session: Callable[[], SparkSession] | None = None
     """Gives the Spark session, starting it where that is needed; None where there is no Spark."""
 
@@ -141,7 +159,7 @@ class SourceConnector(Protocol):
         """Asked once, when a logical run starts. None: the source has none. `lower`: nothing is new."""
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
-        """Read on from `state` (None: from the start). `folder` is empty, local and private; it is on the same disk as
-        the landing zone. A full snapshot has no lower bound."""
+        """Read on from `state` (None: from the start). `folder` is empty, local and private, on the same disk as the
+        landing zone. A full snapshot has no lower bound. Nothing to read: no batch."""
 
     def close(self) -> None: ...
