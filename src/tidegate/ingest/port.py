@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidegate.config import Settings
 from tidegate.contracts.ingestion import Ingestion
@@ -77,11 +77,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of the logical run a connector has read in this process, while it reads."""
+    """How much of the logical run a connector has read since it was made."""
 
-    rows: int | None = None
+    unit: str
+    """What the parts are, such as `pages` or `ranges`."""
+
     parts: int = 0
-    """Pages, ranges or files, as the connector's `unit` says."""
+    rows: int | None = None
 
     total: int | None = None
     """Of parts; None where it is not known."""
@@ -92,12 +94,11 @@ class ReadProgress:
     """What a person at the terminal sees of a logical run."""
 
     contract: str
-    unit: str
     extent: Extent
-    batches: int
-    """Landed in the logical run, earlier processes included."""
+    earlier_batches: int
+    """Landed by processes or attempts before this one."""
 
-    landed_rows: int
+    earlier_rows: int | None
     seconds: float
 
     @property
@@ -151,9 +152,6 @@ class SourceConnector(Protocol):
     Failures are raised as SourceError, without secrets. One whose kind is transient is attempted again: the connector
     is made once more and continues from the state of the last batch.
     """
-
-    unit: ClassVar[str]
-    """What `Extent.parts` counts, such as `pages`."""
 
     def upper_bound(self, lower: str | None) -> str | None:
         """Asked once, when a logical run starts. None: the source has none. `lower`: nothing is new."""
