@@ -136,3 +136,23 @@ def test_models_may_read_what_a_contract_quarantines(tmp_path: Path) -> None:
     assert errors(built) == []
     types = [column.type.text for column in built.compiled.models[table("gold.refused")].relation.columns]
     assert types == ["string", "string", "string", "string"]
+
+
+GOLD = """apiVersion: v3.1.0
+kind: DataContract
+id: revenue
+version: 1.0.0
+status: active
+customProperties:
+  - {property: generator_notebook, value: notebooks/revenue.ipynb}
+schema:
+  - name: revenue
+    properties:
+      - {name: city, logicalType: string, required: true}
+      - {name: revenue, physicalType: "decimal(10,2)", logicalType: number}
+"""
+
+
+def test_a_contract_of_a_gold_table_holds_for_the_model_that_makes_it(tmp_path: Path) -> None:
+    built = project(tmp_path, **{"contracts/revenue.odcs.yml": GOLD})
+    assert {code for code, _, _ in errors(built)} == {"ContractNullable", "ContractColumnType"}

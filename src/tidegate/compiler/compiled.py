@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tidegate.amounts import plural
 from tidegate.checks.check_values import Check
 from tidegate.config import Settings, ZoneSettings
+from tidegate.contracts.ingestion import Ingestion
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
 from tidegate.project import LoadedProject, Materialized, Model
@@ -172,6 +173,15 @@ class Compiled:
     def project_errors(self) -> tuple[Diagnostic, ...]:
         """Without unavailable sources: those concern only the models that read them."""
         return tuple(error for error in self.errors if error.code != SOURCE_UNAVAILABLE)
+
+    def ingestions(self, tables: Collection[TableName]) -> Mapping[TableName, Ingestion]:
+        """The contracts whose sources fill some of these bronze tables; files that are pushed need no reading."""
+        stages = {table: self.models[table].model.stage for table in sorted(tables)}
+        return {
+            table: stage.ingestion
+            for table, stage in stages.items()
+            if stage is not None and not stage.is_silver and stage.ingestion.source.connector.name != "landing_push"
+        }
 
 
 @dataclass(frozen=True, slots=True)

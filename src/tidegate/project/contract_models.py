@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.config import Settings, ZoneSettings
 from tidegate.contracts import ColumnRule, ContractTerm, ModelContract, TypeRule
@@ -28,9 +29,12 @@ from tidegate.problems import Place, Problem
 from tidegate.project.model import LoadedProject, Model, ModelSettings
 from tidegate.project.strategies import Strategy
 
+if TYPE_CHECKING:
+    from tidegate.contracts.stage_problems import StageReading
+
 __all__ = ["ContractModels", "contract_files", "read_contract_models", "with_contract_zones"]
 
-BRONZE, SILVER = "bronze", "silver"
+BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 _ENDINGS = (".odcs.yml", ".odcs.yaml")
 _STRATEGIES = {
     "current_state": Strategy("incremental"),
@@ -52,6 +56,9 @@ class ContractModels:
     unread: tuple[TableName, ...] = ()
     """Tables of a contract with errors."""
 
+    gold: Mapping[TableName, ModelContract] = field(default_factory=dict)
+    """What a contract of gold tables asks of the models that make them."""
+
 
 def contract_files(folder: Path) -> tuple[Path, ...]:
     """The ODCS files below a folder; names that begin with `_` or `.` are left out."""
@@ -63,16 +70,18 @@ def contract_files(folder: Path) -> tuple[Path, ...]:
 
 
 def read_contract_models(text: str, file: str, namespace: str) -> ContractModels:
-    """Nothing for a contract that names no connector."""
-    if "connector" not in text:
+    """Nothing for a contract that names neither a connector nor a generator of gold."""
+    if "connector" not in text and "generator_notebook" not in text:
         return ContractModels()
     # Only here: YAML and the standard's schema take a while to load.
     from tidegate.contracts.read_ingestion import read_ingestion
     from tidegate.contracts.stage_problems import read_stages
 
     reading = read_stages(text, file)
-    if reading.contract is None or not reading.contract.sources:
+    if reading.contract is None or not reading.stages:
         return ContractModels()
+    if "gold" in reading.stages:
+        return _gold(text, file, namespace, reading)
     if reading.problems:
         names = ((BRONZE, "bronze_table", reading.contract.source), (SILVER, "silver_table", reading.contract.silver))
         tables = [
@@ -95,6 +104,19 @@ def read_contract_models(text: str, file: str, namespace: str) -> ContractModels
         (bronze, _silver(ingestion, file, namespace, bronze.table, [place(silver.path).line, *columns])),
         {ingestion.source.zone: _zone(ingestion)},
     )
+
+
+def _gold(text: str, file: str, namespace: str, reading: StageReading) -> ContractModels:
+    from tidegate.contracts.odcs import read_odcs
+
+    assert reading.contract is not None
+    contracts = {}
+    for part in reading.contract.objects:
+        name = reading.contract.table_name(part, "gold_table")
+        contract, _ = read_odcs(text, file, name)
+        if contract is not None:
+            contracts[TableName(namespace, GOLD, name)] = contract
+    return ContractModels(problems=reading.problems, gold=contracts)
 
 
 def with_contract_zones(settings: Settings, project: LoadedProject) -> Settings:

@@ -51,6 +51,8 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
     folders = {os.path.dirname(path): reader.settings_file(path) for path in project_files.defaults}
     models = [model for files in project_files.models for model in reader.models(files, base, folders)]
     contracts = [reader.contract_models(path) for path in contract_files(settings.root / "contracts")]
+    gold = {table: terms for contract in contracts for table, terms in contract.gold.items()}
+    models = [replace(m, contract=gold[m.table]) if m.contract is None and m.table in gold else m for m in models]
     models += [model for contract in contracts for model in contract.models]
     macros = [MacroFile(path, text) for path in project_files.macros if (text := reader.text(path)) is not None]
     for path in unit_test_files(settings.root):
