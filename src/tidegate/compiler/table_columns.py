@@ -19,11 +19,14 @@ from tidegate.widening import stored_type
 
 __all__ = [
     "ABOUT_BAD_RECORDS",
+    "ABOUT_DELIVERED",
     "ABOUT_REFUSED",
+    "FROM_SOURCE",
     "IS_CURRENT",
     "RECORD_TEXT",
     "SOURCE_FILE",
     "SOURCE_LINE",
+    "SOURCE_ROW",
     "columns_of_quarantine",
     "quarantine_columns",
     "table_columns",
@@ -45,6 +48,20 @@ ABOUT_BAD_RECORDS = (
     Column(RECORD_TEXT, STRING, nullable=True),
 )
 """Further columns where it can hold records of landing files: zone and file, line, and the record itself."""
+SOURCE_ROW = "_source_row"
+ABOUT_DELIVERED = (
+    Column("_ingested_at", TIMESTAMP, nullable=False),
+    Column(SOURCE_FILE, STRING, nullable=False),
+    Column(SOURCE_ROW, BIGINT, nullable=False),
+    Column("_run_id", STRING, nullable=False),
+    Column("_op", STRING, nullable=False),
+    Column("_commit_time", TIMESTAMP, nullable=False),
+    Column("_sequence", STRING, nullable=False),
+)
+"""The columns that each row of a raw landing zone gets: when it was ingested, its file (zone and path) and its number
+there, the run, the operation, the time at which the source committed it, and its order among rows of that time."""
+FROM_SOURCE = ("_op", "_commit_time", "_sequence")
+"""Those that a file may deliver itself."""
 
 
 def table_columns(settings: ModelSettings, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
