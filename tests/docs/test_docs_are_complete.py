@@ -45,7 +45,12 @@ SECTIONS = {
     "[reaper]": ReaperSection,
     "[anomalies]": AnomaliesSection,
 }
-SETTINGS = [(section, field.name) for section, values in SECTIONS.items() for field in dataclasses.fields(values)]
+SETTINGS = [
+    (section, field.name)
+    for section, values in SECTIONS.items()
+    for field in dataclasses.fields(values)
+    if field.name not in getattr(values, "OF_CONTRACTS", ())
+]
 
 
 def part(heading: str) -> str:

@@ -20,12 +20,15 @@ from tidegate.widening import stored_type
 
 __all__ = [
     "ABOUT_BAD_RECORDS",
+    "ABOUT_DELIVERED",
     "ABOUT_JUDGED",
     "ABOUT_REFUSED",
+    "FROM_SOURCE",
     "IS_CURRENT",
     "RECORD_TEXT",
     "SOURCE_FILE",
     "SOURCE_LINE",
+    "SOURCE_ROW",
     "columns_of_quarantine",
     "judged_columns",
     "quarantine_columns",
@@ -48,18 +51,28 @@ ABOUT_BAD_RECORDS = (
     Column(RECORD_TEXT, STRING, nullable=True),
 )
 """Further columns where it can hold records of landing files: zone and file, line, and the record itself."""
+SOURCE_ROW = "_source_row"
+ABOUT_DELIVERED = (
+    Column("_ingested_at", TIMESTAMP, nullable=False),
+    Column(SOURCE_FILE, STRING, nullable=False),
+    Column(SOURCE_ROW, BIGINT, nullable=False),
+    Column("_run_id", STRING, nullable=False),
+    Column("_op", STRING, nullable=False),
+    Column("_commit_time", TIMESTAMP, nullable=False),
+    Column("_sequence", STRING, nullable=False),
+)
+"""The columns that each row of a raw landing zone gets: when it was ingested, its file (zone and path) and its number
+there, the run, the operation, the time at which the source committed it, and its order among rows of that time."""
+FROM_SOURCE = ("_op", "_commit_time", "_sequence")
+"""Those that a file may deliver itself."""
 
 _FAILURES = "array<struct<stage:string,column:string,rule:string,message:string,value:string>>"
 ABOUT_JUDGED = (
     Column("_stage", STRING, nullable=False),
     Column("_failures", parse_type(_FAILURES) or ANY, nullable=False),
-    Column("_source_file", STRING),
-    Column("_source_row", BIGINT),
     Column("_contract_id", STRING),
     Column("_contract_version", STRING),
-    Column("_op", STRING),
-    Column("_commit_time", TIMESTAMP),
-    Column("_sequence", STRING),
+    *(column for column in ABOUT_DELIVERED if column.name not in ("_ingested_at", "_run_id")),
 )
 """Further columns where rows were judged by the stages of a contract: the stage, each failure, and the row's origin."""
 

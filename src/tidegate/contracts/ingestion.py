@@ -18,7 +18,6 @@ from tidegate.contracts.connectors import Connector
 __all__ = [
     "COMMIT_TIME",
     "DEFAULT_NULL_VALUES",
-    "DELIVERY_COLUMNS",
     "SEQUENCE",
     "ContractStage",
     "DeletionRules",
@@ -34,17 +33,6 @@ DEFAULT_NULL_VALUES = ("", "null", "NULL", "none", "None", "N/A", "n/a", "NaN", 
 
 COMMIT_TIME, SEQUENCE = "_commit_time", "_sequence"
 """Together they order the rows of one key: the greatest is the newest."""
-
-DELIVERY_COLUMNS = {
-    "_ingested_at": "timestamp",
-    "_source_file": "string",
-    "_source_row": "bigint",
-    "_run_id": "string",
-    "_op": "string",
-    COMMIT_TIME: "timestamp",
-    SEQUENCE: "string",
-}
-"""The columns of bronze that say where a row comes from and what was done to it, with their types."""
 
 
 @dataclass(frozen=True, slots=True)

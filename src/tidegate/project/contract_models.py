@@ -13,19 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.config import Settings, ZoneSettings
-from tidegate.contracts import ColumnRule, ContractTerm, ModelContract, TypeRule
+from tidegate.contracts import ModelContract
 from tidegate.contracts.ingestion import (
     COMMIT_TIME,
-    DELIVERY_COLUMNS,
     SEQUENCE,
     ContractStage,
     Ingestion,
     SilverColumn,
     SilverRules,
 )
-from tidegate.datatypes import STRING, DataType, parse_type
 from tidegate.names import TableName, literal, quote
-from tidegate.problems import Place, Problem
+from tidegate.problems import Problem
 from tidegate.project.model import LoadedProject, Model, ModelSettings
 from tidegate.project.strategies import Strategy
 
@@ -98,8 +96,7 @@ def read_contract_models(text: str, file: str, namespace: str) -> ContractModels
     assert source is not None
     assert silver is not None
     columns = [place(column.at("transformLogic")).line for column in silver.items("properties")]
-    of_bronze = [place(source.path).line, *(place(column.path).line for column in source.items("properties"))]
-    bronze = _bronze(ingestion, file, namespace, of_bronze)
+    bronze = _bronze(ingestion, file, namespace, place(source.path).line)
     return ContractModels(
         (bronze, _silver(ingestion, file, namespace, bronze.table, [place(silver.path).line, *columns])),
         {ingestion.source.zone: _zone(ingestion)},
@@ -137,15 +134,16 @@ def _zone(ingestion: Ingestion) -> ZoneSettings:
         format=source.format or None,
         multiline=source.multiline,
         bad_records="quarantine",
+        columns=dict.fromkeys(source.columns, "string"),
+        raw=True,
+        content_path=source.content_path or None,
+        by_name=source.connector.name != "landing_push",
     )
 
 
-def _bronze(ingestion: Ingestion, file: str, namespace: str, lines: list[int]) -> Model:
+def _bronze(ingestion: Ingestion, file: str, namespace: str, line: int) -> Model:
     source = ingestion.source
     table = TableName(namespace, BRONZE, source.table)
-    own = [(name, STRING, line) for name, line in zip(source.columns, lines[1:], strict=True)]
-    added = [(name, parse_type(kind) or STRING, lines[0]) for name, kind in DELIVERY_COLUMNS.items()]
-    rules = [_rule(name, kind, Place(file, line)) for name, kind, line in (*own, *added)]
     return Model(
         table=table,
         file=file,
@@ -153,14 +151,9 @@ def _bronze(ingestion: Ingestion, file: str, namespace: str, lines: list[int]) -
         settings=ModelSettings(
             strategy=Strategy.APPEND_ONLY, description=f"{source.name}, as delivered by {source.system}"
         ),
-        contract=ModelContract(file, columns=tuple(rules)),
         stage=ContractStage(ingestion, is_silver=False),
-        source_lines=(lines[0],),
+        source_lines=(line,),
     )
-
-
-def _rule(name: str, kind: DataType, place: Place) -> ColumnRule:
-    return ColumnRule(name, place, ContractTerm(TypeRule(kind.text, kind), place))
 
 
 def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, lines: list[int]) -> Model:
