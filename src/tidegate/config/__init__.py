@@ -3,8 +3,10 @@
 from tidegate.amounts import format_duration, parse_duration
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
+from tidegate.config.rest_source import RestSource
 from tidegate.config.settings import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LandingSection,
     LintsSection,
@@ -35,6 +37,7 @@ __all__ = [
     "BudgetSection",
     "CatalogSource",
     "CommandHook",
+    "ContractsSection",
     "DatabaseSource",
     "DatabaseUrl",
     "Endpoint",
@@ -49,6 +52,7 @@ __all__ = [
     "ProjectSection",
     "ReaperSection",
     "RestServer",
+    "RestSource",
     "RunSection",
     "Secret",
     "Settings",

@@ -90,8 +90,7 @@ class LogicalRun:
 
 def land(run: LogicalRun) -> LandedRun:
     """Raises SourceError, LandingError or RunCancelledError; what is landed until then is continued by the next."""
-    if run.ingestion.source.connector.name == "landing_push":
-        # Others push the files and nothing is read: there is no boundary, and no manifest between them and bronze.
+    if not run.ingestion.source.connector.reads_source:
         return LandedRun(run.run_id, Bounds(), checkpoint=None)
     if not run.run_id or run.run_id[:1] in "._" or os.sep in run.run_id:
         raise OptionsError(f"'{run.run_id}' cannot be the id of a run: it is the name of a folder of landing files")
@@ -200,7 +199,7 @@ class _Reading:
         following = next((bound for bound in ends if bound is not None), None)
         files = folder.files(manifest.file_count)
         fault("before_ingest_complete")
-        if not files and not manifest.full_snapshot and following == bounds.lower:
+        if not manifest.batches and (manifest.full_snapshot or following == bounds.lower):
             remove_manifest(self._zone, manifest.run_id)  # nothing was new, so there is nothing to remember
         else:
             moment = self._run.timing.wall().astimezone(UTC).isoformat(timespec="microseconds")
@@ -245,13 +244,12 @@ class _Reading:
 
     def _request(self, manifest: BatchManifest) -> SourceRequest:
         run = self._run
-        origins = (origin for each in (*self._complete, manifest) for origin in each.origins)
         return SourceRequest(
             ingestion=run.ingestion,
             settings=run.settings,
             run_id=manifest.run_id,
             started_at=datetime.fromisoformat(manifest.started_at),
-            landed=tuple(origins),
+            landed=tuple(each.origins for each in (*self._complete, manifest)),
             session=run.session,
             report=lambda extent: self._report(manifest, extent),
             check_cancelled=run.check_cancelled,

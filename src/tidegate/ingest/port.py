@@ -129,8 +129,8 @@ class SourceRequest:
     started_at: datetime
     """Of the logical run, in UTC."""
 
-    landed: tuple[OriginFile, ...] = ()
-    """The `origins` of all batches before, of this logical run and of earlier ones."""
+    landed: tuple[tuple[OriginFile, ...], ...] = ((),)
+    """The `origins` of each logical run, the oldest first; the last are those of this one so far."""
 
     session: Callable[[], SparkSession] | None = None
     """Gives the Spark session, starting it where that is needed; None where there is no Spark."""
@@ -158,6 +158,9 @@ class SourceConnector(Protocol):
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
         """Read on from `state` (None: from the start). `folder` is empty, local and private, on the same disk as the
-        landing zone. A full snapshot has no lower bound. Nothing to read: no batch."""
+        landing zone. A full snapshot has no lower bound.
+
+        No batch: there was nothing to read. A table that is empty is something else, from which deletions may follow: a
+        full snapshot of it is one batch with `rows` 0, with a file or without."""
 
     def close(self) -> None: ...
