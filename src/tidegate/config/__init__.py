@@ -5,6 +5,7 @@ from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
 from tidegate.config.settings import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LandingSection,
     LintsSection,
@@ -35,6 +36,7 @@ __all__ = [
     "BudgetSection",
     "CatalogSource",
     "CommandHook",
+    "ContractsSection",
     "DatabaseSource",
     "DatabaseUrl",
     "Endpoint",

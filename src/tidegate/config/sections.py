@@ -14,6 +14,7 @@ from tidegate.config.paths import local_path
 from tidegate.config.section_reader import Section, unknown_key
 from tidegate.config.settings import (
     AnomaliesSection,
+    ContractsSection,
     LandingSection,
     LintsSection,
     MaintenanceSection,
@@ -29,6 +30,7 @@ from tidegate.redaction import Secret
 
 __all__ = [
     "read_anomalies",
+    "read_contracts",
     "read_landing",
     "read_lints",
     "read_maintenance",
@@ -149,6 +151,15 @@ def read_landing(section: Section, root: Path) -> LandingSection:
             continue
         zones[name] = _zone(Section(section.document, (*section.path, name), table))
     return LandingSection(root=folder, zones=zones)
+
+
+def read_contracts(section: Section, root: Path) -> ContractsSection:
+    contracts = ContractsSection(
+        location=local_path(section, "location", "contracts", root),
+        files_root=local_path(section, "files_root", ".", root),
+    )
+    section.finish()
+    return contracts
 
 
 ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "iso-8859-15", "windows-1250", "windows-1251", "windows-1252")

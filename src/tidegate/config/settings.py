@@ -15,6 +15,7 @@ from tidegate.redaction import Secret
 
 __all__ = [
     "AnomaliesSection",
+    "ContractsSection",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -187,6 +188,14 @@ class LandingSection:
 
 
 @dataclass(frozen=True, slots=True)
+class ContractsSection:
+    location: Path
+    """The folder of the contracts that stand alone."""
+    files_root: Path
+    """What paths in contracts, such as a generator_notebook, are relative to."""
+
+
+@dataclass(frozen=True, slots=True)
 class LintsSection:
     """The severity of each lint: off, info, warning or error."""
 
@@ -242,6 +251,7 @@ class Settings:
     state: StateSection
     run: RunSection
     landing: LandingSection
+    contracts: ContractsSection
     maintenance: MaintenanceSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
