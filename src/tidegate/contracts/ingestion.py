@@ -267,9 +267,8 @@ def _options(column: Element) -> Mapping[str, Any]:
     """In v3.0 an exclusive bound may be true: then `maximum` or `minimum` is meant without its value."""
     options = dict(column.part("logicalTypeOptions").value)
     for bound, inclusive in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
-        if isinstance(options.get(bound), bool):
-            if options.pop(bound) and inclusive in options:
-                options[bound] = options.pop(inclusive)
+        if isinstance(options.get(bound), bool) and options.pop(bound) and inclusive in options:
+            options[bound] = options.pop(inclusive)
     return options
 
 

@@ -154,9 +154,7 @@ class _Violations:
         else:
             deeper = [inner for inner in context if inner.validator != "required"]
             # An alternative of another type than the value is not the one that was meant.
-            meant = [
-                inner for inner in deeper if inner.validator != "type" or inner.absolute_path != error.absolute_path
-            ]
+            meant = [inner for inner in deeper if inner.validator != "type" or tuple(inner.absolute_path) != path]
             best = max(meant or deeper, key=relevance)
             where = tuple(best.absolute_path)
             if best.validator == "additionalProperties":
