@@ -33,6 +33,7 @@ def test_an_empty_file_is_a_project_on_one_machine(tmp_path: Path) -> None:
     assert settings.lake.catalog_path == root / ".tidegate/catalog.db"
     assert settings.state.url == f"sqlite:///{root}/.tidegate/state.db"
     assert settings.landing.root == root / "landing"
+    assert (settings.contracts.location, settings.contracts.files_root) == (root / "contracts", root)
     assert settings.run.publish == "run"
 
 

@@ -12,6 +12,7 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LintsSection,
     MaintenanceSection,
@@ -40,6 +41,7 @@ SECTIONS = {
     "[state]": StateSection,
     "[run]": RunSection,
     "[landing.ZONE]": ZoneSettings,
+    "[contracts]": ContractsSection,
     "[lints]": LintsSection,
     "[maintenance]": MaintenanceSection,
     "[reaper]": ReaperSection,

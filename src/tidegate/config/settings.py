@@ -198,7 +198,7 @@ class ContractsSection:
     location: Path
     """The folder of contracts that stand alone."""
     files_root: Path
-    """The folder below which connector `files` finds what `endpoint` names."""
+    """What paths in contracts are relative to: a generator_notebook, and the files that connector `files` reads."""
     absolute_paths: bool = False
     """`endpoint` of a contract may name files anywhere on this machine."""
 
@@ -265,8 +265,8 @@ class Settings:
     state: StateSection
     run: RunSection
     landing: LandingSection
-    maintenance: MaintenanceSection
     contracts: ContractsSection
+    maintenance: MaintenanceSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tidegate.contracts.connectors import CONNECTORS
@@ -109,9 +110,18 @@ def _column(source: Element, column: Element) -> SilverColumn:
         primary_key=column.flag("primaryKey") is True,
         unique=column.flag("unique") is True,
         allowed=allowed,
-        options=column.part("logicalTypeOptions").value,
+        options=_options(column),
         logical_type=column.text("logicalType"),
     )
+
+
+def _options(column: Element) -> Mapping[str, Any]:
+    """In v3.0 an exclusive bound may be true: then `maximum` or `minimum` is meant without its value."""
+    options = dict(column.part("logicalTypeOptions").value)
+    for bound, inclusive in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
+        if isinstance(options.get(bound), bool) and options.pop(bound) and inclusive in options:
+            options[bound] = options.pop(inclusive)
+    return options
 
 
 def _type(column: Element) -> str:

@@ -50,7 +50,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
     base = reader.project_defaults()
     folders = {os.path.dirname(path): reader.settings_file(path) for path in project_files.defaults}
     models = [model for files in project_files.models for model in reader.models(files, base, folders)]
-    contracts = [reader.contract_models(path) for path in contract_files(settings.root / "contracts")]
+    contracts = [reader.contract_models(path) for path in contract_files(settings.contracts.location)]
     gold = {table: terms for contract in contracts for table, terms in contract.gold.items()}
     models = [replace(m, contract=gold[m.table]) if m.contract is None and m.table in gold else m for m in models]
     models += [model for contract in contracts for model in contract.models]
