@@ -24,8 +24,10 @@ from tidegate.config.source_settings import (
     CatalogSource,
     DatabaseSource,
     FivetranSource,
+    JdbcSource,
     ManualSource,
     SourceSettings,
+    SqlServerSource,
 )
 from tidegate.redaction import Secret
 
@@ -40,6 +42,7 @@ __all__ = [
     "Endpoint",
     "FivetranSource",
     "HookSettings",
+    "JdbcSource",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -54,6 +57,7 @@ __all__ = [
     "Settings",
     "SourceSettings",
     "SparkSection",
+    "SqlServerSource",
     "StateSection",
     "WebHook",
     "ZoneSettings",

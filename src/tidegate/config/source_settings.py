@@ -22,8 +22,10 @@ __all__ = [
     "CatalogSource",
     "DatabaseSource",
     "FivetranSource",
+    "JdbcSource",
     "ManualSource",
     "SourceSettings",
+    "SqlServerSource",
     "source_digest",
 ]
 
@@ -97,7 +99,29 @@ class FivetranSource:
         return Secret(base64.b64encode(pair.encode()).decode())
 
 
-SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource
+@dataclass(frozen=True, slots=True)
+class JdbcSource:
+    """A database with a JDBC driver, which contracts read. `url` holds neither user nor password."""
+
+    kind: ClassVar[str] = "jdbc"
+    name: str
+    url: str
+    driver: str
+    """The class of the driver."""
+
+    user: str | None = None
+    password: Secret | None = None
+    timeout: timedelta = DATABASE_TIMEOUT
+
+
+@dataclass(frozen=True, slots=True)
+class SqlServerSource(JdbcSource):
+    """A SQL Server, whose driver is fetched with Spark's other jars."""
+
+    kind: ClassVar[str] = "sqlserver"
+
+
+SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource | JdbcSource
 
 
 def source_digest(source: SourceSettings) -> str:
