@@ -3,8 +3,11 @@
 from tidegate.amounts import format_duration, parse_duration
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
+from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
+from tidegate.config.rest_source import RestSource
 from tidegate.config.settings import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LandingSection,
     LintsSection,
@@ -24,10 +27,8 @@ from tidegate.config.source_settings import (
     CatalogSource,
     DatabaseSource,
     FivetranSource,
-    JdbcSource,
     ManualSource,
     SourceSettings,
-    SqlServerSource,
 )
 from tidegate.redaction import Secret
 
@@ -37,6 +38,7 @@ __all__ = [
     "BudgetSection",
     "CatalogSource",
     "CommandHook",
+    "ContractsSection",
     "DatabaseSource",
     "DatabaseUrl",
     "Endpoint",
@@ -52,6 +54,7 @@ __all__ = [
     "ProjectSection",
     "ReaperSection",
     "RestServer",
+    "RestSource",
     "RunSection",
     "Secret",
     "Settings",

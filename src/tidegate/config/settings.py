@@ -15,6 +15,7 @@ from tidegate.redaction import Secret
 
 __all__ = [
     "AnomaliesSection",
+    "ContractsSection",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -181,6 +182,18 @@ class ZoneSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ContractsSection:
+    """Where contracts and the files that they read are, apart from the warehouse."""
+
+    location: Path
+    """The folder of contracts that stand alone."""
+    files_root: Path
+    """The folder below which connector `files` finds what `endpoint` names."""
+    absolute_paths: bool = False
+    """`endpoint` of a contract may name files anywhere on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
 class LandingSection:
     root: Path
     zones: Mapping[str, ZoneSettings] = field(default_factory=dict)
@@ -243,6 +256,7 @@ class Settings:
     run: RunSection
     landing: LandingSection
     maintenance: MaintenanceSection
+    contracts: ContractsSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)

@@ -10,7 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tidegate.config.credential_keys import LOOPBACK, read_database, read_secret
+from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource, read_jdbc_source
 from tidegate.config.paths import local_path
+from tidegate.config.rest_source import read_rest_source
 from tidegate.config.section_reader import Section, dotted
 from tidegate.config.source_settings import (
     DATABASE_TIMEOUT,
@@ -20,10 +22,8 @@ from tidegate.config.source_settings import (
     CatalogSource,
     DatabaseSource,
     FivetranSource,
-    JdbcSource,
     ManualSource,
     SourceSettings,
-    SqlServerSource,
 )
 from tidegate.datatypes import NOTHING_KNOWN, Column, Relation, parse_type
 from tidegate.names import why_not_a_name
@@ -31,18 +31,7 @@ from tidegate.redaction import Secret
 
 __all__ = ["read_sources"]
 
-_KINDS = ("manual", "catalog", "database", "sqlserver", "jdbc", "fivetran")
-_DRIVERS = {
-    "jdbc:db2:": "com.ibm.db2.jcc.DB2Driver",
-    "jdbc:h2:": "org.h2.Driver",
-    "jdbc:mariadb:": "org.mariadb.jdbc.Driver",
-    "jdbc:mysql:": "com.mysql.cj.jdbc.Driver",
-    "jdbc:oracle:": "oracle.jdbc.OracleDriver",
-    "jdbc:postgresql:": "org.postgresql.Driver",
-    "jdbc:sqlite:": "org.sqlite.JDBC",
-    "jdbc:sqlserver:": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
-}
-_USER_IN_URL = re.compile(r"[?&;](user|username|user name|uid|password|pwd)\s*=|//[^/?;]*@", re.IGNORECASE)
+_KINDS = ("manual", "catalog", "database", "sqlserver", "jdbc", "fivetran", "rest")
 _NOT_NULL = re.compile(r"\s+not\s+null\s*$", re.IGNORECASE)
 
 
@@ -78,9 +67,10 @@ def _read_source(section: Section, name: str, written: Mapping[str, Any], root: 
         "manual": lambda: _manual(section, name),
         "catalog": lambda: _catalog(section, name, root),
         "database": lambda: _database(section, name, written),
-        "sqlserver": lambda: _jdbc(section, name, written, SqlServerSource),
-        "jdbc": lambda: _jdbc(section, name, written, JdbcSource),
+        "sqlserver": lambda: read_jdbc_source(section, name, written, SqlServerSource),
+        "jdbc": lambda: read_jdbc_source(section, name, written, JdbcSource),
         "fivetran": lambda: _fivetran(section, name, written),
+        "rest": lambda: read_rest_source(section, name, written),
     }
     kind = section.choice("kind", _KINDS, None)
     return reading[kind]() if kind in reading else None
@@ -185,25 +175,6 @@ def _database(section: Section, name: str, written: Mapping[str, Any]) -> Databa
         timeout=timeout,
         discover_ttl=discover_ttl,
     )
-
-
-def _jdbc(section: Section, name: str, written: Mapping[str, Any], kind: type[JdbcSource]) -> JdbcSource | None:
-    is_sql_server = kind is SqlServerSource
-    example = "jdbc:sqlserver://host:1433;databaseName=shop" if is_sql_server else "jdbc:mysql://host:3306/shop"
-    _require(section, "url", f"the database, as in {example}")
-    url, where = section.text("url", ""), f"in [{dotted(section.path)}]"
-    if url and not url.lower().startswith("jdbc:"):
-        section.report("url", f"'url' {where} must begin with jdbc:, as in {example}")
-    if _USER_IN_URL.search(url):
-        section.report("url", f"'url' {where} must hold neither user nor password: use the keys 'user' and 'password'")
-    known_driver = next((driver for prefix, driver in _DRIVERS.items() if url.lower().startswith(prefix)), None)
-    driver = section.text("driver", known_driver or (_DRIVERS["jdbc:sqlserver:"] if is_sql_server else ""))
-    if url and not driver:
-        section.report("driver", f"[{dotted(section.path)}] needs 'driver': the class of the JDBC driver")
-    user, password = section.text("user", None), read_secret(section, written, "password")
-    timeout = _timeout(section, DATABASE_TIMEOUT)
-    section.finish()
-    return kind(name, url, driver, user, password, timeout) if url and driver else None
 
 
 def _fivetran(section: Section, name: str, written: Mapping[str, Any]) -> FivetranSource | None:

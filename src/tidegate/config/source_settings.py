@@ -11,6 +11,8 @@ from typing import ClassVar
 
 from blake3 import blake3
 
+from tidegate.config.jdbc_settings import JdbcSource
+from tidegate.config.rest_source import RestSource
 from tidegate.datatypes import Relation
 from tidegate.redaction import Secret
 
@@ -22,10 +24,8 @@ __all__ = [
     "CatalogSource",
     "DatabaseSource",
     "FivetranSource",
-    "JdbcSource",
     "ManualSource",
     "SourceSettings",
-    "SqlServerSource",
     "source_digest",
 ]
 
@@ -99,29 +99,7 @@ class FivetranSource:
         return Secret(base64.b64encode(pair.encode()).decode())
 
 
-@dataclass(frozen=True, slots=True)
-class JdbcSource:
-    """A database with a JDBC driver, which contracts read. `url` holds neither user nor password."""
-
-    kind: ClassVar[str] = "jdbc"
-    name: str
-    url: str
-    driver: str
-    """The class of the driver."""
-
-    user: str | None = None
-    password: Secret | None = None
-    timeout: timedelta = DATABASE_TIMEOUT
-
-
-@dataclass(frozen=True, slots=True)
-class SqlServerSource(JdbcSource):
-    """A SQL Server, whose driver is fetched with Spark's other jars."""
-
-    kind: ClassVar[str] = "sqlserver"
-
-
-SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource | JdbcSource
+SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource | JdbcSource | RestSource
 
 
 def source_digest(source: SourceSettings) -> str:

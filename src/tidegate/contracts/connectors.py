@@ -29,6 +29,8 @@ class Connector:
     """It reads a table by queries: extraction mode, filtering and ordering columns have a meaning."""
     reads_log: bool = False
     """It reads a log of changes, which tells inserts, updates and deletes apart. It is never a full snapshot."""
+    reads_source: bool = True
+    """False: others put files into the landing zone; nothing is read, and there is no boundary to record."""
 
 
 _BUILT_IN = {
@@ -39,7 +41,7 @@ _BUILT_IN = {
         Connector("sqlserver_cdc", reads_log=True),
         Connector("postgres", needs=("sql_extraction_mode",), reads_sql=True),
         Connector("jdbc", needs=("sql_extraction_mode",), reads_sql=True),
-        Connector("landing_push"),
+        Connector("landing_push", reads_source=False),
         Connector("files", needs=("endpoint",)),
     )
 }

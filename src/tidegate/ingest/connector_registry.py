@@ -15,13 +15,13 @@ __all__ = ["BUILT_IN", "open_connector"]
 BUILT_IN = {
     "rest": "tidegate.ingest.connectors.rest_connector:RestConnector",
     "files": "tidegate.ingest.connectors.files_connector:FilesConnector",
-    "landing_push": "tidegate.ingest.connectors.landing_push:LandingPushConnector",
     "sqlserver": "tidegate.ingest.connectors.sqlserver:SqlServerConnector",
     "sqlserver_cdc": "tidegate.ingest.connectors.sqlserver_cdc:SqlServerCdcConnector",
     "postgres": "tidegate.ingest.connectors.postgres:PostgresConnector",
     "jdbc": "tidegate.ingest.connectors.jdbc_connector:JdbcConnector",
 }
-"""By the name that contracts give. Others come from the entry point group `tidegate.connectors`."""
+"""By the name that contracts give. Others come from the entry point group `tidegate.connectors`. A
+kind of source that is not read (`Connector.reads_source`) has no class."""
 
 
 def open_connector(request: SourceRequest) -> SourceConnector:

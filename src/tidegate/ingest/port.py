@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidegate.config import Settings
 from tidegate.contracts.ingestion import Ingestion
@@ -77,11 +77,13 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much of the logical run a connector has read in this process, while it reads."""
+    """How much of the logical run a connector has read since it was made."""
 
-    rows: int | None = None
+    unit: str
+    """What the parts are, such as `pages` or `ranges`."""
+
     parts: int = 0
-    """Pages, ranges or files, as the connector's `unit` says."""
+    rows: int | None = None
 
     total: int | None = None
     """Of parts; None where it is not known."""
@@ -92,12 +94,11 @@ class ReadProgress:
     """What a person at the terminal sees of a logical run."""
 
     contract: str
-    unit: str
     extent: Extent
-    batches: int
-    """Landed in the logical run, earlier processes included."""
+    earlier_batches: int
+    """Landed by processes or attempts before this one."""
 
-    landed_rows: int
+    earlier_rows: int | None
     seconds: float
 
     @property
@@ -128,8 +129,8 @@ class SourceRequest:
     started_at: datetime
     """Of the logical run, in UTC."""
 
-    landed: tuple[OriginFile, ...] = ()
-    """The `origins` of all batches before, of this logical run and of earlier ones."""
+    landed: tuple[tuple[OriginFile, ...], ...] = ((),)
+    """The `origins` of each logical run, the oldest first; the last are those of this one so far."""
 
     session: Callable[[], SparkSession] | None = None
     """Gives the Spark session, starting it where that is needed; None where there is no Spark."""
@@ -152,14 +153,14 @@ class SourceConnector(Protocol):
     is made once more and continues from the state of the last batch.
     """
 
-    unit: ClassVar[str]
-    """What `Extent.parts` counts, such as `pages`."""
-
     def upper_bound(self, lower: str | None) -> str | None:
         """Asked once, when a logical run starts. None: the source has none. `lower`: nothing is new."""
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
         """Read on from `state` (None: from the start). `folder` is empty, local and private, on the same disk as the
-        landing zone. A full snapshot has no lower bound. Nothing to read: no batch."""
+        landing zone. A full snapshot has no lower bound.
+
+        No batch: there was nothing to read. A table that is empty is something else, from which deletions may follow: a
+        full snapshot of it is one batch with `rows` 0, with a file or without."""
 
     def close(self) -> None: ...

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 from tidegate.errors import FailureKind, SourceError
 from tidegate.ingest.jdbc_reader import JdbcReader, database_source, value_text, write_rows
@@ -29,7 +28,6 @@ _SMALLEST_RANGE = 5_000
 class SqlTableConnector:
     """`dialect` is set by the classes derived from it."""
 
-    unit: ClassVar[str] = "batches"
     dialect: SqlDialect
 
     def __init__(self, request: SourceRequest) -> None:
@@ -100,7 +98,7 @@ class SqlTableConnector:
         with self._reader.explained():
             files, rows = write_rows(frame, folder, self._rules.format)
         self._landed_rows += rows
-        self._request.report(Extent(rows=self._landed_rows, parts=number, total=total))
+        self._request.report(Extent("batches", number, self._landed_rows, total))
         return Batch(files, rows, state)
 
     def _range_ends(self, read: TableRead, after: Key | None) -> list[Key]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from tidegate.errors import FailureKind, SourceError
 from tidegate.ingest.cdc_reads import ChangesRead, LsnBounds, capture_instance, part_predicates
@@ -29,8 +29,6 @@ _OPERATIONS = {1: "delete", 2: "insert", 4: "update"}
 
 
 class SqlServerCdcConnector:
-    unit: ClassVar[str] = "batches"
-
     def __init__(self, request: SourceRequest) -> None:
         rules = request.ingestion.source
         self._request, self._rules = request, rules
@@ -69,7 +67,7 @@ class SqlServerCdcConnector:
         changes = self._reader.frame(f"({read.changes(lsn.first, lsn.end)}) changes", predicates)
         with self._reader.explained():
             files, rows = write_rows(_landed(changes), folder, self._rules.format)
-        self._request.report(Extent(rows=rows, parts=1, total=1))
+        self._request.report(Extent("batches", 1, rows, 1))
         if rows:
             yield Batch(files, rows)
 
