@@ -3,6 +3,7 @@
 from tidegate.amounts import format_duration, parse_duration
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
+from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
 from tidegate.config.rest_source import RestSource
 from tidegate.config.settings import (
     AnomaliesSection,
@@ -43,6 +44,7 @@ __all__ = [
     "Endpoint",
     "FivetranSource",
     "HookSettings",
+    "JdbcSource",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -58,6 +60,7 @@ __all__ = [
     "Settings",
     "SourceSettings",
     "SparkSection",
+    "SqlServerSource",
     "StateSection",
     "WebHook",
     "ZoneSettings",
