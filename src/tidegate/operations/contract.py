@@ -12,11 +12,11 @@ from tidegate.config import Settings
 from tidegate.contracts.stage_problems import read_stages
 from tidegate.errors import SelectionError
 from tidegate.problems import Place, Problem
+from tidegate.project.contract_models import contract_files
 
 __all__ = ["ContractReport", "ContractValidation", "project_contracts", "validate_contracts"]
 
 _MODEL_FOLDERS = ("models", "pipelines")
-_ENDINGS = (".odcs.yml", ".odcs.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,7 @@ class ContractValidation:
 def project_contracts(settings: Settings) -> list[Path]:
     """Every ODCS file of a project: those that stand alone in `[contracts] location`, and those beside models."""
     folders = (settings.contracts.location, *(settings.root / folder for folder in _MODEL_FOLDERS))
-    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
-    return sorted(path for path in files if path.name.lower().endswith(_ENDINGS))
+    return sorted({file for folder in folders for file in contract_files(folder)})
 
 
 def validate_contracts(root: Path, files: Iterable[Path], files_root: Path | None = None) -> ContractValidation:
