@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tidegate.checks.check_values import Check
@@ -31,7 +32,7 @@ from tidegate.planner.inputs import recorded_inputs
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
-from tidegate.runs.build.deliveries import require_unchanged, take_files
+from tidegate.runs.build.deliveries import checkpoint_properties, require_unchanged, take_files
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.checks import kind_of_check
 from tidegate.runs.context import RunContext
@@ -165,10 +166,10 @@ class PointerTableWork:
         self._builder.answered += [(self._name, check.name) for check in checks]
         return tuple(self._builder.result(self._name, check) for check in checks)
 
-    def set_progress(self, progress: Progress) -> None:
+    def set_progress(self, progress: Progress, others: Mapping[str, str] = MappingProxyType({})) -> None:
         pointer = self._run.lake.pointer(self._table)
         assert pointer is not None
-        properties = {PROGRESS_PROPERTY: progress.to_json()}
+        properties = {PROGRESS_PROPERTY: progress.to_json(), **others}
         self._run.lake.restore(self._table, written(pointer, self._place(), properties=properties))
 
     def _write(self, facts: ModelPlan, sql: str) -> WriteOutcome:
@@ -191,8 +192,9 @@ class PointerTableWork:
         metadata = run.lake.table(self._table)
         assert metadata is not None
         zones = take_files(files, {}, facts.inputs, root, metadata.table_location, run.run_id)
+        recorded = checkpoint_properties(self._model.model.stage, metadata, facts.inputs, files, root)
         fault("before_progress", self._table)
-        self.set_progress(self._progress(facts, zones))
+        self.set_progress(self._progress(facts, zones), recorded)
         fault("after_progress", self._table)
         return WriteOutcome(rows if changed else 0, 0, changed=changed, rows_quarantined=refused)
 

@@ -38,6 +38,9 @@ class RunView(Protocol):
     def busy(self, doing: str) -> None:
         """What the run itself does, until the next call; empty: nothing worth a line."""
 
+    def reading(self, text: str) -> None:
+        """How far the reading of a source has come; empty: it is over."""
+
     def started(self, model: str) -> None: ...
     def doing(self, model: str, phase: str, rows: int | None) -> None: ...
     def ended(self, model: str, rows: int) -> None: ...
@@ -63,6 +66,7 @@ class PlainView:
             self.line(doing)
 
     def total(self, models: int) -> None: ...
+    def reading(self, text: str) -> None: ...
     def started(self, model: str) -> None: ...
     def doing(self, model: str, phase: str, rows: int | None) -> None: ...
     def ended(self, model: str, rows: int) -> None: ...
@@ -137,6 +141,11 @@ class RunConsole:
             self._aside(anomaly_line(event.model or "", str(event.data["message"])))
         elif event.name == "warning":
             self._show_warning(str(event.data.get("message", "")), event.model)
+        elif event.data.get("phase") == "ingest":
+            text = str(event.data.get("message", ""))
+            self._view.reading("" if event.model is None else text)
+            if event.model is None:
+                self._aside(text)
         elif event.model is None:
             if event.name == "phase" and event.data.get("message"):
                 self._phase(str(event.data["message"]))

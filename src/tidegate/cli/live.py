@@ -67,6 +67,10 @@ class LiveView:
     def busy(self, doing: str) -> None:
         self._busy = (doing, self._clock()) if doing else None
 
+    def reading(self, text: str) -> None:
+        since = self._busy[1] if self._busy is not None else self._clock()
+        self._busy = (text, since) if text else None
+
     def started(self, model: str) -> None:
         self._running[model] = _Running(self._clock())
 

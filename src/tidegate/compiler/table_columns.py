@@ -32,6 +32,7 @@ __all__ = [
     "columns_of_quarantine",
     "judged_columns",
     "quarantine_columns",
+    "shared_columns",
     "table_columns",
     "visible_columns",
 ]
@@ -117,12 +118,18 @@ def judged_columns(query: Relation | None) -> Relation:
     return Relation((*own, *about), complete=False)
 
 
+def shared_columns(model: Model) -> frozenset[str]:
+    """The columns of a result that mean what those of its quarantine mean: bronze says where each row comes from."""
+    return frozenset({"_run_id", SOURCE_FILE}) if model.stage is not None else frozenset()
+
+
 def quarantine_columns(
     query: Relation | None, published: Relation = NOTHING_KNOWN, bad_records: bool = False
 ) -> Relation:
     """The columns of a model's quarantine. It may still have columns that the query no longer gives."""
-    result = (query or NOTHING_KNOWN).columns
-    columns = (*(Column(c.name, stored_type(c.type)) for c in result), *columns_of_quarantine(bad_records))
+    added = columns_of_quarantine(bad_records)
+    result = [c for c in (query or NOTHING_KNOWN).columns if c.name not in {column.name for column in added}]
+    columns = (*(Column(c.name, stored_type(c.type)) for c in result), *added)
     names = {column.name.lower() for column in columns}
     return Relation((*columns, *(c for c in published.columns if c.name.lower() not in names)), complete=False)
 

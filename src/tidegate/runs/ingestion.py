@@ -53,7 +53,8 @@ def ingest_contracts(
         state = bronze_state(main.table(table), ingestion.source.zone)
 
         def report(progress: ReadProgress, name: str = name) -> None:
-            reading.emit("phase", name, {"phase": "ingest", "message": _progress_text(progress)})
+            text, rows = _progress_text(progress), progress.extent.rows
+            reading.emit("phase", name, {"phase": "ingest", "message": text, "rows_written": rows})
 
         request = LogicalRun(
             ingestion=ingestion,
@@ -70,7 +71,7 @@ def ingest_contracts(
         except (SourceError, LandingError) as error:
             failures[table] = error
         else:
-            reading.emit("phase", name, {"phase": "ingest", "message": _landed_text(name, ingestion, landed)})
+            reading.emit("phase", None, {"phase": "ingest", "message": _landed_text(name, ingestion, landed)})
     return failures
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["QueryInputs", "Sources", "ZoneBatch", "build_frame", "explain", "source_line"]
+__all__ = ["QueryInputs", "Sources", "ZoneBatch", "build_frame", "explain", "new_rows", "source_line"]
 
 
 _CHANGE_IT = "Change the query at this place, or correct the rows that it reads."
@@ -122,6 +122,14 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
             bad[read.landing.zone] = bad_records_of(session, batch.folder, zone.bad_records, batch.new)
     sql = query.substitute(lambda read: _relation(read, query, sources, session, views, notes))
     return Built(session.sql(sql), sql, files, columns, tuple(notes), union_bad_records(bad.values()))
+
+
+def new_rows(session: SparkSession, query: BoundQuery, sources: Sources) -> DataFrame:
+    """The rows that the query would read of its first table, as they are there."""
+    read, notes = query.reads[0], list[str]()
+    assert read.table is not None
+    relation = _relation(read, query, sources, session, {}, notes)
+    return session.sql(f"SELECT * FROM {relation or read.table.quoted}")
 
 
 def _relation(

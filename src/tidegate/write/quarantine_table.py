@@ -55,12 +55,12 @@ from tidegate.write.write_columns import TableColumn, TableColumns, columns_of, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["QUARANTINE_PROPERTY", "QuarantineRules", "write_with_quarantine"]
+__all__ = ["QUARANTINE_PROPERTY", "QuarantineRules", "write_beside_refused", "write_with_quarantine"]
 
 QUARANTINE_PROPERTY = "tidegate.quarantine"
 """Of a table of refused rows: the table beside which it stands."""
 
-_MARKED, _BAD = "__tidegate_marked", "__tidegate_bad_records"
+_MARKED, _BAD, _ASIDE = "__tidegate_marked", "__tidegate_bad_records", "__tidegate_refused"
 _SHOWN = 3
 _OF_AN_EXPRESSION = (FailureKind.QUERY_REJECTED, FailureKind.UNKNOWN)
 
@@ -71,7 +71,8 @@ class QuarantineRules:
 
     `whole`: the full input was read, so rows that were refused before no longer count. `staged`: the result is staged
     in a table first, because Spark might recompute it with another result. `bad_records`: of landing files; None where
-    no zone with quarantine is read. `has_texts`: a bad record may be shown as it was delivered.
+    no zone with quarantine is read. `has_texts`: a bad record may be shown as it was delivered. `shared`: columns of
+    the result that mean what those of the quarantine mean.
     """
 
     constraints: tuple[RowConstraint, ...]
@@ -81,6 +82,7 @@ class QuarantineRules:
     staged: bool = False
     bad_records: BadRecords | None = None
     has_texts: bool = True
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,30 @@ def write_with_quarantine(
     remaining = [constraint for constraint in marked.constraints if constraint not in left_out]
     outcome, refused = _write_marked(request, sieve, columns, mark_rows(request.result, remaining, sieve.functions))
     return outcome, (*refused, *silent)
+
+
+def write_beside_refused(
+    request: WriteRequest, refused: DataFrame, identity: Sequence[str], *, whole: bool
+) -> WriteOutcome:
+    """The outcome of writing a result whose rows are valid; `refused` has every column of the quarantine.
+
+    A refused row that the quarantine has already, going by the columns of `identity`, stays as it is. `whole`: all
+    rows were judged again, so `refused` is all that the quarantine holds. If anything is raised, both tables on the
+    branch are restored.
+    """
+    former = _own_table(request, request.table.quarantine)
+    quarantine = _Quarantine(former, replaced=former is None or whole or is_rebuilt(request))
+    columns = ", ".join(map(quote, refused.columns))
+    with _restored(request), persisted_view(request.session, refused, _ASIDE, on_disk=True) as view:
+        rows = view
+        if not quarantine.replaced:
+            same = null_safe_join("__r", "__q", identity)
+            known = f"SELECT 1 FROM {request.table.quarantine.quoted} __q WHERE {same}"
+            rows = f"(SELECT * FROM {view} __r WHERE NOT EXISTS ({known}))"
+        count = request.session.sql(f"SELECT count(*) AS n FROM {rows}").collect()[0]["n"]
+        _put_aside(request, [_Aside(f"{columns} FROM {rows}", count)], quarantine)
+        fault("after_quarantine", request.table)
+        return write(request)
 
 
 def _write_marked(
@@ -201,7 +227,7 @@ def _bad_records(
         rows = request.session.table(view).count()
         about = about_quarantined("_reasons", "_columns", sieve.run_id, request.run_started_at)
         text = RECORD_TEXT if sieve.has_texts else f"CAST(NULL AS STRING) AS {RECORD_TEXT}"
-        nothing = aligned(columns, TableColumns(()))
+        nothing = aligned(columns.without(sieve.shared), TableColumns(()))
         yield _Aside(f"{nothing}, {about}, {SOURCE_FILE}, {SOURCE_LINE}, {text} FROM {view}", rows)
 
 
@@ -329,7 +355,7 @@ def _joined_type(old: TableColumn, new: TableColumn) -> DataType:
 
 def _refuse_own_columns(request: WriteRequest, columns: TableColumns, sieve: QuarantineRules) -> None:
     for own in columns_of_quarantine(bad_records=sieve.bad_records is not None):
-        if own.name in columns:
+        if own.name in columns and own.name not in sieve.shared:
             raise StrategyError(
                 f"the result has a column '{own.name}', which the quarantine fills itself",
                 where=str(request.table),

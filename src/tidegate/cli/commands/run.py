@@ -30,6 +30,7 @@ __all__ = ["publish", "run"]
 @variables_option
 @click.option("--fail-fast", is_flag=True, help="Start no further model after the first failure.")
 @click.option("--no-publish", is_flag=True, help="Keep the branch, for `tidegate publish RUN`.")
+@click.option("--no-ingest", is_flag=True, help="Read no source of a contract: only files that are landed already.")
 @click.option("--verify", is_flag=True, help="Check each table built from changes against a full build.")
 @click.option("--allow-deletes", is_flag=True, help="Let a model delete more than half of its table's keys.")
 @click.option("--yes", is_flag=True, help="Do not ask before a full refresh of tables that keep history.")
@@ -50,6 +51,7 @@ def run(
     variables: dict[str, str],
     fail_fast: bool,
     no_publish: bool,
+    no_ingest: bool,
     verify: bool,
     allow_deletes: bool,
     yes: bool,
@@ -78,6 +80,7 @@ def run(
             "--to": to,
             "--var": [name for name, value in variables.items() if not is_secret(name, value)],
             "--no-publish": no_publish,
+            "--no-ingest": no_ingest,
             "--idempotency-key": idempotency_key,
             "--resume-latest": resume and resume_latest,
         }
@@ -92,6 +95,7 @@ def run(
         vars=variables,
         fail_fast=fail_fast,
         no_publish=no_publish,
+        no_ingest=no_ingest,
         verify=verify,
         allow_deletes=allow_deletes,
         confirmed=yes or (full_refresh and _confirm(workspace, select, exclude, variables)),

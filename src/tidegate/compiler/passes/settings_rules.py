@@ -19,7 +19,7 @@ from tidegate.compiler.inlining import (
 )
 from tidegate.compiler.newest_arrival import Reading, arrival_obstacle
 from tidegate.compiler.sql.row_by_row import Obstacle
-from tidegate.compiler.table_columns import columns_of_quarantine
+from tidegate.compiler.table_columns import columns_of_quarantine, shared_columns
 from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.names import TableName
 from tidegate.project import Materialized, Model, Place
@@ -177,7 +177,7 @@ def check_quarantine(work: CompilationState, draft: Draft) -> Iterator[Diagnosti
         fix = "add one, such as -- @constraint: not_null(…)"
         yield work.warning(draft, "QuarantineWithoutRule", message, place, fix)
     for column in columns_of_quarantine(bad_records):
-        if relation.find(column.name) is not None:
+        if relation.find(column.name) is not None and column.name not in shared_columns(model):
             message = f"the result has a column '{column.name}', which the quarantine fills itself"
             yield work.error(draft, "QuarantineColumn", message, place, "give the column another name in the query")
     if model.table.quarantine in draft.content.sources:

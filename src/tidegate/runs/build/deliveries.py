@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tidegate.contracts.ingestion import ContractStage
 from tidegate.errors import FailureKind, LandingError
+from tidegate.ingest.checkpoints import CHECKPOINT_PROPERTY, bronze_state, checkpoint_after, checkpoint_text
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
+from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import ZoneInput
 from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import ZoneFile, content_digest, verify_unchanged
 from tidegate.transform import ZoneBatch
 
-__all__ = ["Files", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
+__all__ = ["Files", "checkpoint_properties", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 
 Files = Mapping[str, tuple[ZoneFile, ...]]
 """By zone."""
@@ -121,3 +124,16 @@ def take_files(
         consumed = Consumed(zone, tuple(consumed_files[path] for path in sorted(consumed_files)), zone_columns)
         zone_inputs[zone] = write_consumed(table_location, consumed)
     return zone_inputs
+
+
+def checkpoint_properties(
+    stage: ContractStage | None, own: TableMetadata | None, inputs: Inputs, files: Files, root: Path
+) -> dict[str, str]:
+    """What a bronze table records of its source; nothing for other tables."""
+    if stage is None or stage.is_silver:
+        return {}
+    zone = stage.ingestion.source.zone
+    before = bronze_state(own, zone)
+    read = {file.path for file in files.get(zone, ())}
+    value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)
+    return {CHECKPOINT_PROPERTY: checkpoint_text(value)}

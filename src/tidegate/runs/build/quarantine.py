@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.checks.check_registry import RowConstraint, row_constraints
 from tidegate.compiler.compiled import CompiledModel
+from tidegate.compiler.table_columns import shared_columns
 from tidegate.datatypes import Column, Relation, from_json
 from tidegate.planner.decide import Decision
 from tidegate.quality import SAMPLES, OwnFunctions
@@ -48,6 +49,7 @@ def sieve_of(
         staged=model.reads_itself or not (local or model.deterministic),
         bad_records=bad_records,
         has_texts=not model.model.masks,
+        shared=shared_columns(model.model),
     )
 
 

@@ -26,14 +26,20 @@ from tidegate.planner.intervals import Interval, decode, encode
 from tidegate.planner.make_plan import ModelPlan, as_difference
 from tidegate.planner.model_traits import unique_after
 from tidegate.planner.row_keys import proven_since, row_key
-from tidegate.project.strategies import Deltas
 from tidegate.quality import OwnFunctions
 from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.contract_check import check_result, check_table
-from tidegate.runs.build.deliveries import delivery_warnings, require_unchanged, take_files, zone_batches
+from tidegate.runs.build.deliveries import (
+    checkpoint_properties,
+    delivery_warnings,
+    require_unchanged,
+    take_files,
+    zone_batches,
+)
 from tidegate.runs.build.quarantine import constraint_results, sieve_of
 from tidegate.runs.build.result_frame import BuildStamp, masked_frame
+from tidegate.runs.build.silver_build import write_silver
 from tidegate.runs.build.verify import can_be_verified, verification_due, verify
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.damage import is_damaged
@@ -120,7 +126,9 @@ class TableBuild:
         self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
         outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
-        if outcome is None:
+        if outcome is None and self._is_silver:
+            outcome = write_silver(self)
+        elif outcome is None:
             outcome, zones = self._from_rows()
         check_table(self.model, self.session, self._metadata())
         with self.phases.timed("iceberg_write"):
@@ -167,7 +175,7 @@ class TableBuild:
                 built = self._frame(interval, rebuilt)
             fault("after_build", self.table)
             with partly_written(self.session, if_any=number + 1 < len(intervals)):
-                request = self._request(built.frame, interval, dropped, rebuilt)
+                request = self.request(built.frame, interval, dropped, rebuilt)
                 # The first interval brings the bad records of all: they have no time.
                 outcomes.append(self._write(request, built.bad_records if number == 0 else None))
             dropped = dict(outcomes[-1].dropped_columns)
@@ -177,7 +185,10 @@ class TableBuild:
             zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, root, location, run.run_id)
             if zones:
                 fault("after_consumed", self.table)
-        return summed(outcomes), zones
+            stage, files = self.model.model.stage, built.zone_files
+            recorded = checkpoint_properties(stage, self._metadata(), self.facts.inputs, files, root)
+        outcome = summed(outcomes)
+        return replace(outcome, properties={**outcome.properties, **recorded}), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
         """A query may fail on a changed row that it would leave out among all rows; then all rows are read."""
@@ -223,7 +234,7 @@ class TableBuild:
             fault("after_build", self.table)
             before = run.lake.pointer(self.table)
             dropped = dict(self.former.dropped_columns) if self.former else {}
-            request = self._request(self.session.sql(self.attempt.sql), dropped=dropped)
+            request = self.request(self.session.sql(self.attempt.sql), dropped=dropped)
             if not decision.complete:
                 outcome: WriteOutcome | None = self._write(request)
             elif self.settings.traits.keeps_versions:
@@ -260,7 +271,7 @@ class TableBuild:
         before = self._spent_ms
         with self.phases.timed("build_result"):
             built = self._frame(None, False)
-            verification = verify(self._request(built.frame))
+            verification = verify(self.request(built.frame))
         self.verified = True
         if verification.equal:
             self.aside_ms = self._spent_ms - before
@@ -270,7 +281,11 @@ class TableBuild:
         self.notes.append(verification.message)
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
-        return self._write(self._request(built.frame, dropped=dropped))
+        return self._write(self.request(built.frame, dropped=dropped))
+
+    @property
+    def _is_silver(self) -> bool:
+        return self.model.model.stage is not None and self.model.model.stage.is_silver
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         run = self.run
@@ -287,7 +302,7 @@ class TableBuild:
         self.notes += [*delivery_warnings(self.facts.inputs, self.decision), *notes]
         return built
 
-    def _request(
+    def request(
         self,
         frame: DataFrame,
         interval: Interval | None = None,
@@ -410,7 +425,7 @@ class TableBuild:
     def _read_tables(self, used: Mapping[TableName, frozenset[str] | None]) -> Mapping[str, TableInput]:
         inputs, former = self.facts.inputs, self.former
         tables = recorded_inputs(self.model, inputs, used)
-        if self.settings.traits.deltas is not Deltas.INSERTED or former is None or self.decision.rebuild:
+        if not self.model.model.takes_new_rows or former is None or self.decision.rebuild:
             return tables
         return with_discarded(tables, former.tables, inputs.metadata)
 

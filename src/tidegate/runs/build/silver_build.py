@@ -1,0 +1,175 @@
+"""A contract's silver table: new rows of bronze through the stages of the contract, to the table and its quarantine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tidegate.amounts import plural
+from tidegate.compiler import bind
+from tidegate.contracts.ingestion import Ingestion
+from tidegate.faults import fault
+from tidegate.lake.metadata import TableMetadata
+from tidegate.names import TableName, quote
+from tidegate.transform import Sources
+from tidegate.transform.frames import new_rows
+from tidegate.transform.silver import DELETED, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.write import WriteOutcome
+from tidegate.write.quarantine_table import write_beside_refused
+from tidegate.write.request import DeleteRequest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tidegate.runs.build.table_build import TableBuild
+
+__all__ = ["write_silver"]
+
+_IDENTITY = ("_source_file", "_source_row", "_contract_version")
+"""Columns of the quarantine by which a row that was refused before is recognised."""
+
+_MOST_RULES = 6
+_TOMBSTONES, _PRESENT = "__tidegate_tombstones", "__tidegate_present"
+
+
+def write_silver(build: TableBuild) -> WriteOutcome:
+    """Every row that was read is in the table, in the quarantine, or counted as what it was."""
+    run, decision, session = build.run, build.decision, build.session
+    stage = build.model.model.stage
+    assert stage is not None
+    ingestion = stage.ingestion
+    with build.phases.timed("build_result"):
+        run.emit("phase", build.name, {"phase": "build_result", "step": 1, "steps": 1})
+        build.query = bind(run.compiled, build.table, build.values())
+        build.attempt.sql = build.query.sql
+        sources = Sources(build.table, run.lake, decision.rebuild, {}, decision.inserted_since)
+        delivered = new_rows(session, build.query, sources)
+    fault("after_build", build.table)
+    bronze = build.query.reads[0].table
+    assert bronze is not None
+    exists = not decision.rebuild and isinstance(run.lake.table(build.table), TableMetadata)
+    rows_judged = validated(
+        session,
+        delivered,
+        ingestion.silver,
+        ingestion.id,
+        ingestion.version,
+        run.run_id,
+        run.started_at,
+        target=build.table.quoted if exists else None,
+    )
+    with build.phases.timed("iceberg_write"), rows_judged as rows:
+        run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
+        with _deletions(build, ingestion, rows, bronze, exists) as deletion:
+            request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
+            fault("before_write", build.table)
+            outcome = write_beside_refused(
+                replace(request, deletion=deletion), rows.refused, _IDENTITY, whole=decision.rebuild
+            )
+            fault("after_write", build.table)
+        build.attempt.stages = _stages(rows.counts, outcome)
+        build.notes += _notes(build.name, ingestion, rows)
+    return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
+
+
+def _dropped(build: TableBuild) -> Mapping[str, str]:
+    return dict(build.former.dropped_columns) if build.former else {}
+
+
+@contextmanager
+def _deletions(
+    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName, exists: bool
+) -> Iterator[DeleteRequest | None]:
+    """What the writer must know of keys that are gone. A table that is made anew has none to delete."""
+    rules = ingestion.silver.deletion
+    if rules is None:
+        yield None
+        return
+    views: dict[str, DataFrame] = {}
+    keys = [quote(name) for name in ingestion.silver.key]
+    if exists and rules.inferred:
+        present = _present(build, ingestion, rows)
+        if present is not None:
+            views[_PRESENT] = present
+    elif exists and not rules.soft:
+        every = mark_rows(build.session.table(bronze.quoted), ingestion.silver).where(DELETED)
+        views[_TOMBSTONES] = every.select(*keys, "_commit_time", "_sequence")
+    for name, frame in views.items():
+        frame.createOrReplaceTempView(name)
+    try:
+        names = {view: view if view in views else None for view in (_PRESENT, _TOMBSTONES)}
+        yield DeleteRequest(rules, present=names[_PRESENT], tombstones=names[_TOMBSTONES])
+    finally:
+        for name in views:
+            build.session.catalog.dropTempView(name)
+
+
+def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> DataFrame | None:
+    """The keys of the newest complete snapshot, those of refused rows included; None where a row has no readable key,
+    because then the key that seems to be gone may be that one's."""
+    from pyspark.sql import functions as f
+
+    snapshot = f.col("_run_id")
+    if ingestion.source.connector.name != "landing_push":
+        # A connector names the folder of its files after its run.
+        snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
+    newest = rows.marked.select(f.max(f.struct("_ingested_at", snapshot.alias("s")))["s"]).collect()[0][0]
+    if newest is None:
+        return None
+    delivered = rows.marked.where(snapshot == newest)
+    keys = [f.col(quote(name)) for name in ingestion.silver.key]
+    has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
+    unreadable = delivered.where(has_no_key).count()
+    if unreadable:
+        message = (
+            f"{build.name}: no deletion was inferred, because {unreadable} rows of the snapshot have no valid key and "
+            f"may be those that seem to be gone. `tidegate quarantine show {build.name}` shows them"
+        )
+        build.notes.append(message)
+        return None
+    return delivered.select(*keys).distinct()
+
+
+def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:
+    found = {"read": counts.read, "valid": counts.valid}
+    found |= {f"quarantined_{stage}": rows for stage, rows in counts.quarantined.items()}
+    found |= {"deduplicated": counts.deduplicated, "delete_signals": counts.delete_signals}
+    deletions = outcome.deletions
+    if deletions is not None:
+        found |= {"deletes_applied": deletions.applied, "deletes_ignored": deletions.ignored_late + deletions.unknown}
+    return found
+
+
+def _notes(name: str, ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
+    if ingestion.silver.not_evaluated and rows.counts.read:
+        names = ", ".join(ingestion.silver.not_evaluated)
+        yield f"{name}: quality rules of other types than sql are not evaluated: {names}"
+    if sum(rows.counts.quarantined.values()):
+        yield from _refusals(name, rows.refused)
+
+
+def _refusals(name: str, refused: DataFrame) -> Iterator[str]:
+    """A line for each rule that refused rows, with the first of them."""
+    from pyspark.sql import functions as f
+
+    failure = f.explode("_failures").alias("failure")
+    order = f.array_position(f.lit(list(STAGES)), f.col("failure.stage"))
+    first = f.min_by(
+        f.struct("failure.message", "_source_file", "_source_row"), f.struct("_source_file", "_source_row")
+    )
+    rules = (
+        refused.select(failure, "_source_file", "_source_row")
+        .groupBy("failure.stage", "failure.column", "failure.rule", order.alias("order"))
+        .agg(f.count("*").alias("rows"), first.alias("first"))
+        .orderBy("order", f.desc("rows"), "column", "rule")
+        .limit(_MOST_RULES + 1)
+        .collect()
+    )
+    for rule in rules[:_MOST_RULES]:
+        example = rule["first"]
+        where = f"{example['_source_file']}, record {example['_source_row']}"
+        yield f"{name}: {plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
+    if len(rules) > _MOST_RULES:
+        yield f"{name}: other rules refused rows too; `tidegate quarantine list` names them"

@@ -1,0 +1,143 @@
+"""Contracts from pushed files to silver on Spark: every row is in the table, in the quarantine, or counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.projects import ProjectFolder, statuses
+from tidegate.results import ModelResult
+from tidegate.runs import RunResult
+
+pytestmark = pytest.mark.spark
+
+CONTRACT = """apiVersion: v3.1.0
+kind: DataContract
+id: orders
+version: 1.0.0
+status: active
+schema:
+  - name: orders_source
+    customProperties:
+      - {property: connector, value: landing_push}
+      - {property: source_system, value: shop}
+      - {property: landing_directory, value: orders}
+      - {property: landing_file_format, value: csv}
+      - {property: ingestion_read_strategy, value: incremental}
+      - {property: bronze_table, value: orders}
+    properties:
+      - {name: orderId, logicalType: string}
+      - {name: amount, logicalType: string}
+  - name: orders
+    customProperties:
+      - {property: deletion_enabled, value: true}
+      - {property: deletion_detection, value: explicit}
+      - {property: deletion_mode, value: hard}
+      - {property: deletion_indicator_column, value: state}
+      - {property: deletion_indicator_values, value: [gone]}
+    properties:
+      - name: order_id
+        physicalType: bigint
+        logicalType: integer
+        primaryKey: true
+        transformSourceObjects: [orders_source.orderId]
+      - name: amount
+        physicalType: decimal(10,2)
+        logicalType: number
+        transformLogic: CAST(CAST(amount AS DECIMAL(12, 2)) / 100 AS STRING)
+        logicalTypeOptions: {minimum: 0}
+"""
+FIRST = """orderId,amount,state
+1,1050,
+2,x,
+3,-500,
+,700,
+5,900,
+5,950,
+6,100,
+"""
+SECOND = """orderId,amount,state,note
+1,1100,,new
+6,,gone,
+7,y,,
+8,200,,
+"""
+
+
+def model(result: RunResult, name: str) -> ModelResult:
+    return next(one for one in result.materializations if one.model == name)
+
+
+@pytest.fixture
+def orders(shop: ProjectFolder) -> ProjectFolder:
+    shop.file("contracts/orders.odcs.yml", CONTRACT)
+    shop.file("landing/orders/1.csv", FIRST)
+    shop.model("gold.total", "SELECT count(*) AS orders, sum(amount) AS total FROM silver.orders")
+    return shop
+
+
+def refused(shop: ProjectFolder) -> list[tuple[object, ...]]:
+    sql = "SELECT _source_file, _source_row, _stage, f.column, f.value FROM silver.orders__quarantine"
+    return shop.rows(f"{sql} LATERAL VIEW explode(_failures) AS f")
+
+
+def test_every_row_of_a_delivery_is_accounted_for_and_read_once(orders: ProjectFolder) -> None:
+    shop = orders
+    first = shop.run()
+    assert statuses(first) == {"bronze.orders": "completed", "silver.orders": "completed", "gold.total": "completed"}
+    silver = model(first, "silver.orders")
+    assert dict(silver.stages) == {
+        "read": 7,
+        "valid": 3,
+        "quarantined_transform": 1,
+        "quarantined_cast": 0,
+        "quarantined_constraint": 2,
+        "quarantined_unique": 0,
+        "quarantined_quality": 0,
+        "deduplicated": 1,
+        "delete_signals": 0,
+        "deletes_applied": 0,
+        "deletes_ignored": 0,
+    }
+    assert shop.rows("SELECT order_id, CAST(amount AS STRING) FROM silver.orders") == [
+        (1, "10.50"),
+        (5, "9.50"),
+        (6, "1.00"),
+    ]
+    assert refused(shop) == [
+        ("orders/1.csv", 2, "transform", "amount", "x"),
+        ("orders/1.csv", 3, "constraint", "amount", "-5.00"),
+        ("orders/1.csv", 4, "constraint", "order_id", "NULL"),
+    ]
+    assert any("'x'" in warning or "x" in warning for warning in first.warnings)
+    assert set(statuses(shop.run()).values()) == {"skipped"}
+
+    shop.file("landing/orders/2.csv", SECOND)
+    second = shop.run()
+    assert second.exit_code == 0
+    stages = model(second, "silver.orders").stages
+    assert (stages["read"], stages["valid"], stages["delete_signals"], stages["deletes_applied"]) == (4, 2, 1, 1)
+    assert [change["column"] for change in second.drift if change["model"] == "bronze.orders"] == ["note"]
+    assert shop.rows("SELECT order_id FROM silver.orders") == [(1,), (5,), (8,)]
+    assert len(refused(shop)) == 4
+    assert shop.rows("SELECT count(*), count(DISTINCT _source_file) FROM bronze.orders") == [(11, 2)]
+
+    relaxed = CONTRACT.replace("        logicalTypeOptions: {minimum: 0}\n", "")
+    shop.file("contracts/orders.odcs.yml", relaxed)
+    third = shop.run()
+    silver = model(third, "silver.orders")
+    assert (silver.run_type, silver.reason, silver.stages["read"]) == ("backfill", "definition changed", 11)
+    assert shop.rows("SELECT order_id FROM silver.orders") == [(1,), (3,), (5,), (8,)]
+    assert [row[1] for row in refused(shop)] == [2, 4, 3]
+
+
+def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFolder) -> None:
+    rule = (
+        "    quality:\n      - {type: sql, name: some, query: SELECT count(*) FROM ${object}, mustBeGreaterThan: 100}\n"
+    )
+    orders.file("contracts/orders.odcs.yml", CONTRACT + rule)
+    result = orders.run()
+    assert statuses(result)["silver.orders"] == "failed"
+    assert model(result, "silver.orders").failure_kind == "QualityFailed"
+    heads = {table.short("shop") for table in orders.main.heads()}
+    assert "bronze.orders" in heads
+    assert not heads & {"silver.orders", "silver.orders__quarantine", "gold.total"}
