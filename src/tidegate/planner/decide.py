@@ -231,7 +231,7 @@ def _decide_changed_definition(
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
     traits = model.model.settings.traits
-    if traits.deltas is Deltas.INSERTED:
+    if traits.deltas is Deltas.INSERTED and traits.never_rereads:
         return _append(model, progress, inputs, "definition changed: applies to new rows", bound)
     if traits.never_rereads or model.manual:
         reason = "definition changed: applies to what comes"
