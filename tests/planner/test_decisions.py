@@ -77,6 +77,7 @@ def words(decision: Decision) -> str:
 
 
 CHANGED = TableChange(1, 2, 1, 10, 10, 11, 2, 1, insert_only=False, may_delete=False)
+APPENDED = replace(CHANGED, insert_only=True)
 WORDS = "bronze.orders changed: about 2 rows"
 RESHAPED = Untraceable("has other columns")
 SETTINGS: dict[str, tuple[object, ...]] = {
@@ -121,6 +122,8 @@ SETTINGS: dict[str, tuple[object, ...]] = {
             inputs(),
             "incremental: definition changed: applies to new rows",
         ),
+        (model(Strategy.CURRENT_STATE, fingerprint="g"), inputs(), "backfill: definition changed"),
+        (model(Strategy.CURRENT_STATE), inputs(APPENDED), "incremental: bronze.orders gained 2 rows"),
         (model(Strategy.SNAPSHOT, fingerprint="g"), inputs(), "incremental: definition changed: applies to what comes"),
         (model(Strategy.SCD2, fingerprint="g"), inputs(), "backfill: definition changed"),
         (model(), inputs(untracked=frozenset({"erp.a.b"})), "full: erp.a.b does not say whether it changed"),
@@ -243,6 +246,7 @@ def test_no_decision_is_without_a_reason(strategy: Strategy, exists: bool, found
         (Strategy.INCREMENTAL, False, (), ()),
         (Strategy.INCREMENTAL, False, ("id", "day"), ()),
         (Strategy.INCREMENTAL, True, ("id", "day"), ("id",)),
+        (Strategy.CURRENT_STATE, False, ("id",), ("id",)),
         (Strategy.DELETE_INSERT, True, (), ()),
         (Strategy.FULL_REFRESH, True, ("id",), ()),
     ],

@@ -12,6 +12,7 @@ import pytest
 
 from tidegate.project.docs_tables import meanings, with_tables
 from tidegate.project.model import ModelSettings
+from tidegate.project.setting_keys import KEYS
 from tidegate.project.strategies import STRATEGIES, Strategy, StrategyTraits
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +81,11 @@ def test_settings_that_are_declared_exist(strategy: Strategy) -> None:
         "group_key": ("b",),
         None: (),
     }.get(traits.key_setting)
+
+
+def test_a_model_file_cannot_name_a_strategy_of_contracts() -> None:
+    with pytest.raises(ValueError, match="cannot be current_state, which only the silver table of a contract has"):
+        KEYS["merge_strategy"].read("current_state")
 
 
 def test_every_trait_says_what_it_means() -> None:

@@ -13,9 +13,13 @@
     name widened int -> bigint
 
 Flags of a batch: complete, rebuild, allow_deletes, run=TIME, interval=FROM/TO, touched=V,V (the values of the key's
-first column that the batch is about); a line `columns: …` in it declares other columns from there on. After it come
-`expect` (rows, optionally `(names)` and counts), `unchanged`, `error NAME` (lines that the message must hold),
-`warning` (likewise), `drift` (one line per change). What is not mentioned must not happen.
+first column that the batch is about), present=V,V (those of a complete snapshot, taken at run=); a line `columns: …` in
+it declares other columns from there on. After it come `expect` (rows, optionally `(names)` and counts), `unchanged`,
+`error NAME` (lines that the message must hold), `warning` (likewise), `drift` (one line per change). What is not
+mentioned must not happen.
+
+A line `deletion: soft explicit` in the head (or `hard`, `inferred`, and a ratio) asks for deletes; with `tombstones` in
+it the delete signals of all batches so far are known. Their counts are words of `expect` and `unchanged`.
 """
 
 from __future__ import annotations
@@ -67,12 +71,13 @@ class Step:
 class Case:
     settings: ModelSettings
     steps: tuple[Step, ...]
+    deletion: tuple[str, ...] = ()
 
 
 def read_case(path: Path) -> Case:
     head, *rest = re.split(r"^--- ", path.read_text(), flags=re.MULTILINE)
     settings = dict(line.split(":", 1) for line in _lines(head))
-    columns = _columns(settings.pop("columns"))
+    columns, deletion = _columns(settings.pop("columns")), settings.pop("deletion", "")
     steps: list[Step] = []
     for block in map(_block, rest):
         if block.kind != "batch":
@@ -83,7 +88,7 @@ def read_case(path: Path) -> Case:
             columns = _columns(lines.pop(0).removeprefix("columns:"))
         rows = tuple(split_row(line) for line in lines)
         steps.append(Step(columns, rows, dict(_flag(word) for word in block.words)))
-    return Case(_settings(settings), tuple(steps))
+    return Case(_settings(settings), tuple(steps), tuple(deletion.split()))
 
 
 def split_row(line: str) -> tuple[str, ...]:
@@ -108,8 +113,8 @@ def _flag(word: str) -> tuple[str, Any]:
         return "run_started_at", _time(value)
     if name == "interval":
         return "interval", tuple(_time(part) for part in value.split("/"))
-    if name == "touched":
-        return "touched", tuple(value.split(","))
+    if name in ("touched", "present"):
+        return name, tuple(filter(None, value.split(",")))
     assert name in ("complete", "rebuild", "allow_deletes"), f"unknown flag {word}"
     return name, True
 

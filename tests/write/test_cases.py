@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tidegate import errors
+from tidegate.contracts.ingestion import DeletionRules
 from tidegate.names import TableName
-from tidegate.write import Touched, WriteOutcome, WriteRequest, write
+from tidegate.write import DELETED, DeleteRequest, DeletionCounts, Touched, WriteOutcome, WriteRequest, write
 from tidegate.write.strategies import incremental
 
 from .case_files import Block, Case, Step, read_case, split_row
@@ -31,6 +33,8 @@ def _play(path: Path, branch: Branch, name: str) -> None:
     case, table = read_case(path), TableName("shop", "silver", name)
     dropped: Mapping[str, str] = {}
     for number, step in enumerate(case.steps, 1):
+        if case.deletion:
+            step.flags["deletion"] = _deletion(branch, case, case.steps[:number])
         try:
             dropped = _run(branch, case, table, step, dropped)
         except BaseException as error:
@@ -66,6 +70,7 @@ def _run(branch: Branch, case: Case, table: TableName, step: Step, dropped: Mapp
         outcome = write(request)
         _contains(outcome.warnings, step.outcome.get("warning"))
         _same_drift(outcome, step.outcome.get("drift"))
+    _same_deletions(outcome, step)
     if outcome is None or "unchanged" in step.outcome:
         assert branch.lake.pointer(table) == before
         assert outcome is None or (outcome.changed, outcome.rows_written, outcome.rows_deleted) == (False, 0, 0)
@@ -82,6 +87,31 @@ def _touched(branch: Branch, case: Case, step: Step, values: tuple[str, ...]) ->
     rows = ", ".join(f"(CAST({'NULL' if value == 'NULL' else repr(value)} AS {kind}))" for value in values)
     branch.session.sql(f"SELECT * FROM VALUES {rows} AS t({key})").createOrReplaceTempView("__touched")
     return Touched("__touched", (key,))
+
+
+def _deletion(branch: Branch, case: Case, steps: tuple[Step, ...]) -> DeleteRequest:
+    words, present, key = case.deletion, steps[-1].flags.pop("present", None), case.settings.unique_key[0]
+    ratios = [float(word) for word in words if word[0].isdigit()]
+    rules = DeletionRules("inferred" in words, "soft" in words, max_ratio=ratios[0] if ratios else 0.5)
+    if present is not None:
+        rows = ", ".join(f"('{value}')" for value in present) or "(NULL)"
+        query = f"SELECT * FROM VALUES {rows} AS t({key}) WHERE {key} IS NOT NULL"
+        branch.session.sql(query).createOrReplaceTempView("__present")
+    if "tombstones" in words:
+        signals = " UNION ALL ".join(
+            f"SELECT {key}, _commit_time, _sequence FROM ({step.query}) WHERE {DELETED}" for step in steps
+        )
+        branch.session.sql(signals).createOrReplaceTempView("__tombstones")
+    names = ("__present" if present is not None else None, "__tombstones" if "tombstones" in words else None)
+    return DeleteRequest(rules, *names)
+
+
+def _same_deletions(outcome: WriteOutcome | None, step: Step) -> None:
+    known = asdict(DeletionCounts())
+    words = [word for kind in ("expect", "unchanged") if kind in step.outcome for word in step.outcome[kind].words]
+    wanted = {name: int(value) for name, _, value in (word.partition("=") for word in words) if name in known}
+    counts = outcome.deletions if outcome else None
+    assert (asdict(counts) if counts else known) == {**known, **wanted}
 
 
 def _contains(texts: tuple[str, ...] | list[str], block: Block | None) -> None:
@@ -109,6 +139,8 @@ def _same_table(branch: Branch, table: TableName, outcome: WriteOutcome | None, 
             continue
         name, _, value = word.partition("=")
         assert outcome is not None
+        if name in asdict(DeletionCounts()):
+            continue
         assert (name, getattr(outcome, f"rows_{name}")) == (name, int(value))
     assert outcome is None or outcome.changed or "unchanged" in block.words
 

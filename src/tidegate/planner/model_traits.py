@@ -49,6 +49,6 @@ def unique_after(model: CompiledModel, rebuilt: bool, before: tuple[str, ...]) -
     A merge keeps a key unique that was so before; only a rebuilt table starts with another one.
     """
     settings = model.model.settings
-    if not settings.traits.merges_by_key or settings.materialized is not Materialized.TABLE:
+    if not settings.traits.enforces_key or settings.materialized is not Materialized.TABLE:
         return ()
     return settings.key if rebuilt or before == settings.key else ()

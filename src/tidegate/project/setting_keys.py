@@ -12,6 +12,7 @@ from tidegate.config import parse_duration
 from tidegate.names import nearest
 from tidegate.project.directives import split_list, unquote
 from tidegate.project.model import Freshness, Materialized, Strategy
+from tidegate.project.strategies import STRATEGIES
 
 __all__ = ["KEYS", "SPELLINGS", "ColumnNote", "KindValue", "SettingKey"]
 
@@ -193,7 +194,11 @@ def _note_of_table(note: Any) -> ColumnNote:
 
 
 SPELLINGS: Mapping[str, KindValue] = {
-    **{strategy.value: KindValue(strategy, Materialized.TABLE) for strategy in Strategy},
+    **{
+        strategy.value: KindValue(strategy, Materialized.TABLE)
+        for strategy in Strategy
+        if not STRATEGIES[strategy].contracts_only
+    },
     "microbatch": KindValue(Strategy.TIME_INTERVAL, Materialized.TABLE),
     "table": KindValue(Strategy.FULL_REFRESH, Materialized.TABLE),
     "append": KindValue(Strategy.APPEND_ONLY, Materialized.TABLE),
@@ -203,6 +208,12 @@ SPELLINGS: Mapping[str, KindValue] = {
 
 
 def _kind(value: Any) -> KindValue:
+    traits = STRATEGIES.get(value) if isinstance(value, str) else None
+    if traits is not None and traits.contracts_only:
+        raise ValueError(
+            f"cannot be {value}, which only the silver table of a contract has, by its silver_write_strategy; "
+            "a model that merges by its key is incremental"
+        )
     return SPELLINGS[_one_of(*SPELLINGS)(value)]
 
 

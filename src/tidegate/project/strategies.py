@@ -22,6 +22,7 @@ class Strategy(StrEnum):
     SNAPSHOT = "snapshot"
     TRACKED = "tracked"
     TIME_INTERVAL = "time_interval"
+    CURRENT_STATE = "current_state"
 
 
 class Deltas(StrEnum):
@@ -76,6 +77,9 @@ class StrategyTraits:
     key_identifies_rows: bool = False
     """The columns of the key tell the rows of the table apart, enforced or declared."""
 
+    enforces_key: bool = False
+    """The writer never leaves two rows with one key in the table."""
+
     keeps_versions: bool = False
     """The table has columns for the time in which a row was valid, and one row that is current for each key."""
 
@@ -90,6 +94,12 @@ class StrategyTraits:
 
     gains_from_differences: bool = False
     """For such a reader a table that is computed whole may be written as the rows that differ."""
+
+    contracts_only: bool = False
+    """Only the silver table of a contract is written so: its rows carry `_commit_time` and `_sequence`."""
+
+    applies_deletes: bool = False
+    """Rows of a contract that say that their key is deleted are applied; other strategies leave them out."""
 
     unstable_rows: str = ""
     """What it does, in words, to each row where the query never gives the same rows twice."""
@@ -125,6 +135,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         complete_result=True,
         merges_by_key=True,
         key_identifies_rows=True,
+        enforces_key=True,
         gains_from_differences=True,
     ),
     Strategy.APPEND_ONLY: StrategyTraits(
@@ -164,6 +175,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         complete_result=True,
         keeps_history=True,
         keeps_versions=True,
+        applies_deletes=True,
         unstable_rows="makes a new version of",
     ),
     Strategy.SNAPSHOT: StrategyTraits(
@@ -199,6 +211,20 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         required_settings=("time_column", "first_partition"),
         by_intervals=True,
         writes_rows_as_they_come=True,
+    ),
+    Strategy.CURRENT_STATE: StrategyTraits(
+        summary=(
+            "has the newest state of each key by `_commit_time` and `_sequence`, and applies deletions; only for the"
+            " silver table of a contract, as its `silver_write_strategy`"
+        ),
+        refused_key="its former row stays as it was: a key that is refused is not deleted",
+        deltas=Deltas.INSERTED,
+        key_setting="unique_key",
+        required_settings=("unique_key",),
+        key_identifies_rows=True,
+        enforces_key=True,
+        contracts_only=True,
+        applies_deletes=True,
     ),
 }
 

@@ -8,9 +8,19 @@ from dataclasses import replace
 from tidegate.project.strategies import Strategy
 from tidegate.write.drift import narrower_columns, with_narrower
 from tidegate.write.replace_table import write_view
-from tidegate.write.request import DriftChange, Touched, WriteOutcome, WriteRequest
+from tidegate.write.request import (
+    DELETED,
+    DeleteRequest,
+    DeletionCounts,
+    DriftChange,
+    Touched,
+    WriteOutcome,
+    WriteRequest,
+)
+from tidegate.write.spark_sql import quote
 from tidegate.write.staging import result_view
 from tidegate.write.strategies.append_only import write_append_only
+from tidegate.write.strategies.current_state import write_current_state
 from tidegate.write.strategies.full_refresh import write_full_refresh
 from tidegate.write.strategies.groups import write_groups
 from tidegate.write.strategies.incremental import write_incremental
@@ -19,7 +29,18 @@ from tidegate.write.strategies.snapshot import write_snapshot
 from tidegate.write.strategies.time_interval import write_time_interval
 from tidegate.write.write_columns import TableColumns, result_columns
 
-__all__ = ["WRITERS", "DriftChange", "Touched", "WriteOutcome", "WriteRequest", "write", "write_view"]
+__all__ = [
+    "DELETED",
+    "WRITERS",
+    "DeleteRequest",
+    "DeletionCounts",
+    "DriftChange",
+    "Touched",
+    "WriteOutcome",
+    "WriteRequest",
+    "write",
+    "write_view",
+]
 
 WRITERS: Mapping[Strategy, Callable[[WriteRequest, TableColumns], WriteOutcome]] = {
     Strategy.FULL_REFRESH: write_full_refresh,
@@ -30,13 +51,15 @@ WRITERS: Mapping[Strategy, Callable[[WriteRequest, TableColumns], WriteOutcome]]
     Strategy.SCD2: write_scd2,
     Strategy.SNAPSHOT: write_snapshot,
     Strategy.TIME_INTERVAL: write_time_interval,
+    Strategy.CURRENT_STATE: write_current_state,
 }
 
 
 def write(request: WriteRequest) -> WriteOutcome:
     """Write one result with its strategy. If anything is raised, the table on the branch is restored."""
     before = request.lake.pointer(request.table)
-    columns = result_columns(request.table, request.result)
+    request = _without_unused_signals(request)
+    columns = result_columns(request.table, request.result).without((DELETED,))
     try:
         with result_view(request):
             narrower = narrower_columns(request, columns)
@@ -47,3 +70,12 @@ def write(request: WriteRequest) -> WriteOutcome:
         if request.lake.pointer(request.table) != before:
             request.lake.restore(request.table, before)
         raise
+
+
+def _without_unused_signals(request: WriteRequest) -> WriteRequest:
+    """Rows that only say that their key is deleted are no data where no deletes are applied."""
+    applied = request.deletion is not None and request.settings.traits.applies_deletes
+    if applied or DELETED not in request.result.columns:
+        return request
+    rows = request.result.where(f"NOT coalesce({quote(DELETED)}, false)")
+    return replace(request, result=rows.drop(DELETED))

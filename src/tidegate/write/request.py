@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from tidegate.contracts.ingestion import DeletionRules
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings
@@ -17,7 +18,31 @@ if TYPE_CHECKING:
 
     from tidegate.compiler.sql.row_by_row import Obstacle
 
-__all__ = ["BadRecords", "DriftChange", "ObservedProfile", "Touched", "WriteOutcome", "WriteRequest", "summed"]
+__all__ = [
+    "COMMIT_TIME",
+    "DELETED",
+    "DELETED_AT",
+    "IS_DELETED",
+    "SEQUENCE",
+    "BadRecords",
+    "DeleteRequest",
+    "DeletionCounts",
+    "DriftChange",
+    "ObservedProfile",
+    "Touched",
+    "WriteOutcome",
+    "WriteRequest",
+    "summed",
+]
+
+DELETED = "__tidegate_deleted"
+"""A column of the result of a contract: the row says that its key is deleted. It is never written."""
+
+COMMIT_TIME, SEQUENCE = "_commit_time", "_sequence"
+"""When the source committed a row of a contract, and its place in that commit: the row with the greatest is newest."""
+
+IS_DELETED, DELETED_AT = "_is_deleted", "_deleted_at"
+"""Columns of a table of current state whose deleted rows are flagged."""
 
 
 @dataclass(slots=True)
@@ -50,6 +75,49 @@ class BadRecords:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteRequest:
+    """How a contract's table follows the deletes of its source."""
+
+    rules: DeletionRules
+
+    present: str | None = None
+    """A relation of the session with the keys of a complete snapshot, those of quarantined rows included: live keys
+    that it lacks are deleted. None: nothing is deleted by inference."""
+
+    tombstones: str | None = None
+    """A relation with the key, `_commit_time` and `_sequence` of the delete signals of all of bronze: rows that are not
+    newer than the one of their key do not bring it back. None: only the table itself is compared."""
+
+    snapshot_time: datetime | None = None
+    """When the snapshot was taken; None: when the run started."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionCounts:
+    """What became of the delete signals of a batch, and of rows that came too late."""
+
+    applied: int = 0
+    """Live keys that were deleted, by a signal or by inference."""
+
+    ignored_late: int = 0
+    """Signals and rows that are older than what was applied to their key."""
+
+    unknown: int = 0
+    """Signals for keys that have no live row."""
+
+    revived: int = 0
+    """Keys that were deleted and have a live row again. In a table that removes deleted rows they are new keys."""
+
+    def __add__(self, other: DeletionCounts) -> DeletionCounts:
+        return DeletionCounts(
+            self.applied + other.applied,
+            self.ignored_late + other.ignored_late,
+            self.unknown + other.unknown,
+            self.revived + other.revived,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRequest:
     """One result for one table on one branch."""
 
@@ -69,6 +137,9 @@ class WriteRequest:
     """The table is rebuilt from the result."""
 
     allow_deletes: bool = False
+
+    deletion: DeleteRequest | None = None
+    """None: rows that say that their key is deleted are left out."""
 
     interval: tuple[datetime, datetime] | None = None
     """Of time_interval: the half-open range that the result replaces."""
@@ -147,6 +218,9 @@ class WriteOutcome:
 
     rows_quarantined: int = 0
 
+    deletions: DeletionCounts | None = None
+    """None where the strategy applies no deletes of a source."""
+
 
 def summed(outcomes: Sequence[WriteOutcome]) -> WriteOutcome:
     """The outcome of several writes to one table, one after the other."""
@@ -160,4 +234,9 @@ def summed(outcomes: Sequence[WriteOutcome]) -> WriteOutcome:
         properties=outcomes[-1].properties,
         counted=merged([o.counted for o in outcomes]),
         rows_quarantined=sum(o.rows_quarantined for o in outcomes),
+        deletions=_added([o.deletions for o in outcomes if o.deletions is not None]),
     )
+
+
+def _added(counts: Sequence[DeletionCounts]) -> DeletionCounts | None:
+    return sum(counts, DeletionCounts()) if counts else None

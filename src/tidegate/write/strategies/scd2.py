@@ -5,14 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.compiler.table_columns import IS_CURRENT
+from tidegate.datatypes import BOOLEAN
 from tidegate.errors import StrategyError
 from tidegate.write.commits import refuse_mass_delete
+from tidegate.write.delete_events import refuse_empty_snapshot, refuse_inferred_deletes
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
 from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
-from tidegate.write.request import WriteOutcome, WriteRequest
+from tidegate.write.request import COMMIT_TIME, DELETED, DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, staged_table
-from tidegate.write.strategies.scd2_versions import OP, History, changes_sql, first_versions_sql, version_columns
+from tidegate.write.strategies.scd2_versions import (
+    MOVES,
+    OP,
+    History,
+    changes_sql,
+    first_versions_sql,
+    version_columns,
+)
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = ["write_scd2"]
@@ -34,54 +43,92 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     drift = None if is_rebuilt(request) else compare_columns(request, columns, bookkeeping.names)
     identity = TableColumns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
     latest = keeps_latest(request)
-    rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
-    with staged_table(request, rows, profiled=columns) as staging:
+    batch = _with_signals(request, columns, watermark)
+    rows = latest_rows(request, RESULT, batch, identity) if latest else f"SELECT * FROM {RESULT}"
+    with staged_table(request, rows, profiled=columns if len(batch) == len(columns) else None) as staging:
         check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
         _refuse_null_watermarks(request, watermark, staging.quoted)
         history = History(request, drift.columns if drift else columns, columns, keys, watermark, staging.quoted)
         if drift is None:
             every = TableColumns((*columns, *bookkeeping))
             changes = replacement_drift(request, every)
-            return WriteOutcome(replace_table(request, first_versions_sql(history), every), 0, True, changes)
+            if request.lake.table(request.table) is not None:
+                refuse_empty_snapshot(request, f"SELECT * FROM {request.table.quoted}")
+            deletions = _first_deletions(history) if request.deletion else None
+            written = replace_table(request, first_versions_sql(history), every)
+            return WriteOutcome(written, 0, True, changes, deletions=deletions)
+        refuse_empty_snapshot(request, history.live)
         apply_drift(request, drift)
         return _merge(request, drift, history)
 
 
+def _with_signals(request: WriteRequest, columns: TableColumns, watermark: TableColumn | None) -> TableColumns:
+    """The columns to stage: the batch may have rows that say that their key is deleted."""
+    if request.deletion is None:
+        return columns
+    if watermark is None or watermark.name != COMMIT_TIME:
+        raise StrategyError(
+            f"deletes of a source need watermark_column {COMMIT_TIME}, so that it is known when a version ended",
+            where=str(request.table),
+            remedy=f"Set watermark_column to {COMMIT_TIME}.",
+        )
+    said = DELETED in request.result.columns
+    return TableColumns((*columns, TableColumn(DELETED, BOOLEAN))) if said else columns
+
+
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    opened: int
-    closed: int
-    gone: int
-    rejected: int
+    """Changes by their operation."""
+
+    opened: int = 0
+    closed: int = 0
+    gone: int = 0
+    lost: int = 0
+    rejected: int = 0
+    ended: int = 0
+    unknown: int = 0
+    late: int = 0
+    revived: int = 0
+
+    @property
+    def deletions(self) -> DeletionCounts:
+        return DeletionCounts(self.gone + self.lost + self.ended, self.late + self.rejected, self.unknown, self.revived)
 
 
 def _merge(request: WriteRequest, drift: Drift, history: History) -> WriteOutcome:
     with staged_table(request, changes_sql(history), "changes") as changes:
         staged = request.lake.table(changes)
-        counts = _count(request, changes.quoted) if staged and staged.total_records else _Counts(0, 0, 0, 0)
-        if counts.gone and not request.allow_deletes:
+        counts = _count(request, changes.quoted) if staged and staged.total_records else _Counts()
+        refuse_inferred_deletes(request, counts.lost, history.live)
+        if counts.gone and request.deletion is None and not request.allow_deletes:
             refuse_mass_delete(request, counts.gone, _open_versions(request))
         warnings = _warnings(request, history, changes.quoted, counts.rejected) if counts.rejected else ()
-        moves = counts.opened + counts.closed + counts.gone
+        moves = counts.opened + counts.closed + counts.gone + counts.lost
         if moves:
             request.session.sql(_merge_sql(request, history, changes.quoted))
     return WriteOutcome(
         counts.opened,
-        counts.gone,
+        counts.gone + counts.lost,
         moves > 0 or drift.alters,
         drift.changes,
         warnings,
         drift.dropped_columns,
+        deletions=counts.deletions if request.deletion else None,
     )
+
+
+def _first_deletions(history: History) -> DeletionCounts:
+    return _count(history.request, f"({changes_sql(history, exists=False)})").deletions
 
 
 def _merge_sql(request: WriteRequest, history: History, changes: str) -> str:
     is_ended = f"{match_keys(request, history.keys, '__t', '__s')} AND __t.{history.current}"
     ended = f"__t.{history.valid_to} = __s.{history.valid_from}, __t.{history.current} = false"
+    moves = ", ".join(f"'{move}'" for move in MOVES)
     inserted = f"({history.written.sql()}) VALUES ({history.written.sql('__s')})"
     return (
-        f"MERGE INTO {request.table.quoted} __t USING (SELECT * FROM {changes} WHERE {OP} <> 'reject') __s"
-        f" ON {is_ended} AND __s.{OP} IN ('close', 'gone')"
+        f"MERGE INTO {request.table.quoted} __t USING (SELECT * FROM {changes} WHERE {OP} IN ({moves})) __s"
+        f" ON {is_ended} AND __s.{OP} <> 'open'"
         f" WHEN MATCHED THEN UPDATE SET {ended} WHEN NOT MATCHED AND __s.{OP} = 'open' THEN INSERT {inserted}"
     )
 
@@ -89,7 +136,8 @@ def _merge_sql(request: WriteRequest, history: History, changes: str) -> str:
 def _count(request: WriteRequest, changes: str) -> _Counts:
     rows = request.session.sql(f"SELECT {OP} AS op, count(*) AS n FROM {changes} GROUP BY {OP}").collect()
     counts = {row["op"]: row["n"] for row in rows}
-    return _Counts(*(counts.get(op, 0) for op in ("open", "close", "gone", "reject")))
+    operations = (*MOVES, "reject", "ended", "unknown", "late", "revived")
+    return _Counts(*(counts.get(op, 0) for op in operations))
 
 
 def _open_versions(request: WriteRequest) -> int:
@@ -101,11 +149,14 @@ def _open_versions(request: WriteRequest) -> int:
 def _warnings(request: WriteRequest, history: History, changes: str, rejected: int) -> tuple[str, ...]:
     assert history.watermark is not None
     column, many = history.watermark.name, rejected != 1
+    remedy = f"Correct '{column}' in the query; or rebuild"
+    if history.sequence:
+        remedy = "They came too late: rebuild" if many else "It came too late: rebuild"
     examples = key_examples(request, f"(SELECT * FROM {changes} WHERE {OP} = 'reject')", history.keys, _MOST_NAMED)
     warning = (
         f"{rejected} row{'s were' if many else ' was'} not written, because '{column}' is not later than in the open "
-        f"version of the key, and the history has other values at that time: {examples}. Correct '{column}' in the "
-        f"query; or rebuild the history from all rows that the query gives with --full-refresh"
+        f"version of the key, and the history has other values at that time: {examples}. {remedy} "
+        f"the history from all rows that the query gives with --full-refresh"
     )
     return (warning,)
 

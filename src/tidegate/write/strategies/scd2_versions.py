@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from tidegate.compiler.table_columns import IS_CURRENT
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
 from tidegate.project import ModelSettings
+from tidegate.write.delete_events import ORIGIN, events_sql, is_later, newest_first
 from tidegate.write.drift import aligned
-from tidegate.write.request import WriteRequest
+from tidegate.write.request import COMMIT_TIME, DELETED, SEQUENCE, WriteRequest
 from tidegate.write.spark_sql import null_safe_join, quote, timestamp
 from tidegate.write.write_columns import TableColumn, TableColumns
 
-__all__ = ["OP", "History", "changes_sql", "first_versions_sql", "version_columns"]
+__all__ = ["MOVES", "OP", "History", "changes_sql", "first_versions_sql", "version_columns"]
 
 OP = "__tidegate_op"
+MOVES = ("open", "close", "gone", "lost")
+"""The changes that are written; the others are counted only."""
+
 _AT, _START, _NEXT, _FRESH, _ATTRS = (f"__tidegate_{name}" for name in ("at", "start", "next", "fresh", "attrs"))
 _PREVIOUS, _ENDS, _FIRST, _PLACE = (f"__tidegate_{name}" for name in ("previous", "ends", "first", "place"))
 _HEAD_ATTRS, _HEAD_FROM, _HEAD_TO, _HEAD_OPEN = (f"__tidegate_head_{n}" for n in ("attrs", "from", "to", "open"))
+_HEAD_SEQUENCE, _BEFORE, _RANK = (f"__tidegate_{name}" for name in ("head_sequence", "before", "rank"))
 
 
 def version_columns(settings: ModelSettings) -> TableColumns:
@@ -57,25 +62,54 @@ class History:
     def started(self) -> str:
         return timestamp(self.request.run_started_at)
 
+    @property
+    def sequence(self) -> str | None:
+        """The order of rows at one time, of the history of a contract. It is no part of a version's values."""
+        of_contract = self.watermark is not None and self.watermark.name == COMMIT_TIME
+        return quote(SEQUENCE) if of_contract and SEQUENCE in self.table else None
+
+    @property
+    def live(self) -> str:
+        """A query for the keys that have an open version."""
+        return f"SELECT {self.keys.sql()} FROM {self.request.table.quoted} WHERE {self.current}"
+
 
 def first_versions_sql(history: History) -> str:
     """The table made from the batch alone."""
-    return f"WITH {_steps(history, exists=False)} SELECT {_version(history)} FROM opened"
+    return f"WITH {_steps(history, exists=False)} SELECT {_version(history)} FROM opened WHERE NOT {DELETED}"
 
 
-def changes_sql(history: History) -> str:
-    """One row per change: `open` a version, `close` the open one at valid_from (`gone`: its key was deleted),
-    `reject`."""
-    moves = f"IF({_FIRST} AND {_HEAD_OPEN}, array('close', 'open'), array('open'))"
-    parts = [f"SELECT {_version(history)}, explode({moves}) AS {OP} FROM opened"]
-    if history.watermark:
-        parts.append(f"SELECT {_bare(history, 'CAST(NULL AS timestamp)')}, 'reject' AS {OP} FROM rejected")
-    if history.request.complete and history.request.settings.scd_deletes == "close":
+def changes_sql(history: History, *, exists: bool = True) -> str:
+    """One row per change: `open` a version, `close` the open one at valid_from (`gone`: its key was deleted; `lost`: a
+    snapshot lacks it), `reject`. Of deletes also what is not written: `ended` a version of this batch, `unknown`,
+    `late`; and `revived`."""
+    parts = [f"SELECT {_version(history)}, explode({_moves(history)}) AS {OP} FROM opened"]
+    if history.watermark and exists:
+        parts.append(f"SELECT {_bare(history, _NO_TIME)}, 'reject' AS {OP} FROM rejected")
+    if history.request.deletion:
+        signal = f"{DELETED} AND {ORIGIN} = 'batch'"
+        parts.append(f"SELECT {_bare(history, _NO_TIME)}, 'late' AS {OP} FROM judged WHERE NOT {_FRESH} AND {signal}")
+        idle = f"{signal} AND {_ATTRS} <=> {_BEFORE}"
+        parts.append(f"SELECT {_bare(history, _NO_TIME)}, 'unknown' AS {OP} FROM states WHERE {idle}")
+    if exists and history.request.complete and history.request.settings.scd_deletes == "close":
         # Never before the version began, whatever the clock says.
         ended = f"greatest({history.started}, {_HEAD_FROM})"
         absent = f"NOT EXISTS (SELECT 1 FROM batch __b WHERE {null_safe_join('__b', '__h', history.keys.names)})"
         parts.append(f"SELECT {_bare(history, ended)}, 'gone' AS {OP} FROM heads __h WHERE {_HEAD_OPEN} AND {absent}")
-    return f"WITH {_steps(history, exists=True)} {' UNION ALL '.join(parts)}"
+    return f"WITH {_steps(history, exists=exists)} {' UNION ALL '.join(parts)}"
+
+
+_NO_TIME = "CAST(NULL AS timestamp)"
+
+
+def _moves(history: History) -> str:
+    ends_open = f"{_FIRST} AND {_HEAD_OPEN}"
+    opens = f"IF({ends_open}, array('close', 'open'), array('open'))"
+    if not history.request.deletion:
+        return opens
+    was_there = f"{_BEFORE} IS NULL AND coalesce(NOT {_FIRST} OR NOT {_HEAD_OPEN}, false)"
+    gone = f"IF({ends_open}, IF({ORIGIN} = 'inferred', 'lost', 'gone'), 'ended')"
+    return f"IF({DELETED}, array({gone}), concat({opens}, IF({was_there}, array('revived'), array())))"
 
 
 def _version(history: History) -> str:
@@ -107,28 +141,43 @@ def _steps(history: History, *, exists: bool) -> str:
     by_time = f"(PARTITION BY {keys} ORDER BY {_START})"
     placed = (
         f"SELECT *, lead({_START}) OVER (PARTITION BY {keys} ORDER BY {_AT}) AS {_NEXT} FROM"
-        f" (SELECT __b.*, {_HEAD_ATTRS}, {_HEAD_FROM}, {_HEAD_TO}, {_HEAD_OPEN}, {_start(history)} AS {_START}"
+        f" (SELECT __b.*, {_HEAD_ATTRS}, {_HEAD_FROM}, {_HEAD_TO}, {_HEAD_OPEN}, {_HEAD_SEQUENCE},"
+        f" {_start(history)} AS {_START}"
         f" FROM batch __b LEFT JOIN heads __h ON {null_safe_join('__b', '__h', history.keys.names)})"
     )
-    chain = (
-        f"SELECT * FROM (SELECT *, lag({_ATTRS}) OVER {by_time} AS {_PREVIOUS} FROM judged WHERE {_FRESH})"
-        f" WHERE NOT ({_ATTRS} <=> coalesce({_PREVIOUS}, IF({_HEAD_OPEN}, {_HEAD_ATTRS}, NULL)))"
+    states = (
+        f"SELECT *, IF({_PLACE} = 1, IF({_HEAD_OPEN}, {_HEAD_ATTRS}, NULL), {_PREVIOUS}) AS {_BEFORE} FROM"
+        f" (SELECT *, lag({_ATTRS}) OVER {by_time} AS {_PREVIOUS}, row_number() OVER {by_time} AS {_PLACE}"
+        f" FROM judged WHERE {_FRESH})"
     )
     steps = {
-        "batch": f"SELECT *, {_at(history)} AS {_AT}, {_attrs(history)} AS {_ATTRS}"
-        f" FROM (SELECT {aligned(history.table, history.batch)} FROM {history.staging})",
+        "batch": f"SELECT *, {_at(history)} AS {_AT}, IF({DELETED}, NULL, {_attrs(history)}) AS {_ATTRS}"
+        f" FROM ({_events(history, exists=exists)})",
         "versions": _versions(history) if exists else _no_versions(history),
         "heads": _heads(history),
         "placed": placed,
         "judged": f"SELECT *, {_fresh(history)} AS {_FRESH} FROM placed",
-        "chain": chain,
+        "states": states,
+        "chain": f"SELECT * FROM states WHERE NOT ({_ATTRS} <=> {_BEFORE})",
         "opened": f"SELECT *, lead({_START}) OVER {by_time} AS {_ENDS}, row_number() OVER {by_time} = 1 AS {_FIRST}"
         " FROM chain",
     }
     if history.watermark:
         unknown = f"NOT EXISTS (SELECT 1 FROM versions __v WHERE {_already_recorded(history)})"
-        steps["rejected"] = f"SELECT * FROM judged __j WHERE NOT {_FRESH} AND {unknown}"
+        steps["rejected"] = f"SELECT * FROM judged __j WHERE NOT {_FRESH} AND NOT {DELETED} AND {unknown}"
     return ", ".join(f"{name} AS ({query})" for name, query in steps.items())
+
+
+def _events(history: History, *, exists: bool) -> str:
+    """The batch, and the deletes that come with it: one event of a key at each time."""
+    request, live = history.request, history.live if exists else None
+    if request.deletion is None:
+        rows = aligned(history.table, history.batch)
+        return f"SELECT {rows}, false AS {DELETED}, 'batch' AS {ORIGIN} FROM {history.staging}"
+    events = events_sql(request, history.table, history.batch, history.keys, history.staging, live)
+    assert history.watermark is not None
+    last = newest_first((*history.keys, history.watermark))
+    return f"SELECT * FROM (SELECT *, row_number() OVER {last} AS {_RANK} FROM ({events})) WHERE {_RANK} = 1"
 
 
 def _at(history: History) -> str:
@@ -136,8 +185,10 @@ def _at(history: History) -> str:
 
 
 def _attrs(history: History) -> str:
-    """Everything that makes a version different: all columns of the batch except the key and the watermark."""
+    """Everything that makes a version different: all columns of the batch except the key, the watermark and the
+    sequence."""
     excluded = [*history.keys.names, *([history.watermark.name] if history.watermark else [])]
+    excluded += [SEQUENCE] if history.sequence else []
     compared = [column.comparable() for column in history.table.without(excluded) if column.name in history.batch]
     return f"struct({', '.join(compared) or 'true'})"
 
@@ -145,6 +196,7 @@ def _attrs(history: History) -> str:
 def _versions(history: History) -> str:
     selected = [*history.keys, *([history.watermark] if history.watermark else [])]
     columns = ", ".join(dict.fromkeys(f"__v.{column.quoted}" for column in selected))
+    columns += f", __v.{history.sequence}" if history.sequence else ""
     only = ""
     if touched := history.request.touched:
         only = f" WHERE EXISTS (SELECT 1 FROM {touched.view} __k WHERE {null_safe_join('__k', '__v', touched.region)})"
@@ -170,7 +222,8 @@ def _heads(history: History) -> str:
     order = f"{history.current} DESC, {history.valid_from} DESC, {history.valid_to} DESC"
     return (
         f"SELECT {history.keys.sql()}, {_ATTRS} AS {_HEAD_ATTRS}, {history.valid_from} AS {_HEAD_FROM},"
-        f" {history.valid_to} AS {_HEAD_TO}, {history.current} AS {_HEAD_OPEN} FROM"
+        f" {history.valid_to} AS {_HEAD_TO}, {history.current} AS {_HEAD_OPEN},"
+        f" {history.sequence or 'CAST(NULL AS string)'} AS {_HEAD_SEQUENCE} FROM"
         f" (SELECT *, row_number() OVER (PARTITION BY {history.keys.sql()} ORDER BY {order}) AS {_PLACE} FROM versions)"
         f" WHERE {_PLACE} = 1"
     )
@@ -191,7 +244,10 @@ def _fresh(history: History) -> str:
     if history.watermark is None:
         return "true"
     back = f"{_NEXT} IS NULL OR {_NEXT} > {_START}" if history.request.complete else f"{_AT} >= {_HEAD_TO}"
-    return f"CASE WHEN {_HEAD_OPEN} IS NULL THEN true WHEN {_HEAD_OPEN} THEN {_AT} > {_HEAD_FROM} ELSE {back} END"
+    newer = f"{_AT} > {_HEAD_FROM}"
+    if history.sequence:
+        newer = f"({newer} OR {_AT} = {_HEAD_FROM} AND {is_later('', _HEAD_SEQUENCE)})"
+    return f"CASE WHEN {_HEAD_OPEN} IS NULL THEN true WHEN {_HEAD_OPEN} THEN {newer} ELSE {back} END"
 
 
 def _already_recorded(history: History) -> str:

@@ -1,0 +1,161 @@
+"""The rows of a contract's batch as events of their keys, with the deletes that its rows do not say themselves.
+
+A complete snapshot deletes the live keys that it lacks, when it was taken. A delete signal of an earlier batch
+(a tombstone) is an event again where a row of its key comes: the row may be older than the delete. So whichever way
+and in whichever order the events of a key come, the newest decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidegate.errors import MassDeleteError
+from tidegate.write.drift import aligned
+from tidegate.write.request import COMMIT_TIME, DELETED, SEQUENCE, DeleteRequest, WriteRequest
+from tidegate.write.spark_sql import quote, timestamp
+from tidegate.write.write_columns import TableColumn, TableColumns
+
+__all__ = [
+    "ORIGIN",
+    "events_sql",
+    "is_later",
+    "is_newer",
+    "is_older",
+    "newest_first",
+    "refuse_empty_snapshot",
+    "refuse_inferred_deletes",
+]
+
+ORIGIN = "__tidegate_origin"
+"""Of an event: `batch`, `inferred` or `tombstone`."""
+
+_INFERRED = f"{ORIGIN} = 'inferred'"
+
+
+def events_sql(
+    request: WriteRequest,
+    table: TableColumns,
+    batch: TableColumns,
+    keys: TableColumns,
+    source: str,
+    live: str | None,
+) -> str:
+    """A SELECT of the rows of `source` and of the other deletes, in the columns of the table, with DELETED and ORIGIN.
+
+    `batch`: the columns of `source`, but for DELETED.
+    `live`: a query for the keys of the table that are not deleted; None: there is no table yet.
+    """
+    says_deleted = DELETED in request.result.columns
+    deleted = f"coalesce({quote(DELETED)}, false)" if says_deleted else "false"
+    parts = [f"SELECT {aligned(table, batch)}, {deleted} AS {DELETED}, 'batch' AS {ORIGIN} FROM {source}"]
+    deletion = request.deletion
+    if deletion is not None and deletion.present is not None:
+        parts.append(_inferred(request, deletion, table, keys, source, live))
+    if deletion is not None and deletion.tombstones is not None:
+        event = _delete(table, keys, "__x", f"__x.{quote(COMMIT_TIME)}", f"__x.{quote(SEQUENCE)}", "tombstone")
+        comes = f"EXISTS (SELECT 1 FROM {source} __b WHERE {_same_key(keys, '__x', '__b')})"
+        parts.append(f"SELECT {event} FROM {deletion.tombstones} __x WHERE {comes}")
+    return " UNION ALL ".join(parts)
+
+
+def _inferred(
+    request: WriteRequest,
+    deletion: DeleteRequest,
+    table: TableColumns,
+    keys: TableColumns,
+    source: str,
+    live: str | None,
+) -> str:
+    taken = timestamp(deletion.snapshot_time or request.run_started_at)
+    known = f"SELECT {keys.sql()} FROM {source}"
+    if live is not None:
+        known = f"{live} UNION {known}"
+    absent = f"NOT EXISTS (SELECT 1 FROM {deletion.present} __p WHERE {_same_key(keys, '__p', '__k')})"
+    return f"SELECT {_delete(table, keys, '__k', taken, 'NULL', 'inferred')} FROM ({known}) __k WHERE {absent}"
+
+
+def _delete(table: TableColumns, keys: TableColumns, relation: str, time: str, sequence: str, origin: str) -> str:
+    special = {COMMIT_TIME: time, SEQUENCE: sequence, **{key.name: _key(key, relation) for key in keys}}
+    values = (f"CAST({special.get(c.name, 'NULL')} AS {c.type_sql}) AS {c.quoted}" for c in table)
+    return f"{', '.join(values)}, true AS {DELETED}, '{origin}' AS {ORIGIN}"
+
+
+def _key(key: TableColumn, relation: str) -> str:
+    """A key of bronze may be text that is none in silver: such a key is that of no row."""
+    return f"TRY_CAST({relation}.{key.quoted} AS {key.type_sql})"
+
+
+def _same_key(keys: TableColumns, bronze: str, silver: str) -> str:
+    return " AND ".join(f"{_key(key, bronze)} = {silver}.{key.quoted}" for key in keys)
+
+
+def newest_first(identity: Iterable[TableColumn]) -> str:
+    """A window over the events of one identity.
+
+    A snapshot is newer than all rows of its time, those of an earlier snapshot that was read in the same run included.
+    """
+    partition = ", ".join(column.quoted for column in identity)
+    newest = f"{quote(COMMIT_TIME)} DESC, {_INFERRED} DESC, coalesce({quote(SEQUENCE)}, '') DESC"
+    return f"(PARTITION BY {partition} ORDER BY {newest}, {ORIGIN})"
+
+
+def is_later(event: str, sequence: str) -> str:
+    """Whether an event comes after a row of the same time, which has this sequence."""
+    return f"({event}{_INFERRED} OR coalesce({event}{quote(SEQUENCE)}, '') > coalesce({sequence}, ''))"
+
+
+def is_newer(event: str, row: str) -> str:
+    """Whether an event is newer than a row of the table; a row without a time is older than all events."""
+    return _is_after(event, row, is_later(f"{event}.", f"{row}.{quote(SEQUENCE)}"))
+
+
+def is_older(event: str, row: str) -> str:
+    later = f"coalesce({row}.{quote(SEQUENCE)}, '') > coalesce({event}.{quote(SEQUENCE)}, '')"
+    return _is_after(row, event, later)
+
+
+def _is_after(one: str, other: str, later: str) -> str:
+    time = quote(COMMIT_TIME)
+    return (
+        f"({other}.{time} IS NULL OR coalesce({one}.{time} > {other}.{time}, false)"
+        f" OR coalesce({one}.{time} = {other}.{time}, false) AND {later})"
+    )
+
+
+def refuse_empty_snapshot(request: WriteRequest, live: str | None) -> None:
+    """A snapshot without any key is a failed read until a person says otherwise. `live` as for `events_sql`."""
+    if request.deletion is None or request.deletion.present is None or live is None:
+        return
+    if request.session.sql(f"SELECT 1 FROM {request.deletion.present} LIMIT 1").collect():
+        return
+    if keys := _count(request, live):
+        raise MassDeleteError(
+            f"the snapshot is empty, which would delete all {keys} live key{'s' if keys != 1 else ''} of the table",
+            where=str(request.table),
+            remedy=(
+                "Find out why the source delivered nothing, and ingest it again: an empty snapshot never deletes, "
+                "not even with --allow-deletes. If the source has no rows any more, drop the table."
+            ),
+        )
+
+
+def refuse_inferred_deletes(request: WriteRequest, gone: int, live: str) -> None:
+    """Protects a table from a snapshot that lacks more keys than the contract expects."""
+    if request.deletion is None or not gone or request.allow_deletes:
+        return
+    keys, most = _count(request, live), request.deletion.rules.max_ratio
+    if gone > most * keys:
+        raise MassDeleteError(
+            f"the snapshot lacks {gone} of {keys} live keys, and deletion_max_ratio lets one run delete "
+            f"{most:.0%} of them at most",
+            where=str(request.table),
+            remedy=(
+                "Check that the source delivered everything; if the deletes are right, run again with --allow-deletes, "
+                "or raise deletion_max_ratio in the contract."
+            ),
+        )
+
+
+def _count(request: WriteRequest, query: str) -> int:
+    count: int = request.session.sql(f"SELECT count(*) AS n FROM ({query})").collect()[0]["n"]
+    return count

@@ -1,0 +1,266 @@
+"""current_state: the newest state of each key of a contract, from the events that its source delivers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidegate.datatypes import BOOLEAN, TIMESTAMP
+from tidegate.errors import StrategyError
+from tidegate.write.commits import commit_since, row_key_recorded, table_before
+from tidegate.write.delete_events import (
+    ORIGIN,
+    events_sql,
+    is_newer,
+    is_older,
+    newest_first,
+    refuse_empty_snapshot,
+    refuse_inferred_deletes,
+)
+from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
+from tidegate.write.key_columns import check_keys, key_columns
+from tidegate.write.observed_rows import record_added_profile
+from tidegate.write.replace_table import is_rebuilt, replace_table
+from tidegate.write.request import (
+    COMMIT_TIME,
+    DELETED,
+    DELETED_AT,
+    IS_DELETED,
+    SEQUENCE,
+    DeletionCounts,
+    WriteOutcome,
+    WriteRequest,
+)
+from tidegate.write.spark_sql import any_of, quote
+from tidegate.write.staging import RESULT, staged_table
+from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
+
+__all__ = ["write_current_state"]
+
+_OP, _RANK, _WINNER, _HERE = (f"__tidegate_{name}" for name in ("op", "rank", "winner", "here"))
+_FLAGS = TableColumns((TableColumn(IS_DELETED, BOOLEAN), TableColumn(DELETED_AT, TIMESTAMP)))
+_INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN = "insert", "update", "revive", "delete", "again"
+_LATE, _UNKNOWN, _SAME = "late", "unknown", "same"
+
+
+@dataclass(frozen=True, slots=True)
+class _EventCounts:
+    """Events by what is done with them and where they come from."""
+
+    events: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    keyless: int = 0
+
+    def of(self, *operations: str, origin: str | None = None) -> int:
+        return sum(n for (op, of), n in self.events.items() if op in operations and origin in (None, of))
+
+    @property
+    def deletions(self) -> DeletionCounts:
+        return DeletionCounts(
+            applied=self.of(_DELETE),
+            ignored_late=self.of(_LATE),
+            unknown=self.of(_UNKNOWN, _AGAIN, origin="batch"),
+            revived=self.of(_REVIVE),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    request: WriteRequest
+
+    table: TableColumns
+    """The columns of the table as they will be."""
+
+    batch: TableColumns
+    """Those of the result."""
+
+    keys: TableColumns
+
+    exists: bool
+    """The events are applied to a table; else they make it."""
+
+    @property
+    def soft(self) -> bool:
+        return self.request.deletion is not None and self.request.deletion.rules.soft
+
+    @property
+    def others(self) -> TableColumns:
+        return self.table.without(self.keys.names)
+
+    @property
+    def live(self) -> str | None:
+        """A query for the live keys of the table as it is; None: there is no table."""
+        if self.request.lake.table(self.request.table) is None:
+            return None
+        columns = columns_of(self.request.session.table(self.request.table.quoted))
+        # A table that is about to be rebuilt may have had another key.
+        selected = self.keys.sql() if all(name in columns for name in self.keys.names) else "1 AS n"
+        where = f" WHERE NOT coalesce({quote(IS_DELETED)}, false)" if IS_DELETED in columns else ""
+        return f"SELECT {selected} FROM {self.request.table.quoted}{where}"
+
+
+def write_current_state(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
+    """One MERGE with what changes: new keys, values that are newer and differ, deletes and returns of keys.
+
+    An event is newer by `_commit_time` and `_sequence`. Where values do not differ nothing is written, so that what is
+    delivered again makes no commit.
+    """
+    keys = key_columns(request, columns)
+    for name in (COMMIT_TIME, SEQUENCE):
+        columns.require(name, f"strategy {request.settings.strategy}", request.table)
+    written = _with_flags(request, columns)
+    if is_rebuilt(request):
+        return _create(_State(request, written, columns, keys, exists=False))
+    drift = compare_columns(request, written)
+    state = _State(request, drift.columns, columns, keys, exists=True)
+    refuse_empty_snapshot(request, state.live)
+    if not drift.alters:
+        return _apply(state, drift, RESULT)
+    # After the table is altered, Spark refuses a result that reads this same table: compute it first.
+    with staged_table(request, f"SELECT * FROM {RESULT}") as staging:
+        apply_drift(request, drift)
+        return _apply(state, drift, staging.quoted)
+
+
+def _with_flags(request: WriteRequest, columns: TableColumns) -> TableColumns:
+    if request.deletion is None or not request.deletion.rules.soft:
+        return columns
+    for flag in _FLAGS:
+        if flag.name in columns:
+            raise StrategyError(
+                f"the result has a column '{flag.name}', which soft deletion fills itself",
+                where=str(request.table),
+                remedy="Rename it in the contract, or set deletion_mode to hard.",
+            )
+    return TableColumns((*columns, *_FLAGS))
+
+
+def _create(state: _State) -> WriteOutcome:
+    request = state.request
+    refuse_empty_snapshot(request, state.live)
+    changes = replacement_drift(request, state.table)
+    events = _events_sql(state, RESULT)
+    counts = _count(state, f"({events})") if request.deletion is not None else _EventCounts()
+    rows = f"SELECT {state.table.sql()} FROM ({events}) WHERE {_OP} = '{_INSERT}'"
+    written = replace_table(request, rows, state.table)
+    check_keys(request, request.table.quoted, state.keys, unique=False)
+    return WriteOutcome(written, 0, changed=True, drift=changes, deletions=counts.deletions)
+
+
+def _apply(state: _State, drift: Drift, source: str) -> WriteOutcome:
+    request = state.request
+    with staged_table(request, _events_sql(state, source), "changes") as changes:
+        staged = request.lake.table(changes)
+        counts = _count(state, changes.quoted) if staged and staged.total_records else _EventCounts()
+        if counts.keyless:
+            check_keys(request, changes.quoted, state.keys, unique=False)
+        assert state.live is not None
+        refuse_inferred_deletes(request, counts.of(_DELETE, origin="inferred"), state.live)
+        written = counts.of(_INSERT, _UPDATE, _REVIVE)
+        changed = bool(counts.of(_INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN))
+        if changed:
+            before = table_before(request)
+            with row_key_recorded(request.session, state.keys.names):
+                request.session.sql(_write_sql(state, counts, changes.quoted))
+            commit_since(request, before)
+            record_added_profile(request, None, written, state.table, before)
+    return WriteOutcome(
+        rows_written=written,
+        rows_deleted=counts.of(_DELETE),
+        changed=changed or drift.alters,
+        drift=drift.changes,
+        dropped_columns=drift.dropped_columns,
+        deletions=counts.deletions,
+    )
+
+
+def _events_sql(state: _State, source: str) -> str:
+    """The newest event of each key as the row that the table is to have, and what is to be done with it. Events that
+    change nothing are left out, unless they are to be counted."""
+    request, window = state.request, newest_first(state.keys)
+    live = state.live if state.exists else None
+    events = events_sql(request, state.table, state.batch, state.keys, source, live)
+    ranked = (
+        f"SELECT *, row_number() OVER {window} AS {_RANK}, first_value({ORIGIN}) OVER {window} AS {_WINNER}"
+        f" FROM ({events})"
+    )
+    values = ", ".join(f"{_value(state, column)} AS {column.quoted}" for column in state.table)
+    beside = ""
+    if state.exists:
+        same = " AND ".join(f"__t.{key.quoted} = __e.{key.quoted}" for key in state.keys)
+        beside = f" LEFT JOIN (SELECT *, true AS {_HERE} FROM {request.table.quoted}) __t ON {same}"
+    judged = f"SELECT {values}, __e.{ORIGIN}, {_operation(state)} AS {_OP} FROM ({ranked}) __e{beside}"
+    return f"SELECT * FROM ({judged}) WHERE {_OP} <> '{_SAME}'"
+
+
+def _value(state: _State, column: TableColumn) -> str:
+    if state.soft and column.name == IS_DELETED:
+        return f"__e.{DELETED}"
+    if state.soft and column.name == DELETED_AT:
+        return f"IF(__e.{DELETED}, CAST(__e.{quote(COMMIT_TIME)} AS timestamp), NULL)"
+    return f"__e.{column.quoted}"
+
+
+def _operation(state: _State) -> str:
+    """The first case that holds. A row that an earlier delete of its key outdates is late; the delete was counted when
+    it came."""
+    batch = f"__e.{ORIGIN} = 'batch'"
+    cases = [(f"__e.{_RANK} > 1", f"IF({batch} AND __e.{_WINNER} = 'tombstone', '{_LATE}', '{_SAME}')")]
+    unknown = f"IF({batch}, '{_UNKNOWN}', '{_SAME}')"
+    late = f"IF({batch}, '{_LATE}', '{_SAME}')"
+    if not state.exists:
+        cases.append((f"__e.{DELETED}", unknown))
+        return _case(cases, f"'{_INSERT}'")
+    newer = is_newer("__e", "__t")
+    is_live = f"NOT coalesce(__t.{quote(IS_DELETED)}, false)" if IS_DELETED in state.table else "true"
+    unversioned = (*state.keys.names, COMMIT_TIME, SEQUENCE, *_FLAGS.names)
+    compared = [column for column in state.table.without(unversioned) if column.name in state.batch]
+    differs = any_of(column.differs("__t", "__e") for column in compared)
+    cases += [
+        (f"__e.{DELETED} AND __t.{_HERE} IS NULL", unknown),
+        (f"__t.{_HERE} IS NULL", f"'{_INSERT}'"),
+        (f"NOT {newer} AND NOT __e.{DELETED} AND NOT {is_older('__e', '__t')}", f"'{_SAME}'"),
+        (f"NOT {newer}", late),
+        (f"__e.{DELETED} AND {is_live}", f"'{_DELETE}'"),
+        (f"__e.{DELETED} AND __e.{ORIGIN} = 'inferred'", f"'{_SAME}'"),
+        (f"__e.{DELETED}", f"'{_AGAIN}'"),
+        (f"NOT ({is_live})", f"'{_REVIVE}'"),
+        (differs, f"'{_UPDATE}'"),
+    ]
+    return _case(cases, f"'{_SAME}'")
+
+
+def _case(cases: list[tuple[str, str]], otherwise: str) -> str:
+    return f"CASE {' '.join(f'WHEN {condition} THEN {value}' for condition, value in cases)} ELSE {otherwise} END"
+
+
+def _count(state: _State, changes: str) -> _EventCounts:
+    keyless = any_of(f"{key.quoted} IS NULL" for key in state.keys)
+    rows = state.request.session.sql(
+        f"SELECT {_OP} AS op, {ORIGIN} AS origin, count(*) AS n, count_if({keyless}) AS keyless"
+        f" FROM {changes} GROUP BY {_OP}, {ORIGIN}"
+    ).collect()
+    return _EventCounts({(row["op"], row["origin"]): row["n"] for row in rows}, sum(row["keyless"] for row in rows))
+
+
+def _write_sql(state: _State, counts: _EventCounts, changes: str) -> str:
+    """A MERGE that also inserts shuffles the whole table, and rows to insert are known to be new."""
+    target, columns = state.request.table.quoted, state.table
+    if not counts.of(_UPDATE, _REVIVE, _DELETE, _AGAIN):
+        return f"INSERT INTO {target} ({columns.sql()}) SELECT {columns.sql()} FROM {changes} WHERE {_OP} = '{_INSERT}'"
+    same = " AND ".join(f"__t.{key.quoted} = __s.{key.quoted}" for key in state.keys)
+    goes = f"WHEN MATCHED AND __s.{_OP} IN ('{_DELETE}', '{_AGAIN}') THEN"
+    moved = [column for column in state.table if column.name in (COMMIT_TIME, SEQUENCE, *_FLAGS.names)]
+    clauses = [
+        f"{goes} UPDATE SET {_assigned(moved)}" if state.soft else f"{goes} DELETE",
+        f"WHEN MATCHED THEN UPDATE SET {_assigned(state.others)}",
+    ]
+    if counts.of(_INSERT):
+        new = f"WHEN NOT MATCHED AND __s.{_OP} = '{_INSERT}'"
+        clauses.append(f"{new} THEN INSERT ({columns.sql()}) VALUES ({columns.sql('__s')})")
+    written = ", ".join(f"'{op}'" for op in (_INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN))
+    source = f"(SELECT * FROM {changes} WHERE {_OP} IN ({written}))"
+    return f"MERGE INTO {target} __t USING {source} __s ON {same} {' '.join(clauses)}"
+
+
+def _assigned(columns: TableColumns | list[TableColumn]) -> str:
+    return ", ".join(f"__t.{column.quoted} = __s.{column.quoted}" for column in columns)
