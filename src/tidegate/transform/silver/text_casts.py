@@ -1,0 +1,177 @@
+"""Text → a value of the declared type, as Spark SQL that gives NULL where the text is no such value.
+
+Nothing is rounded, cut or guessed:
+
+- integers may stand among blanks, and may have a point with nothing but zeros after it (`1.0` is 1); exponents are
+  refused
+- decimals fit precision and scale, zeros at the end aside; exponents are followed (`1.5e3` is 1500)
+- float and double take NaN and Infinity; a number too large for them is refused, and so are Java's `1d` and `0x1p3`
+- booleans are true, false, t, f, yes, no, y, n, 1 and 0, in any case
+- text stays as it is, blanks included, if it is not longer than varchar(n) or char(n) allows
+- arrays, maps and structs are read from JSON; each value inside is cast by these rules
+- dates and timestamps: see `time_casts`
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tidegate.contracts.ingestion import SilverColumn
+from tidegate.datatypes import STRING, DataType, parse_type
+from tidegate.errors import QueryError
+from tidegate.names import literal
+from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
+from tidegate.transform.silver.time_casts import TimeRules, date_from_text, time_rules, timestamp_from_text
+
+__all__ = ["ColumnCast", "column_cast"]
+
+_LENGTH = re.compile(r"^\s*(?:var)?char(?:acter)?\s*\(\s*(\d+)\s*\)\s*$", re.IGNORECASE)
+_LONGEST = 400
+"""The most bytes that a number, a boolean or a time takes: Java needs minutes for a number of a million digits."""
+_TRUE, _FALSE = "'true', 't', 'yes', 'y', '1'", "'false', 'f', 'no', 'n', '0'"
+_WHOLE = literal(r"^\s*[+-]?\d+\.0*\s*$")
+_JAVA_NUMBER = literal(r"[xXpP]|\d\.?[dDfF]")
+_INFINITE = literal("[iI][nN][fF]")
+_HUGE_EXPONENT = literal(r"[eE][+-]?0*[1-9]\d{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCast:
+    column: SilverColumn
+    type: DataType
+    length: int | None
+    """Of varchar and char."""
+
+    times: TimeRules
+    is_json: bool
+    """A string that holds a JSON object."""
+
+    @property
+    def expected(self) -> str:
+        """After "is not"."""
+        if self.is_json:
+            return "a JSON object"
+        article = "an" if self.type.text[0] in "aeiou" else "a"
+        if self.type.is_nested:
+            return f"JSON of the type {self.type.text}"
+        return f"{article} {self.type.text}{self.times.about}"
+
+    @property
+    def complaint(self) -> str:
+        """After the value."""
+        if self.length is not None:
+            return f"is longer than the {self.length} characters of {self.column.type}"
+        return f"is not {self.expected}"
+
+    @property
+    def can_fail(self) -> bool:
+        return self.is_json or self.length is not None or self.type not in (STRING, DataType("binary"))
+
+    def parsed(self, text: str) -> str | None:
+        """The text as nested values that are still text; None where the type is not nested."""
+        return parsed_json(text, self.type) if self.type.is_nested else None
+
+    def value(self, text: str, parsed: str | None = None) -> str:
+        """NULL where the text is no such value; `parsed` for a nested type."""
+        if parsed is None:
+            return _scalar(text, self)
+        texts = map_leaves(parsed, self.type, lambda leaf, _: unmarked(leaf))
+        value = map_leaves("__texts", self.type, self._leaf)
+        fails = [self._fails("__texts", self.type)]
+        if self.type.kind == "struct":
+            fails.append(f"{parsed}.{CORRUPT} IS NOT NULL")
+        checked = f"CASE WHEN NOT ({' OR '.join(fails)}) THEN {value} END"
+        # A lambda over one element gives a name to what is used twice.
+        return f"CASE WHEN {parsed} IS NOT NULL THEN element_at(transform(array({texts}), __texts -> {checked}), 1) END"
+
+    def _leaf(self, text: str, kind: DataType) -> str:
+        return _scalar(text, ColumnCast(self.column, kind, None, self.times, is_json=False))
+
+    def _fails(self, value: str, kind: DataType, depth: int = 0) -> str:
+        """Whether a text inside the value is none of its type, or a map has a key twice."""
+        name = f"__f{depth}"
+        match kind.kind:
+            case "array":
+                return f"coalesce(exists({value}, {name} -> {self._fails(name, kind.args[0], depth + 1)}), false)"
+            case "struct":
+                return " OR ".join(f"({self._fails(f'{value}.`{own}`', part, depth)})" for own, part in kind.args)
+            case "map":
+                keys = f"transform(map_keys({value}), {name} -> {self._leaf(name, kind.args[0])})"
+                inside = self._fails(name, kind.args[1], depth + 1)
+                return (
+                    f"coalesce(size(array_distinct({keys})) < size({keys}) OR exists({keys}, {name} -> {name} IS NULL)"
+                    f" OR exists(map_values({value}), {name} -> {inside}), false)"
+                )
+            case "string" | "binary":
+                return "false"
+            case _:
+                return f"({value} IS NOT NULL AND {self._leaf(value, kind)} IS NULL)"
+
+
+def column_cast(column: SilverColumn, session_zone: str) -> ColumnCast:
+    kind = parse_type(column.type)
+    if kind is None:
+        raise QueryError(f"'{column.type}', the type of column '{column.name}', is no type that Spark has")
+    length = _LENGTH.match(column.type)
+    is_json = kind == STRING and column.logical_type == "object"
+    return ColumnCast(column, kind, int(length[1]) if length else None, time_rules(column, kind, session_zone), is_json)
+
+
+def _scalar(text: str, cast: ColumnCast) -> str:
+    match cast.type.kind:
+        case "string":
+            return _text(text, cast)
+        case "binary":
+            return f"CAST({text} AS BINARY)"
+        case "variant":
+            return f"try_parse_json({text})"
+        case "boolean":
+            folded = f"lower(trim({text}))"
+            value = f"CASE WHEN {folded} IN ({_TRUE}) THEN true WHEN {folded} IN ({_FALSE}) THEN false END"
+        case "tinyint" | "smallint" | "int" | "bigint" as kind:
+            whole = f"CASE WHEN {text} RLIKE {_WHOLE} THEN try_cast(split_part({text}, '.', 1) AS {kind}) END"
+            value = f"coalesce(try_cast({text} AS {kind}), {whole})"
+        case "float" | "double" as kind:
+            value = _floating(text, kind)
+        case "decimal":
+            value = _decimal(text, cast.type)
+        case "date":
+            value = date_from_text(text, cast.times)
+        case "timestamp" | "timestamp_ntz" as kind:
+            value = timestamp_from_text(text, kind, cast.times)
+        case _:
+            value = f"try_cast({text} AS {cast.type.sql})"
+    return f"CASE WHEN octet_length({text}) <= {_LONGEST} THEN {value} END"
+
+
+def _text(text: str, cast: ColumnCast) -> str:
+    if cast.is_json:
+        return f"CASE WHEN {text} RLIKE '^\\\\s*[{{]' AND try_parse_json({text}) IS NOT NULL THEN {text} END"
+    return text if cast.length is None else f"CASE WHEN char_length({text}) <= {cast.length} THEN {text} END"
+
+
+def _floating(text: str, kind: str) -> str:
+    value = f"try_cast({text} AS {kind})"
+    infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
+    return (
+        f"CASE WHEN NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE}) THEN {value} END"
+    )
+
+
+def _decimal(text: str, kind: DataType) -> str:
+    """Spark rounds what does not fit the scale, so the digits after the point are counted."""
+    scale, value = kind.args[1], f"try_cast({text} AS {kind.text})"
+    plain = f"locate('e', {text}) = 0 AND locate('E', {text}) = 0"
+    point = f"locate('.', {text})"
+    short = f"({point} = 0 OR char_length({text}) - {point} <= {scale})"
+    whole = f"regexp_extract({text}, '^\\\\s*[+-]?(\\\\d*)', 1)"
+    fraction = f"regexp_extract({text}, '[.](\\\\d*)', 1)"
+    digits = f"rtrim('0', concat({whole}, {fraction}))"
+    exponent = f"coalesce(try_cast(nullif(regexp_extract({text}, '[eE]([+-]?\\\\d+)', 1), '') AS INT), 0)"
+    trailing = f"(char_length(concat({whole}, {fraction})) - char_length({digits}))"
+    exact = f"({digits} = '' OR char_length({fraction}) - {trailing} - {exponent} <= {scale})"
+    return (
+        f"CASE WHEN {plain} AND {short} THEN {value} WHEN {text} RLIKE {_HUGE_EXPONENT} THEN NULL "
+        f"WHEN {exact} THEN {value} END"
+    )

@@ -1,0 +1,151 @@
+"""Text → a date or a timestamp.
+
+Without a `format`, ISO 8601 is read: `2024-01-31`, for a timestamp also `2024-01-31T10:00:00.123456+02:00`, a blank for
+the T, a zone by name (`Europe/Paris`). `2024` is no date, and a year is 0001 to 9999. A date takes a time only if that
+is midnight. Digits after the microsecond are cut, because Spark has none.
+
+`format` is a pattern of Java's DateTimeFormatter, as ODCS has it; YYYY and DD, which mean other things there, are read
+as year and day where they come together.
+
+Zones: text without one is in `defaultTimezone` (UTC). With `timezone: true` and no `defaultTimezone` a text must have
+one, with `timezone: false` it must have none. A `timestamp_ntz` is the local time in `defaultTimezone`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tidegate.contracts.ingestion import SilverColumn
+from tidegate.datatypes import DataType
+from tidegate.errors import QueryError
+from tidegate.names import literal
+
+__all__ = ["TimeRules", "date_from_text", "java_pattern", "time_rules", "timestamp_from_text"]
+
+_LETTERS = frozenset("GyMLdDQqEFahKkHmsSVzOXxZ")
+"""Those that Spark takes in a pattern for reading."""
+_ZONE_LETTERS = frozenset("VzOXxZ")
+_QUOTED = re.compile(r"'(?:[^']|'')*'")
+_OFFSET = re.compile(r"[+-]\d{2}:\d{2}")
+_DATE = r"(?!0000)\d{4}-\d{1,2}-\d{1,2}"
+_ISO_DATE = literal(rf"^\s*{_DATE}(?:[T ]00:00(?::00(?:[.]0+)?)?Z?)?\s*$")
+_ISO_TIMESTAMP = literal(
+    rf"^\s*{_DATE}(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.]\d{{1,9}})?)?"
+    r" ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+(?:/[A-Za-z_+\-0-9]+)+)?)?\s*$"
+)
+_HAS_ZONE = literal(r":\d.*[A-Za-z+-]")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRules:
+    format: str | None = None
+    """A pattern that Spark takes; None: ISO 8601."""
+
+    zone_required: bool = False
+    zone_refused: bool = False
+    zone: str = "UTC"
+    """Of text without one."""
+
+    session_zone: str = "UTC"
+
+    @property
+    def about(self) -> str:
+        return f" of the form {self.format}" if self.format else ""
+
+    @property
+    def format_has_zone(self) -> bool:
+        return self.format is not None and not _ZONE_LETTERS.isdisjoint(_QUOTED.sub("", self.format))
+
+
+def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeRules:
+    """Raises QueryError where the options cannot be followed."""
+    if not kind.contains("date", "timestamp", "timestamp_ntz"):
+        return TimeRules(session_zone=session_zone)
+    options, default = column.options, column.options.get("defaultTimezone")
+    if default is not None:
+        _require_zone(column, str(default))
+    pattern = options.get("format")
+    return TimeRules(
+        format=java_pattern(str(pattern), column.name) if pattern else None,
+        zone_required=options.get("timezone") is True and default is None,
+        zone_refused=options.get("timezone") is False,
+        zone=_canonical(str(default or "UTC")),
+        session_zone=_canonical(session_zone),
+    )
+
+
+def java_pattern(pattern: str, column: str) -> str | None:
+    """A format of a contract as Spark takes it; None where it is ISO 8601. Raises QueryError."""
+    parts = _QUOTED.split(pattern)
+    plain = "".join(parts)
+    if "Y" in plain and "M" in plain and "y" not in plain:
+        pattern = pattern.replace("Y", "y").replace("D", "d")
+    if _QUOTED.search(pattern) is None:
+        pattern = pattern.replace("T", "'T'")
+    pattern = re.sub(r"(?<!Z)Z$", "[XXX][XX]", pattern)
+    if pattern in ("yyyy-MM-dd'T'HH:mm:ss.SSS[XXX][XX]", "yyyy-MM-dd'T'HH:mm:ss[XXX][XX]"):
+        return None
+    for letter in _QUOTED.sub("", pattern):
+        if letter.isalpha() and letter not in _LETTERS:
+            raise QueryError(
+                f"the format '{pattern}' of column '{column}' has the letter '{letter}', which Spark does not read",
+                remedy="Write a pattern such as yyyy-MM-dd HH:mm:ss, with other text in single quotes.",
+            )
+    return pattern
+
+
+def date_from_text(text: str, rules: TimeRules) -> str:
+    if rules.format is not None:
+        return f"CAST({_formatted(text, rules)} AS DATE)"
+    return f"CASE WHEN {text} RLIKE {_ISO_DATE} THEN try_cast(substring(trim({text}), 1, 10) AS DATE) END"
+
+
+def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
+    if rules.format is not None:
+        value, has_zone = _formatted(text, rules), "true" if rules.format_has_zone else "false"
+        is_read = "true"
+        unzoned = f"CAST({value} AS TIMESTAMP_NTZ)"
+    else:
+        value, unzoned = f"try_cast({text} AS TIMESTAMP)", f"try_cast({text} AS TIMESTAMP_NTZ)"
+        is_read, has_zone = f"{text} RLIKE {_ISO_TIMESTAMP}", f"{text} RLIKE {_HAS_ZONE}"
+    same = rules.zone == rules.session_zone
+    if kind == "timestamp":
+        zone = literal(" " + rules.zone)
+        local = value if same else f"try_cast(concat(CAST({unzoned} AS STRING), {zone}) AS TIMESTAMP)"
+    else:
+        local, value = unzoned, f"CAST({value} AS TIMESTAMP_NTZ)"
+        if not same:
+            value = f"convert_timezone({literal(rules.session_zone)}, {literal(rules.zone)}, {value})"
+    if rules.zone_required:
+        is_read = f"{is_read} AND {has_zone}"
+    if rules.zone_refused:
+        is_read = f"{is_read} AND NOT {has_zone}"
+    either = value if value == local else f"CASE WHEN {has_zone} THEN {value} ELSE {local} END"
+    return f"CASE WHEN {is_read} THEN {either} END"
+
+
+def _formatted(text: str, rules: TimeRules) -> str:
+    value = f"try_to_timestamp(trim({text}), {literal(rules.format or '')})"
+    return f"CASE WHEN year({value}) BETWEEN 1 AND 9999 THEN {value} END"
+
+
+def _canonical(zone: str) -> str:
+    return "UTC" if zone in ("Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00") else zone
+
+
+def _require_zone(column: SilverColumn, zone: str) -> None:
+    if _OFFSET.fullmatch(zone) or zone == "UTC":
+        return
+    try:
+        ZoneInfo("Europe/Paris")
+    except ZoneInfoNotFoundError:  # this machine has no list of zones
+        return
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise QueryError(
+            f"the defaultTimezone '{zone}' of column '{column.name}' is not a time zone",
+            remedy="Write one such as UTC, Europe/Paris or +02:00.",
+        ) from None

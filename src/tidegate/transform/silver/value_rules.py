@@ -1,0 +1,196 @@
+"""The constraints of a column as Spark SQL conditions that hold for values that break them.
+
+NULL breaks none but `required` and `primaryKey`. A `pattern` is searched for, as in ECMA-262 and JSON Schema: anchor it
+with ^ and $ where it is about the whole value. It is read as Java's regular expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from tidegate.checks.sql_literals import typed_literal
+from tidegate.contracts.ingestion import SilverColumn
+from tidegate.datatypes import DataType
+from tidegate.errors import QueryError
+from tidegate.names import literal, quote
+from tidegate.transform.silver.silver_frame import as_text
+from tidegate.transform.silver.text_casts import ColumnCast
+from tidegate.transform.silver.text_formats import INTEGER_FORMATS, text_has_format
+
+__all__ = ["ValueRule", "column_rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRule:
+    """`breaks`: a condition that is true or false or NULL (kept). `complaint` follows column and value."""
+
+    name: str
+    breaks: str
+    complaint: str
+
+
+def column_rules(cast: ColumnCast, value: str) -> list[ValueRule]:
+    """Those of a column whose cast value is `value`. Raises QueryError for a constraint that the type cannot keep."""
+    column = cast.column
+    rules = list(_presence(column, value))
+    if column.allowed is not None:
+        rules.append(_enum(cast, value, column.allowed))
+    rules += _bounds(cast, value)
+    if cast.type.is_text and column.logical_type != "object":
+        rules += _text_rules(cast, value)
+    elif cast.type.is_numeric:
+        rules += _number_rules(cast, value)
+    elif cast.type.kind == "array":
+        rules += _array_rules(column, value)
+    if cast.type.kind in ("struct", "map") or cast.is_json:
+        rules += _object_rules(cast, value)
+    return rules
+
+
+def _presence(column: SilverColumn, value: str) -> Iterator[ValueRule]:
+    if column.primary_key:
+        yield ValueRule("primaryKey", f"{value} IS NULL", "is NULL, and is part of the primary key")
+    elif column.required:
+        yield ValueRule("required", f"{value} IS NULL", "is NULL, and is required")
+
+
+def _enum(cast: ColumnCast, value: str, allowed: tuple[Any, ...]) -> ValueRule:
+    listed = ", ".join(_written(entry) for entry in allowed)
+    entries = [entry for entry in allowed if entry is not None]
+    if cast.type.is_nested:
+        value, literals = as_text(value, cast.type.kind), [literal(_written(entry)) for entry in entries]
+    else:
+        literals = [_constant(cast, entry, "enum") for entry in entries]
+    return ValueRule("enum", f"NOT {value} IN ({', '.join(literals) or 'NULL'})", f"is not one of {listed}")
+
+
+def _bounds(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
+    """`exclusiveMinimum` is a bound of its own, or says of `minimum` that it is exclusive."""
+    options = cast.column.options
+    if not (cast.type.is_numeric or cast.type.is_temporal or cast.type.is_text):
+        return
+    for name, exclusive, inside, beyond, word in (
+        ("minimum", "exclusiveMinimum", "<", "<=", "less than"),
+        ("maximum", "exclusiveMaximum", ">", ">=", "greater than"),
+    ):
+        bound, other = options.get(name), options.get(exclusive)
+        if bound is not None:
+            operator, text = (beyond, "not " + _OPPOSITE[word]) if other is True else (inside, word)
+            constant = _constant(cast, bound, name)
+            yield ValueRule(name, f"{value} {operator} {constant}", f"is {text} the {name} {_written(bound)}")
+        if other is not None and not isinstance(other, bool):
+            constant = _constant(cast, other, exclusive)
+            yield ValueRule(exclusive, f"{value} {beyond} {constant}", f"is not {_OPPOSITE[word]} {_written(other)}")
+
+
+_OPPOSITE = {"less than": "greater than", "greater than": "less than"}
+
+
+def _text_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
+    options, length = cast.column.options, f"char_length({value})"
+    if (least := _count(cast, "minLength")) is not None:
+        yield ValueRule("minLength", f"{length} < {least}", f"is shorter than the {least} characters of minLength")
+    if (most := _count(cast, "maxLength")) is not None:
+        yield ValueRule("maxLength", f"{length} > {most}", f"is longer than the {most} characters of maxLength")
+    if (pattern := options.get("pattern")) is not None:
+        yield ValueRule("pattern", f"NOT {value} RLIKE {literal(str(pattern))}", f"does not match {pattern}")
+    if (name := options.get("format")) is None:
+        return
+    if cast.column.logical_type == "time":
+        moment = f"try_to_timestamp({value}, {literal(str(name))})"
+        yield ValueRule("format", f"{value} IS NOT NULL AND {moment} IS NULL", f"is not of the form {name}")
+    elif cast.column.logical_type in (None, "string"):
+        condition = text_has_format(value, str(name))
+        if condition is not None:
+            yield ValueRule("format", f"{value} IS NOT NULL AND NOT ({condition})", f"is not a valid {name}")
+
+
+def _number_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
+    options = cast.column.options
+    bounds = INTEGER_FORMATS.get(str(options.get("format")))
+    if bounds is not None and cast.column.logical_type == "integer":
+        least, most = bounds
+        complaint = f"is not within {options['format']}, {least} to {most}"
+        yield ValueRule("format", f"NOT {value} BETWEEN {least} AND {most}", complaint)
+    if (step := options.get("multipleOf")) is not None:
+        constant = _constant(cast, step, "multipleOf")
+        if Decimal(str(step)) <= 0:
+            raise _wrong(cast, "multipleOf", step, "it must be greater than 0")
+        exact = f"try_cast(CAST({value} AS STRING) AS DECIMAL(38,18))" if cast.type.is_floating else value
+        fails = f"{exact} % {constant} <> 0"
+        if cast.type.is_floating:
+            fails = f"{value} IS NOT NULL AND coalesce({fails}, true)"
+        yield ValueRule("multipleOf", fails, f"is not a multiple of {_written(step)}")
+
+
+def _array_rules(column: SilverColumn, value: str) -> Iterator[ValueRule]:
+    options, size = column.options, f"size({value})"
+    if (least := options.get("minItems")) is not None:
+        yield ValueRule("minItems", f"{size} < {int(least)}", f"has fewer than {int(least)} items")
+    if (most := options.get("maxItems")) is not None:
+        yield ValueRule("maxItems", f"{size} > {int(most)}", f"has more than {int(most)} items")
+    if (dimensions := options.get("dimensions")) is not None:
+        yield ValueRule("dimensions", f"{size} <> {int(dimensions)}", f"has not {int(dimensions)} dimensions")
+    if options.get("uniqueItems") is True:
+        yield ValueRule("uniqueItems", f"size(array_distinct({value})) < {size}", "has an item twice")
+
+
+def _object_rules(cast: ColumnCast, value: str) -> Iterator[ValueRule]:
+    options, kind = cast.column.options, cast.type
+    if kind.kind == "struct":
+        present = [f"CASE WHEN {value}.{quote(name)} IS NULL THEN 0 ELSE 1 END" for name, _ in kind.args]
+        size = f"CASE WHEN {value} IS NOT NULL THEN {' + '.join(present) or '0'} END"
+    else:
+        keys = f"map_keys({value})" if kind.kind == "map" else f"json_object_keys({value})"
+        size = f"size({keys})"
+    if (least := options.get("minProperties")) is not None:
+        yield ValueRule("minProperties", f"{size} < {int(least)}", f"has fewer than {int(least)} properties")
+    if (most := options.get("maxProperties")) is not None:
+        yield ValueRule("maxProperties", f"{size} > {int(most)}", f"has more than {int(most)} properties")
+    required = options.get("required")
+    for name in required if isinstance(required, list) else ():
+        if kind.kind == "struct":
+            if kind.field(name) is None:
+                raise _wrong(cast, "required", name, f"{kind.text} has no such property")
+            lacks = f"{value} IS NOT NULL AND {value}.{quote(name)} IS NULL"
+        else:
+            lacks = f"NOT array_contains({keys}, {literal(str(name))})"
+        yield ValueRule("required", lacks, f"lacks the property {name}")
+
+
+def _constant(cast: ColumnCast, bound: Any, rule: str) -> str:
+    """A value of the contract as a constant of the column's type."""
+    text = _written(bound)
+    try:
+        return typed_literal(text, _comparable(cast.type))
+    except ValueError as error:
+        if cast.type.is_temporal and cast.times.format is not None:
+            wrong = literal(f"{rule} {text} of column '{cast.column.name}' is not {cast.expected}")
+            return f"coalesce({cast.value(literal(text))}, raise_error({wrong}))"
+        raise _wrong(cast, rule, bound, str(error)) from None
+
+
+def _comparable(kind: DataType) -> DataType:
+    return kind if kind.known and kind.kind != "binary" else DataType("string")
+
+
+def _count(cast: ColumnCast, option: str) -> int | None:
+    number = cast.column.options.get(option)
+    if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
+        raise _wrong(cast, option, number, "it must be a whole number")
+    return number
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return format(Decimal(str(value)), "f")
+    return str(value)
+
+
+def _wrong(cast: ColumnCast, rule: str, value: Any, why: str) -> QueryError:
+    return QueryError(f"{rule} {_written(value)} of column '{cast.column.name}' cannot be used: {why}")
