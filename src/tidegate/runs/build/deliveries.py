@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from tidegate.errors import FailureKind, LandingError
@@ -12,6 +13,7 @@ from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import ZoneFile, content_digest, verify_unchanged
 from tidegate.transform import ZoneBatch
+from tidegate.transform.landing import Delivery
 
 __all__ = ["Files", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 
@@ -19,7 +21,9 @@ Files = Mapping[str, tuple[ZoneFile, ...]]
 """By zone."""
 
 
-def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, ZoneBatch]:
+def zone_batches(
+    inputs: Inputs, decision: Decision, root: Path, run_id: str, started_at: datetime
+) -> dict[str, ZoneBatch]:
     return {
         zone: ZoneBatch(
             folder=root / zone,
@@ -27,6 +31,7 @@ def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, Zo
             files=state.files,
             known_columns=_known_columns(state, decision),
             new=state.fresh.all,
+            delivery=Delivery(run_id, started_at, zone),
         )
         for zone, state in inputs.zones.items()
     }
