@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegate.lake.consumed import Consumed, ConsumedFile, read_consumed
@@ -10,6 +11,7 @@ from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import list_zone, unconsumed
 from tidegate.runs.build.deliveries import take_files, zone_batches
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ALL = Decision(RunType.BACKFILL, "--full-refresh", rebuild=True, all_files=True)
 
 
@@ -36,7 +38,7 @@ class Zone:
         self.consumed = read_consumed(str(self.root), taken["z"])
 
     def order(self) -> list[str]:
-        return [file.path for file in zone_batches(self.inputs(), ALL, self.root)["z"].fresh]
+        return [file.path for file in zone_batches(self.inputs(), ALL, self.root, "run-9", NOW)["z"].fresh]
 
 
 def test_a_run_that_began_first_and_was_published_last_comes_last(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Each file of cases/landing is one behaviour: files in a zone, then the columns and rows, or the error, they give.
 
 Its first line says the behaviour; `declare:`, `known:`, `header:`, `delimiter:` and `bad_records:` lines are settings.
+A `raw: true` zone gives texts, and behind them file and number of each record; `content_path:` may be set there.
 Rows are JSON arrays in any order; dates, times and decimals are written as text. `bad` lists the records that are left
 out: file, line, text, reasons, columns.
 """
@@ -8,7 +9,7 @@ out: file, line, text, reasons, columns.
 from __future__ import annotations
 
 import json
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,15 @@ import pytest
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.project.landing_files import list_zone
-from tidegate.transform.landing import explain_read_error, read_zone
+from tidegate.transform.landing import Delivery, explain_read_error, read_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
+DELIVERY = Delivery("run-1", datetime(2026, 1, 1, tzinfo=UTC))
+NOT_SHOWN = ("_ingested_at", "_run_id", "_op", "_commit_time", "_sequence")
 CASES = sorted((Path(__file__).parent.parent / "cases" / "landing").glob("*.txt"))
 
 
@@ -50,11 +53,15 @@ def zone_settings(lines: list[str]) -> tuple[ZoneSettings, str | None]:
         delimiter=single.get("delimiter"),
         columns=declared or None,
         bad_records=single.get("bad_records"),
+        raw="raw" in single,
+        content_path=single.get("content_path"),
     ), single.get("known")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_landing_files_are_read_as_the_case_says(spark: SparkSession, tmp_path: Path, case: Path) -> None:
+    from pyspark.sql import functions as F
+
     lines, sections = parts(case)
     settings, known = zone_settings(lines)
     folder = tmp_path / "zone"
@@ -77,9 +84,12 @@ def test_landing_files_are_read_as_the_case_says(spark: SparkSession, tmp_path: 
         assert error.remedy
         return
     # However the folder is written.
-    zone = read_zone(spark, folder / ".." / "zone", files, settings, known)
+    zone = read_zone(spark, folder / ".." / "zone", files, settings, known, delivery=DELIVERY)
     assert zone.columns == expected["columns"].strip()
-    rows = sorted(json.dumps(plain(list(row)), ensure_ascii=False) for row in zone.frame.collect())
+    frame = zone.frame
+    if settings.raw:
+        frame = frame.withColumn("_source_file", F.regexp_replace("_source_file", "^zone/", "")).drop(*NOT_SHOWN)
+    rows = sorted(json.dumps(plain(list(row)), ensure_ascii=False) for row in frame.collect())
     wanted = [json.dumps(json.loads(line), ensure_ascii=False) for line in expected["rows"].strip().splitlines()]
     assert rows == sorted(wanted)
     assert "\n".join(zone.notes) == expected.get("notes", "").strip()
@@ -91,7 +101,7 @@ def test_landing_files_are_read_as_the_case_says(spark: SparkSession, tmp_path: 
 def failure(spark: SparkSession, folder: Path, files: Any, settings: ZoneSettings, known: str | None) -> LandingError:
     """At once, or when the rows are read."""
     try:
-        read_zone(spark, folder, files, settings, known).frame.collect()
+        read_zone(spark, folder, files, settings, known, delivery=DELIVERY).frame.collect()
     except LandingError as error:
         return error
     except Exception as error:

@@ -18,7 +18,7 @@ from tidegate.planner.row_keys import repeated_keys_warning
 from tidegate.project.landing_files import ZoneFile
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.inserted import inserted_rows
-from tidegate.transform.landing import bad_records_of, explain_read_error, read_zone, union_bad_records
+from tidegate.transform.landing import Delivery, bad_records_of, explain_read_error, read_zone, union_bad_records
 from tidegate.write.request import BadRecords
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class ZoneBatch:
 
     new: tuple[ZoneFile, ...] = ()
     """Those that no run of the model has read."""
+
+    delivery: Delivery | None = None
+    """What the rows of a raw zone say of this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +114,18 @@ def build_frame(session: SparkSession, query: BoundQuery, sources: Sources) -> B
         batch = sources.zones[read.landing.zone]
         chosen = batch.fresh if read.driving else batch.files
         in_order = sources.in_order and read.driving
-        zone = read_zone(session, batch.folder, chosen, read.landing.settings, batch.known_columns, in_order)
+        settings = read.landing.settings
+        zone = read_zone(session, batch.folder, chosen, settings, batch.known_columns, in_order, batch.delivery)
         files[read.landing.zone] = tuple(dict.fromkeys([*files.get(read.landing.zone, ()), *chosen]))
         views[read.start] = f"__landing_{number}"
         zone.frame.createOrReplaceTempView(views[read.start])
         columns[read.landing.zone] = zone.columns
         notes += zone.notes
-        if read.landing.settings.quarantines and not (read.driving and read.landing.zone in bad):
+        if settings.quarantines and not (read.driving and read.landing.zone in bad):
             # Read twice, a zone is read whole once, and then every bad record of it is there.
-            bad[read.landing.zone] = bad_records_of(session, batch.folder, zone.bad_records, batch.new)
+            bad[read.landing.zone] = bad_records_of(
+                session, batch.folder, read.landing.zone, zone.bad_records, batch.new
+            )
     sql = query.substitute(lambda read: _relation(read, query, sources, session, views, notes))
     return Built(session.sql(sql), sql, files, columns, tuple(notes), union_bad_records(bad.values()))
 

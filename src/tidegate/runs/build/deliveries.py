@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 from tidegate.contracts.ingestion import ContractStage
@@ -15,6 +16,7 @@ from tidegate.planner.decide import Decision
 from tidegate.planner.inputs import Inputs, ZoneState
 from tidegate.project.landing_files import ZoneFile, content_digest, verify_unchanged
 from tidegate.transform import ZoneBatch
+from tidegate.transform.landing import Delivery
 
 __all__ = ["Files", "checkpoint_properties", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 
@@ -22,7 +24,9 @@ Files = Mapping[str, tuple[ZoneFile, ...]]
 """By zone."""
 
 
-def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, ZoneBatch]:
+def zone_batches(
+    inputs: Inputs, decision: Decision, root: Path, run_id: str, started_at: datetime
+) -> dict[str, ZoneBatch]:
     return {
         zone: ZoneBatch(
             folder=root / zone,
@@ -30,6 +34,7 @@ def zone_batches(inputs: Inputs, decision: Decision, root: Path) -> dict[str, Zo
             files=state.files,
             known_columns=_known_columns(state, decision),
             new=state.fresh.all,
+            delivery=Delivery(run_id, started_at, zone),
         )
         for zone, state in inputs.zones.items()
     }

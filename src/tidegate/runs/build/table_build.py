@@ -291,7 +291,7 @@ class TableBuild:
         run = self.run
         self.query = bind(run.compiled, self.table, self.values(interval))
         self.attempt.sql = self.query.sql
-        batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root)
+        batches = zone_batches(self.facts.inputs, self.decision, run.settings.landing.root, run.run_id, run.started_at)
         since, keys = self.decision.inserted_since, self.facts.inputs.keys
         sources = Sources(self.table, run.lake, forget, batches, since, keys, self._reads_in_order)
         built = build_frame(self.session, self.arrival.query if self.arrival else self.query, sources)

@@ -44,10 +44,12 @@ from tidegate.transform.landing.landing_errors import (
     misfit,
     shortened,
 )
+from tidegate.transform.landing.record_numbers import number_records
 from tidegate.transform.landing.schemas import align, by_name, column, ddl
 from tidegate.transform.landing.zone_source import (
     FILE,
     LINE,
+    NUMBER,
     TEXT,
     WHY,
     RecordFile,
@@ -81,9 +83,11 @@ class CsvSource(ZoneSource):
         before: StructType | None,
     ) -> None:
         self._session = session
+        self._raw = settings.raw
         self._header = settings.header is not False
-        self._kinds = {key: field.dataType for key, field in by_name(declared).items()} if declared else {}
         self._groups, unclosed = group_files(paths, settings, declared)
+        declared = None if self._raw else declared
+        self._kinds = {key: field.dataType for key, field in by_name(declared).items()} if declared else {}
         names = all_names(self._groups)
         if declared is not None and self._header:
             self.notes = declared_notes(self._groups, declared)
@@ -124,7 +128,9 @@ class CsvSource(ZoneSource):
                     wrong = None if group.apart else _misfit(name, field.dataType, group.dialect)
                     chosen.append(typed(column(name), field.dataType, wrong).alias(field.name))
             places = (value.alias(name) for name, value in order.items())
-            frames.append(align(frame.select(*chosen, *places), target, order))
+            rows = align(frame.select(*chosen, *places), target, order)
+            numbered = not self._raw or group.apart
+            frames.append(rows if numbered else number_records(rows, group.paths, in_pieces=not group.whole))
         return frames
 
     def bad_records(self, target: StructType) -> list[DataFrame]:
@@ -138,6 +144,10 @@ class CsvSource(ZoneSource):
         """One pass over everything, which also finds malformed records before anything is written."""
         if not self._groups:
             return StructType([])
+        if self._raw:
+            # Spark does not give the column of malformed records alone.
+            self._aggregate(self._every_text(names), [F.count(column(name)) for name in names])
+            return _texts(names)
         kinds = {key: field.dataType for key, field in by_name(before).items()} if before else {}
         classes = [fitting_types(column(name), kinds.get(name.casefold())) for name in names]
         row = self._aggregate(
@@ -281,7 +291,7 @@ class CsvSource(ZoneSource):
         schema = _texts((*group.names, _MALFORMED))
         parsed = F.from_csv(text, ddl(schema), {**options, "multiLine": "true", "header": "false"})
         frame = record_frame(self._session, files).withColumn("\ufdd0record", parsed)
-        frame = frame.select(*map(column, (FILE, LINE, TEXT, WHY)), F.col("\ufdd0record.*"))
+        frame = frame.select(*map(column, (FILE, NUMBER, LINE, TEXT, WHY)), F.col("\ufdd0record.*"))
         return frame.withColumn(_WRONG, self._wrong(group.names))
 
     def _options(self, group: CsvGroup) -> dict[str, str]:

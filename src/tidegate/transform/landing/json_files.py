@@ -17,7 +17,15 @@ from pathlib import Path
 from tidegate.transform.landing.bad_records import BadRecord, bad_records_error, first_bad_records
 from tidegate.transform.landing.raw import BOM, open_raw, pieces, utf8_pieces
 
-__all__ = ["broken_records", "inspect", "json_records"]
+__all__ = [
+    "RepeatedKeyError",
+    "broken_records",
+    "inspect",
+    "is_document",
+    "json_records",
+    "lines_of",
+    "unique_object",
+]
 
 _HEAD = 1 << 16
 _PARSED_WHOLE = 64 << 20
@@ -42,19 +50,34 @@ def inspect(path: Path, multiline: bool | None) -> bool | None:
 
     Raises where a value follows another, which Spark would pass over.
     """
-    with open_raw(path) as file:
-        head = file.read(_HEAD)
-    start = head.removeprefix(BOM).lstrip()
-    if not start and len(head) < _HEAD:
+    document, opening = _shape(path, multiline)
+    if document is None:
         return None
-    document = multiline if multiline is not None else _is_document(path, start)
-    broken = _followed_in_document(path, start[:1]) if document else _followed_in_lines(path)
+    broken = _followed_in_document(path, opening) if document else _followed_in_lines(path)
     if broken:
         remedy = "put one value on each line, or all of them into one array"
         first, total = first_bad_records(() if document else broken_records(path))
         lines = () if document else (path,)
         raise bad_records_error(first or [BadRecord(path, broken.line, broken.why)], total, remedy, lines)
     return document
+
+
+def is_document(path: Path, multiline: bool | None, page: bool = False) -> bool | None:
+    """As `inspect` says, by the beginning of the file alone. `page`: a text that is no JSON at all is one document."""
+    document, opening = _shape(path, multiline)
+    if page and multiline is None and opening not in (b"{", b"["):
+        return not path.name.lower().endswith(_LINE_NAMES)
+    return document
+
+
+def _shape(path: Path, multiline: bool | None) -> tuple[bool | None, bytes]:
+    """Whether the file is one document, and the first byte of its text."""
+    with open_raw(path) as file:
+        head = file.read(_HEAD)
+    start = head.removeprefix(BOM).lstrip()
+    if not start and len(head) < _HEAD:
+        return None, b""
+    return multiline if multiline is not None else _is_document(path, start), start[:1]
 
 
 def broken_records(path: Path, document: bool | None = None) -> Iterator[BadRecord]:
@@ -66,7 +89,7 @@ def broken_records(path: Path, document: bool | None = None) -> Iterator[BadReco
         with open_raw(path) as file:
             document = _is_document(path, file.read(_HEAD).removeprefix(BOM).lstrip())
     if not document:
-        for number, content in _lines(path):
+        for number, content in lines_of(path):
             if broken := _broken_value(content, number, unique_keys=True):
                 yield BadRecord(path, number, broken.why)
         return
@@ -79,7 +102,7 @@ def broken_records(path: Path, document: bool | None = None) -> Iterator[BadReco
 def json_records(path: Path) -> Iterator[tuple[int, str, str | None]]:
     """Of a file of lines: the number of each, its text, and what is wrong with it. A line that is an array gives its
     items."""
-    for number, content in _lines(path):
+    for number, content in lines_of(path):
         broken = _broken_value(content, number)
         if broken is None and content.startswith("["):
             yield from ((number, item, None) for item in _items(content))
@@ -95,7 +118,7 @@ def _items(array: str) -> Iterator[str]:
         yield array[match.end() : at]
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """Those that are not empty, with their numbers, split as Spark does."""
     with _open_lines(path) as file:
         for number, line in enumerate(file, 1):
@@ -211,14 +234,14 @@ def _broken_value(content: str | bytes, first_line: int, unique_keys: bool = Fal
     """`unique_keys`: an object with a key twice is broken. Spark reads one under declared columns, and infers none."""
     try:
         # Whatever its size, an integer is one.
-        value = json.loads(content, object_pairs_hook=_object if unique_keys else None, parse_int=str)
+        value = json.loads(content, object_pairs_hook=unique_object if unique_keys else None, parse_int=str)
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             why = "holds more than one JSON value, of which only the first would be read"
         else:
             why = f"is not JSON: {error.msg} (column {error.colno})"
         return _Broken(first_line + error.lineno - 1, why)
-    except _RepeatedKey as error:
+    except RepeatedKeyError as error:
         return _Broken(first_line, f"has the key '{error}' twice in one object")
     except RecursionError:
         return _Broken(first_line, "is nested too deeply")
@@ -230,13 +253,13 @@ def _broken_value(content: str | bytes, first_line: int, unique_keys: bool = Fal
     return None
 
 
-class _RepeatedKey(Exception):
-    pass
+class RepeatedKeyError(Exception):
+    """A key is there twice in one object."""
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def unique_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
         keys: set[str] = set()
-        raise _RepeatedKey(next(key for key, _ in pairs if key in keys or keys.add(key)))  # type: ignore[func-returns-value]
+        raise RepeatedKeyError(next(key for key, _ in pairs if key in keys or keys.add(key)))  # type: ignore[func-returns-value]
     return value

@@ -20,6 +20,7 @@ from tidegate.transform.landing.bad_records import BadRecordsError, bad_records_
 from tidegate.transform.landing.json_files import broken_records, inspect
 from tidegate.transform.landing.landing_errors import local_path
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell
+from tidegate.transform.landing.value_texts import texts_of
 from tidegate.transform.landing.zone_source import (
     TEXT,
     WHY,
@@ -34,7 +35,7 @@ from tidegate.transform.landing.zone_source import (
     with_columns,
 )
 
-__all__ = ["JsonSource"]
+__all__ = ["JsonKind", "JsonSource", "multiline_of"]
 
 _READERS = 8
 _VALUE, _CORRUPT = "\ufdd0value", "\ufdd0corrupt"
@@ -43,7 +44,7 @@ _BROKEN = ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE", "COLUMN_ALREADY_EXIST
 """Marks in Spark's messages about files that hold broken records."""
 
 
-class _JsonKind(IntEnum):
+class JsonKind(IntEnum):
     """How files are read. `RECORDS`: lines, some of which are bad, one by one."""
 
     LINES = 0
@@ -62,13 +63,14 @@ class JsonSource(ZoneSource):
     ) -> None:
         self._session = session
         self._quarantines = settings.quarantines
-        self._groups: dict[_JsonKind, list[Path]] = {}
+        self._raw = settings.raw
+        self._groups: dict[JsonKind, list[Path]] = {}
         with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
-            kinds = pool.map(lambda path: self._kind(path, _multiline(settings)), paths)
+            kinds = pool.map(lambda path: self._kind(path, multiline_of(settings)), paths)
             for path, kind in zip(paths, kinds, strict=True):
                 if kind is not None:
                     self._groups.setdefault(kind, []).append(path)
-        self._schemas: dict[_JsonKind, StructType] = {}
+        self._schemas: dict[JsonKind, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
         if self._quarantines and declared is not None:
             self._set_apart_misfits(declared)
@@ -76,7 +78,7 @@ class JsonSource(ZoneSource):
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         frames = []
         for kind, paths in sorted(self._groups.items()):
-            if kind is _JsonKind.RECORDS:
+            if kind is JsonKind.RECORDS:
                 good = self._records(target).where(column(WHY).isNull())
                 order = record_order(ordered)
                 frame = good.select(F.col(f"{_VALUE}.*"), *(value.alias(name) for name, value in order.items()))
@@ -87,40 +89,40 @@ class JsonSource(ZoneSource):
         return frames
 
     def bad_records(self, target: StructType) -> list[DataFrame]:
-        if _JsonKind.RECORDS not in self._groups:
+        if JsonKind.RECORDS not in self._groups:
             return []
         bad = self._records(target).where(column(WHY).isNotNull())
         nothing = F.array().cast("array<string>")
         return [bad.select(*bad_record_columns(F.array(column(WHY)), nothing))]
 
-    def _kind(self, path: Path, multiline: bool | None) -> _JsonKind | None:
+    def _kind(self, path: Path, multiline: bool | None) -> JsonKind | None:
         try:
             document = inspect(path, multiline)
         except BadRecordsError as error:
             if not self._quarantines or path not in error.paths:
                 raise
-            return _JsonKind.RECORDS
-        return None if document is None else _JsonKind(document)
+            return JsonKind.RECORDS
+        return None if document is None else JsonKind(document)
 
     def _set_apart(self, paths: Iterable[Path]) -> bool:
         """Whether some lines are read one by one from now on."""
         requested = frozenset(paths)
-        chosen = [path for path in self._groups.get(_JsonKind.LINES, ()) if path in requested]
+        chosen = [path for path in self._groups.get(JsonKind.LINES, ()) if path in requested]
         if chosen:
-            left = [path for path in self._groups.pop(_JsonKind.LINES) if path not in requested]
+            left = [path for path in self._groups.pop(JsonKind.LINES) if path not in requested]
             if left:
-                self._groups[_JsonKind.LINES] = left
-            self._groups.setdefault(_JsonKind.RECORDS, []).extend(chosen)
+                self._groups[JsonKind.LINES] = left
+            self._groups.setdefault(JsonKind.RECORDS, []).extend(chosen)
         return bool(chosen)
 
     def _set_apart_misfits(self, schema: StructType) -> None:
         """One pass over the lines, to find values that do not fit before rows are written."""
-        paths = self._groups.get(_JsonKind.LINES)
+        paths = self._groups.get(JsonKind.LINES)
         if not paths or not schema.fields:
             return
         fields = [*schema.fields, StructField(_CORRUPT, StringType())]
         options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-        frame = self._reader(_JsonKind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
+        frame = self._reader(JsonKind.LINES).options(**options).schema(StructType(fields)).json(_literals(paths))
         bad = F.collect_set(F.when(column(_CORRUPT).isNotNull(), F.col("_metadata.file_path")))
         # Spark does not parse a column that is not selected.
         parsed = [F.count(column(field.name)) for field in schema.fields]
@@ -130,15 +132,15 @@ class JsonSource(ZoneSource):
 
     def _records(self, target: StructType) -> DataFrame:
         """The values of all lines as `_VALUE`, and `WHY` also where one does not fit."""
-        files = [RecordFile(os.path.abspath(path)) for path in self._groups[_JsonKind.RECORDS]]
-        fields = [*self._spelled(_JsonKind.RECORDS, target).fields, StructField(_CORRUPT, StringType())]
+        files = [RecordFile(os.path.abspath(path)) for path in self._groups[JsonKind.RECORDS]]
+        fields = [*self._spelled(JsonKind.RECORDS, target).fields, StructField(_CORRUPT, StringType())]
         options = {**_OPTIONS, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
         value = F.from_json(F.when(column(WHY).isNull(), column(TEXT)), StructType(fields), options)
         frame = record_frame(self._session, files).withColumn(_VALUE, value)
         misfit = F.when(F.col(f"{_VALUE}.{_CORRUPT}").isNotNull(), F.lit("has a value that does not fit its column"))
         return frame.withColumn(WHY, F.coalesce(column(WHY), misfit))
 
-    def _spelled(self, kind: _JsonKind, target: StructType) -> StructType:
+    def _spelled(self, kind: JsonKind, target: StructType) -> StructType:
         """Keys differ by case, columns do not."""
         spelled = respell(target, self._schemas.get(kind, target))
         assert isinstance(spelled, StructType)
@@ -160,19 +162,19 @@ class JsonSource(ZoneSource):
         valued = combine(self._infer_group(kind, all_null=False) for kind in sorted(self._groups))
         return StructType([_without_nulls(field, by_name(valued)) for field in loose.fields])
 
-    def _infer_group(self, kind: _JsonKind, all_null: bool) -> StructType:
+    def _infer_group(self, kind: JsonKind, all_null: bool) -> StructType:
         paths = self._groups[kind]
         reader = self._reader(kind).option("dropFieldIfAllNull", str(not all_null).lower())
-        if kind is _JsonKind.RECORDS:
+        if kind is JsonKind.RECORDS:
             reader = reader.option("mode", "DROPMALFORMED")
-        with _plainly_named(paths if kind is _JsonKind.DOCUMENTS else ()) as renamed, _case_sensitive(self._session):
+        with _plainly_named(paths if kind is JsonKind.DOCUMENTS else ()) as renamed, _case_sensitive(self._session):
             try:
                 schema = nullable(reader.json(_literals([renamed.get(path, path) for path in paths])).schema)
             except Exception as error:
                 if not any(sign in str(error) for sign in _BROKEN):
                     raise
-                raise _broken(paths, kind is _JsonKind.DOCUMENTS) from error
-        if spellings := _same_but_for_case(schema):
+                raise _broken(paths, kind is JsonKind.DOCUMENTS) from error
+        if spellings := _same_but_for_case(texts_of(schema) if self._raw else schema):
             raise LandingError(
                 f"JSON files of zone '{paths[0].parent.name}' have keys that differ only in case: {spellings}",
                 where=str(paths[0].parent),
@@ -180,8 +182,8 @@ class JsonSource(ZoneSource):
             )
         return schema
 
-    def _reader(self, kind: _JsonKind) -> DataFrameReader:
-        document = str(kind is _JsonKind.DOCUMENTS).lower()
+    def _reader(self, kind: JsonKind) -> DataFrameReader:
+        document = str(kind is JsonKind.DOCUMENTS).lower()
         return self._session.read.options(**_OPTIONS, mode="FAILFAST", multiLine=document, samplingRatio="1.0")
 
 
@@ -215,7 +217,7 @@ def _same_but_for_case(kind: DataType) -> str | None:
     return None
 
 
-def _multiline(settings: ZoneSettings) -> bool | None:
+def multiline_of(settings: ZoneSettings) -> bool | None:
     if settings.multiline is None and settings.format in ("jsonl", "ndjson"):
         return False
     return settings.multiline

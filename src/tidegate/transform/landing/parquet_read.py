@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.schemas import align, by_name, combine, nullable
-from tidegate.transform.landing.zone_source import ZoneSource, file_order, literal, with_columns
+from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable
+from tidegate.transform.landing.value_texts import delivered_text, texts_of
+from tidegate.transform.landing.zone_source import ORDER_LINE, ZoneSource, file_order, literal, with_columns
 
 __all__ = ["ParquetSource"]
 
@@ -31,6 +33,7 @@ class ParquetSource(ZoneSource):
         before: StructType | None,
     ) -> None:
         self._session = session
+        self._raw = settings.raw
         for path in paths:
             if path.stat().st_size == 0:
                 raise LandingError(
@@ -39,9 +42,14 @@ class ParquetSource(ZoneSource):
                     remedy="deliver it again, or move it out of the zone",
                 )
         self._groups = self._group(paths)
-        self.schema = declared if declared is not None else combine(schema for _, schema in self._groups)
+        if settings.raw:
+            self.schema = combine(texts_of(schema) for _, schema in self._groups)
+        else:
+            self.schema = declared if declared is not None else combine(schema for _, schema in self._groups)
 
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
+        if self._raw:
+            return self._texts(target)
         frames, order = [], file_order(ordered)
         for paths, schema in self._groups:
             reader = self._session.read.schema(_readable(schema, by_name(target)))
@@ -49,10 +57,24 @@ class ParquetSource(ZoneSource):
             frames.append(align(with_columns(frame, order), target, order))
         return frames
 
+    def _texts(self, target: StructType) -> list[DataFrame]:
+        """Spark knows the number of each row in its file, however the file is divided."""
+        number = F.col("_metadata.row_index") + 1
+        order = {**file_order(ordered=True), ORDER_LINE: number}
+        frames = []
+        for paths, schema in self._groups:
+            frame = self._session.read.schema(schema).parquet(*map(literal, paths))
+            values = [delivered_text(column(field.name), field.dataType).alias(field.name) for field in schema.fields]
+            places = [place.alias(name) for name, place in order.items()]
+            frames.append(align(frame.select(*values, *places), target, order))
+        return frames
+
     def _group(self, paths: Sequence[Path]) -> list[tuple[Sequence[Path], StructType]]:
-        """Files that can be read together, mostly all of them, and their columns."""
+        """Files that can be read together, mostly all of them, and their columns. Of texts those that are alike: else
+        a nested value would get fields that its file does not have."""
         try:
-            return [(paths, self._merged(paths))]
+            if not self._raw:
+                return [(paths, self._merged(paths))]
         except Exception as error:
             if "CANNOT_MERGE_SCHEMAS" not in str(error):
                 raise

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
 from pyspark.errors import ParseException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
@@ -25,16 +25,18 @@ from tidegate.errors import LandingError
 from tidegate.names import quote
 from tidegate.project.landing_files import ZoneFile, files_by_format
 from tidegate.transform.landing.csv_read import CsvSource
+from tidegate.transform.landing.json_raw import RawJsonSource
 from tidegate.transform.landing.json_read import JsonSource
 from tidegate.transform.landing.landing_errors import local_path
 from tidegate.transform.landing.parquet_read import ParquetSource
 from tidegate.transform.landing.schemas import align, combine, ddl, known, nullable, settle
 from tidegate.transform.landing.zone_source import ORDER, ORDER_FILE, ORDER_LINE, ORDER_PIECE, ZoneSource
 
-__all__ = ["ZoneFrame", "read_delivery", "rows_in_order"]
+__all__ = ["ZoneFrame", "open_sources", "read_delivery", "rows_in_order", "sorted_by_place"]
 
 
-_FORMATS = {"csv": CsvSource, "json": JsonSource, "parquet": ParquetSource}
+_FORMATS: Mapping[str, type[ZoneSource]] = {"csv": CsvSource, "json": JsonSource, "parquet": ParquetSource}
+_RAW_FORMATS: Mapping[str, type[ZoneSource]] = {**_FORMATS, "json": RawJsonSource}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,7 @@ def read_delivery(
     folder = Path(os.path.abspath(folder))
     declared = _declared(folder, settings)
     before = known(known_columns)
-    sources = [
-        _FORMATS[kind](session, [folder / file.path for file in group], settings, declared, before)
-        for kind, group in files_by_format(folder, sorted(files), settings.format).items()
-    ]
+    sources = open_sources(session, folder, files, settings, declared, before)
     schemas = [source.schema for source in sources]
     target = declared if declared is not None else settle(combine(([before] if before else []) + schemas))
     if not target.fields:
@@ -80,6 +79,22 @@ def read_delivery(
     bad = [frame for source in sources for frame in source.bad_records(target)]
     notes = tuple(note for source in sources for note in source.notes)
     return ZoneFrame(frame, ddl(target), notes, reduce(DataFrame.union, bad) if bad else None)
+
+
+def open_sources(
+    session: SparkSession,
+    folder: Path,
+    files: Sequence[ZoneFile],
+    settings: ZoneSettings,
+    declared: StructType | None,
+    before: StructType | None,
+) -> list[ZoneSource]:
+    """The files by format, looked through for their columns. `declared` of a raw zone names columns by place alone."""
+    formats = _RAW_FORMATS if settings.raw else _FORMATS
+    return [
+        formats[kind](session, [folder / file.path for file in group], settings, declared, before)
+        for kind, group in files_by_format(folder, sorted(files), settings.format).items()
+    ]
 
 
 def _declared(folder: Path, settings: ZoneSettings) -> StructType | None:
@@ -133,7 +148,7 @@ def rows_in_order(
     uris = {uri.replace("file:///", "file:/", 1) for frame in frames for uri in frame.inputFiles()}
     # A file that is read record by record is named by its path.
     placed = _with_start(session, everything, {**starts, **{uri: starts[str(local_path(uri))] for uri in uris}})
-    return [_sorted(placed, total).drop(*ORDER, _START)]
+    return [sorted_by_place(placed, F.col(_START), total).drop(*ORDER, _START)]
 
 
 def _with_start(session: SparkSession, frame: DataFrame, starts: dict[str, int]) -> DataFrame:
@@ -148,9 +163,10 @@ def _with_start(session: SparkSession, frame: DataFrame, starts: dict[str, int])
     )
 
 
-def _sorted(frame: DataFrame, total: int) -> DataFrame:
+def sorted_by_place(frame: DataFrame, start: Column, total: int) -> DataFrame:
+    """`start`: of a row's piece, counted over the `total` bytes of all files."""
     tasks = -(-total // BYTES_OF_A_TASK)
     if tasks < 2:
-        return frame.coalesce(1).sortWithinPartitions(_START, ORDER_LINE)
-    task = F.floor(F.col(_START) / F.lit(BYTES_OF_A_TASK)).cast("int")
-    return frame.repartitionById(tasks, task).sortWithinPartitions(_START, ORDER_LINE)
+        return frame.coalesce(1).sortWithinPartitions(start, ORDER_LINE)
+    task = F.floor(start / F.lit(BYTES_OF_A_TASK)).cast("int")
+    return frame.repartitionById(tasks, task).sortWithinPartitions(start, ORDER_LINE)

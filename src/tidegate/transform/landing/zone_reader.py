@@ -13,6 +13,7 @@ from tidegate.compiler.table_columns import SOURCE_FILE
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.project.landing_files import ZoneFile
+from tidegate.transform.landing.delivery import Delivery
 from tidegate.transform.landing.landing_errors import explain_read_error
 from tidegate.transform.landing.raw import SECTION
 from tidegate.write.request import BadRecords
@@ -32,16 +33,23 @@ def read_zone(
     settings: ZoneSettings,
     known_columns: str | None = None,
     in_order: bool = False,
+    delivery: Delivery | None = None,
 ) -> ZoneFrame:
-    """The rows of exactly these files; `in_order`: by file, as they are given, and by line.
+    """The rows of exactly these files; `in_order`: by file, as they are given, and by line. Only a raw zone, whose
+    values are texts, needs the `delivery`, which its rows name.
 
     Declared columns win: those and no others are read, as those types. Otherwise columns and types come from all of
     the files, joined with the columns known from earlier deliveries (DDL), which keep their place and, while the new
     values fit, their type.
     """
+    from tidegate.transform.landing.bronze_read import read_bronze
     from tidegate.transform.landing.zone_frame import read_delivery
 
     try:
+        if settings.raw:
+            if delivery is None:
+                raise ValueError(f"the raw landing zone '{folder.name}' is read for no delivery")
+            return read_bronze(session, folder, files, settings, known_columns, in_order, delivery)
         return read_delivery(session, folder, files, settings, known_columns, in_order)
     except LandingError as error:
         _name_section(error, folder.name)
@@ -72,18 +80,18 @@ def _unfit_types(error: Exception, folder: Path) -> LandingError | None:
 
 
 def bad_records_of(
-    session: SparkSession, folder: Path, records: DataFrame | None, new: Sequence[ZoneFile]
+    session: SparkSession, folder: Path, zone: str, records: DataFrame | None, new: Sequence[ZoneFile]
 ) -> BadRecords:
     """A file is named by its zone and its path there. `records` None: there are no bad ones."""
     from pyspark.sql import functions as f
 
     from tidegate.transform.landing.zone_source import BAD_RECORD_SCHEMA
 
-    names = frozenset(f"{folder.name}/{file.path}" for file in new)
+    names = frozenset(f"{zone}/{file.path}" for file in new)
     if records is None:
         return BadRecords(session.createDataFrame([], BAD_RECORD_SCHEMA), names)
-    outside = len(os.path.abspath(folder.parent)) + 1
-    name = f.substr(f.col(SOURCE_FILE), f.lit(outside + 1))
+    inside = len(os.path.abspath(folder)) + 1
+    name = f.concat(f.lit(f"{zone}/"), f.substr(f.col(SOURCE_FILE), f.lit(inside + 1)))
     return BadRecords(records.withColumn(SOURCE_FILE, name), names)
 
 

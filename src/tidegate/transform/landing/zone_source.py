@@ -20,13 +20,16 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from tidegate.compiler.table_columns import ABOUT_BAD_RECORDS, ABOUT_REFUSED
+from tidegate.config import ZoneSettings
 from tidegate.transform.landing.csv_dialect import Dialect
 from tidegate.transform.landing.csv_files import csv_records, what_is_wrong
 from tidegate.transform.landing.json_files import json_records
+from tidegate.transform.landing.json_texts import TextRecord, document_texts, line_texts
 from tidegate.transform.landing.schemas import column
 
 __all__ = [
     "BAD_RECORD_SCHEMA",
+    "FIELDS",
     "FILE",
     "LINE",
     "ORDER",
@@ -51,7 +54,8 @@ _PATTERN = re.compile(r"[{}\[\]*?\\]")
 
 ORDER_FILE, ORDER_PIECE, ORDER_LINE = "\ufdd0of_file", "\ufdd0of_piece", "\ufdd0of_line"
 ORDER = (ORDER_FILE, ORDER_PIECE, ORDER_LINE)
-"""Where a row was read: its file, where the piece of the file begins, a number that grows within the piece."""
+"""Where a row was read: its file, where the piece of the file begins, a number that grows within the piece. In a raw
+zone that is the number of the record in its file, from 1, among all records, those that cannot be read included."""
 
 BAD_RECORD_SCHEMA = StructType(
     [
@@ -76,6 +80,17 @@ class ZoneSource:
     schema: StructType
     notes: tuple[str, ...] = ()
 
+    def __init__(
+        self,
+        session: SparkSession,
+        paths: Sequence[Path],
+        settings: ZoneSettings,
+        declared: StructType | None,
+        before: StructType | None,
+    ) -> None:
+        """`declared` columns, and no others, are read. `before`: the columns known from earlier files."""
+        raise NotImplementedError
+
     def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
         """The rows, in frames that have the columns of `target`, and with `ordered` those of `ORDER` behind them."""
         raise NotImplementedError
@@ -95,7 +110,7 @@ def file_order(ordered: bool) -> dict[str, Column]:
 
 def record_order(ordered: bool) -> dict[str, Column]:
     """Of rows that were read record by record."""
-    places = (column(FILE), F.lit(0).cast("bigint"), column(LINE))
+    places = (column(FILE), F.lit(0).cast("bigint"), column(NUMBER))
     return dict(zip(ORDER, places, strict=True)) if ordered else {}
 
 
@@ -120,6 +135,7 @@ def looks_like_pattern(path: Path) -> bool:
 
 
 FILE, LINE, TEXT, WHY = "\ufdd0record_file", "\ufdd0record_line", "\ufdd0record_text", "\ufdd0record_why"
+NUMBER, FIELDS = "\ufdd0record_number", "\ufdd0record_fields"
 _SHOWN_TEXT = 1 << 20
 """Of a record that cannot be read so many characters are retained: a quote that is never closed makes it the rest of a
 file."""
@@ -127,16 +143,29 @@ file."""
 
 @dataclass(frozen=True, slots=True)
 class RecordFile:
-    """`dialect` None: lines of JSON. `width`: the fields that a CSV record must have; `header`: its first has names."""
+    """`dialect` None: JSON."""
 
     path: str
     dialect: Dialect | None = None
+
     width: int = 0
+    """The fields that a CSV record must have."""
+
     header: bool = False
+    """The first record of CSV has names."""
+
+    texts: bool = False
+    """JSON whose values are given as the text that was delivered."""
+
+    document: bool = False
+    """It is one document, which only `texts` can read; else it has lines."""
+
+    content_path: str | None = None
+    """Where the records are in each document."""
 
 
-Record = tuple[int, str, str | None]
-"""Line, text, and why it cannot be read."""
+Record = tuple[int, str | None, str | None, Mapping[str, str | None] | None]
+"""Line, text, why it cannot be read, and its values where they are given as texts."""
 
 
 class _File(InputPartition):  # type: ignore[misc]
@@ -154,10 +183,10 @@ class _RecordReader(DataSourceReader):  # type: ignore[misc]
     def partitions(self) -> Sequence[InputPartition]:
         return [_File(file) for file in self._files]
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, str, str | None]]:
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, int, int, str | None, str | None, Any]]:
         assert isinstance(partition, _File)
-        for line, text, why in _records(partition.file):
-            yield partition.file.path, line, text, why
+        for number, (line, text, why, fields) in enumerate(_records(partition.file), 1):
+            yield partition.file.path, number, line, text, why, fields
 
 
 class RecordSource(DataSource):  # type: ignore[misc]
@@ -168,14 +197,16 @@ class RecordSource(DataSource):  # type: ignore[misc]
         return "tidegate_records"
 
     def schema(self) -> str:
-        return f"`{FILE}` string, `{LINE}` bigint, `{TEXT}` string, `{WHY}` string"
+        numbers = f"`{NUMBER}` bigint, `{LINE}` bigint"
+        return f"`{FILE}` string, {numbers}, `{TEXT}` string, `{WHY}` string, `{FIELDS}` map<string, string>"
 
     def reader(self, schema: StructType) -> DataSourceReader:
         return _RecordReader([_decoded(file) for file in json.loads(self.options["files"])])
 
 
 def record_frame(session: SparkSession, files: Sequence[RecordFile]) -> DataFrame:
-    """By file, in the order of its records: path, line, text, and why a record is malformed (NULL: it is not)."""
+    """By file, in the order of its records: path, number, line, text, why a record is malformed (NULL: it is not), and
+    its values by key where they are read as texts."""
     session.dataSource.register(RecordSource)
     listed = json.dumps([asdict(file) for file in files])
     return session.read.format(RecordSource.name()).option("files", listed).load()
@@ -187,12 +218,24 @@ def _decoded(file: dict[str, Any]) -> RecordFile:
 
 
 def _records(file: RecordFile) -> Iterator[Record]:
+    if file.texts:
+        for record in _texts(file):
+            yield record.line, _cut(record.text), record.why, record.fields
+        return
     for line, text, why in json_records(Path(file.path)) if file.dialect is None else _of_csv(file, file.dialect):
-        cut = why is not None and len(text) > _SHOWN_TEXT
-        yield line, f"{text[:_SHOWN_TEXT]}…" if cut else text, why
+        yield line, _cut(text) if why is not None else text, why, None
 
 
-def _of_csv(file: RecordFile, dialect: Dialect) -> Iterator[Record]:
+def _cut(text: str | None) -> str | None:
+    return f"{text[:_SHOWN_TEXT]}…" if text is not None and len(text) > _SHOWN_TEXT else text
+
+
+def _texts(file: RecordFile) -> Iterator[TextRecord]:
+    read = document_texts if file.document else line_texts
+    return read(Path(file.path), file.content_path)
+
+
+def _of_csv(file: RecordFile, dialect: Dialect) -> Iterator[tuple[int, str, str | None]]:
     records = csv_records(Path(file.path), dialect)
     if file.header:
         next(records, None)

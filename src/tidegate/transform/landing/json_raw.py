@@ -1,0 +1,169 @@
+"""JSON files of a raw zone: every value as the text that was delivered.
+
+Spark reads lines, in pieces of files; its parser cuts a value that is to be a string out of the line as it is written.
+It does so nowhere else: documents, and files with lines that cannot be read, are cut up by `json_texts`, one task a
+file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from tidegate.config import ZoneSettings
+from tidegate.errors import LandingError
+from tidegate.transform.landing.bad_records import SHOWN, BadRecord, BadRecordsError, bad_records_error
+from tidegate.transform.landing.json_files import inspect, is_document
+from tidegate.transform.landing.json_read import JsonKind, JsonSource, multiline_of
+from tidegate.transform.landing.record_numbers import number_records
+from tidegate.transform.landing.schemas import align, by_name, column, combine
+from tidegate.transform.landing.value_texts import texts_of
+from tidegate.transform.landing.zone_source import (
+    FIELDS,
+    FILE,
+    LINE,
+    NUMBER,
+    WHY,
+    RecordFile,
+    bad_record_columns,
+    file_order,
+    literal,
+    record_frame,
+    record_order,
+    with_columns,
+)
+
+__all__ = ["RawJsonSource"]
+
+_KEY, _BAD = "\ufdd0key", "\ufdd0bad"
+_REMEDY = (
+    "correct the file, or move it out of the zone; of pages of an API see whether content_path names the place of the "
+    "records"
+)
+_CUT_UP = (JsonKind.DOCUMENTS, JsonKind.RECORDS)
+
+
+class RawJsonSource(JsonSource):
+    def __init__(
+        self,
+        session: SparkSession,
+        paths: Sequence[Path],
+        settings: ZoneSettings,
+        declared: StructType | None,
+        before: StructType | None,
+    ) -> None:
+        self._settings = settings
+        self._any_bad = False
+        self._records_of_files: DataFrame | None = None
+        super().__init__(session, paths, settings, None, before)
+
+    def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
+        frames = []
+        if lines := self._groups.get(JsonKind.LINES):
+            schema = self._spelled(JsonKind.LINES, target)
+            order = file_order(ordered=True)
+            # Without any column, Spark would not look into the lines.
+            schema = schema if schema.fields else StructType([StructField(_KEY, StringType())])
+            frame = self._reader(JsonKind.LINES).schema(schema).json([literal(path) for path in lines])
+            rows = align(with_columns(frame, order), target, order)
+            frames.append(number_records(rows, lines, in_pieces=True))
+        if self._files():
+            keys = by_name(self._schemas[JsonKind.RECORDS])
+            values = [
+                column(FIELDS)[keys[field.name.casefold()].name].alias(field.name)
+                for field in target.fields
+                if field.name.casefold() in keys
+            ]
+            order = record_order(ordered=True)
+            good = self._cut_up().where(column(WHY).isNull())
+            frames.append(align(good.select(*values, *(v.alias(name) for name, v in order.items())), target, order))
+        return frames
+
+    def bad_records(self, target: StructType) -> list[DataFrame]:
+        if not self._any_bad:
+            return []
+        bad = self._cut_up().where(column(WHY).isNotNull())
+        return [bad.select(*bad_record_columns(F.array(column(WHY)), F.array().cast("array<string>")))]
+
+    def _kind(self, path: Path, multiline: bool | None) -> JsonKind | None:
+        in_pages = bool(self._settings.content_path)
+        document = is_document(path, multiline_of(self._settings), page=in_pages)
+        if document or document is None:
+            return JsonKind.DOCUMENTS if document else None
+        if in_pages:
+            return JsonKind.RECORDS
+        try:
+            inspect(path, multiline=False)
+        except BadRecordsError as error:
+            if not self._quarantines or path not in error.paths:
+                raise
+            return JsonKind.RECORDS
+        return JsonKind.LINES
+
+    def _infer(self, before: StructType | None) -> StructType:
+        """The keys of all records, which are the names of the columns; broken records are found before rows are
+        read."""
+        while JsonKind.LINES in self._groups:
+            try:
+                self._schemas[JsonKind.LINES] = texts_of(self._infer_group(JsonKind.LINES, all_null=True))
+                break
+            except BadRecordsError as error:
+                self._schemas.pop(JsonKind.LINES, None)
+                if not self._quarantines or not self._set_apart(error.paths):
+                    raise
+        if self._files():
+            self._schemas[JsonKind.RECORDS] = self._keys()
+        return combine(self._schemas.values())
+
+    def _keys(self) -> StructType:
+        """One pass over all records, for their keys and the number of bad ones."""
+        pairs = self._cut_up().select(F.explode_outer(F.map_keys(column(FIELDS))).alias(_KEY), column(WHY))
+        rows = pairs.groupBy(_KEY).agg(F.count(column(WHY)).alias(_BAD)).orderBy(_KEY).collect()
+        total = sum(row[_BAD] for row in rows)
+        if total and not self._quarantines:
+            raise self._error(total)
+        self._any_bad = total > 0
+        keys = [row[_KEY] for row in rows if row[_KEY] is not None]
+        spellings: dict[str, str] = {}
+        for key in keys:
+            if (other := spellings.setdefault(key.casefold(), key)) != key:
+                raise LandingError(
+                    f"JSON files of zone '{self._folder.name}' have keys that differ only in case: "
+                    f"'{other}' and '{key}'",
+                    where=str(self._folder),
+                    remedy="give the key one spelling in all files",
+                )
+        return StructType([StructField(key, StringType()) for key in keys])
+
+    def _error(self, total: int) -> BadRecordsError:
+        bad = self._cut_up().where(column(WHY).isNotNull()).orderBy(FILE, NUMBER)
+        rows = bad.select(FILE, LINE, WHY).limit(SHOWN).collect()
+        return bad_records_error([BadRecord(Path(row[FILE]), row[LINE], row[WHY]) for row in rows], total, _REMEDY)
+
+    @property
+    def _folder(self) -> Path:
+        return next(path for paths in self._groups.values() for path in paths).parent
+
+    def _files(self) -> list[RecordFile]:
+        """Those that Spark does not read itself."""
+        return [
+            RecordFile(
+                os.path.abspath(path),
+                texts=True,
+                document=kind is JsonKind.DOCUMENTS,
+                content_path=self._settings.content_path or None,
+            )
+            for kind in _CUT_UP
+            for path in self._groups.get(kind, ())
+        ]
+
+    def _cut_up(self) -> DataFrame:
+        """One frame for all that is read of it: each new one takes processes of Python to be understood."""
+        if self._records_of_files is None:
+            self._records_of_files = record_frame(self._session, self._files())
+        return self._records_of_files
