@@ -15,9 +15,14 @@ def keeps_history(model: CompiledModel) -> bool:
         return False
     if model.reads_itself:
         return True
-    if traits.replaces_table:
+    if traits.replaces_table or _is_silver(model):
         return False
     return traits.keeps_history or model.manual or bool(model.zones) or is_upsert(model)
+
+
+def _is_silver(model: CompiledModel) -> bool:
+    """Bronze has all rows that ever came."""
+    return model.model.stage is not None and model.model.stage.is_silver
 
 
 def result_is_complete(model: CompiledModel) -> bool:

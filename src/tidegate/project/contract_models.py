@@ -25,7 +25,7 @@ from tidegate.contracts.ingestion import (
 from tidegate.names import TableName, literal, quote
 from tidegate.problems import Problem
 from tidegate.project.model import LoadedProject, Model, ModelSettings
-from tidegate.project.strategies import Strategy
+from tidegate.project.strategies import STRATEGIES, Strategy
 
 if TYPE_CHECKING:
     from tidegate.contracts.stage_problems import StageReading
@@ -34,12 +34,7 @@ __all__ = ["ContractModels", "contract_files", "read_contract_models", "with_con
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 _ENDINGS = (".odcs.yml", ".odcs.yaml")
-_STRATEGIES = {
-    "current_state": Strategy("incremental"),
-    "history": Strategy.SCD2,
-    "append": Strategy.APPEND_ONLY,
-    "snapshot": Strategy.SNAPSHOT,
-}
+_STRATEGIES = {traits.contract_word: Strategy(name) for name, traits in STRATEGIES.items() if traits.contract_word}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +178,11 @@ def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, 
 
 def _settings(rules: SilverRules) -> ModelSettings:
     settings = ModelSettings(strategy=_STRATEGIES[rules.strategy], unique_key=rules.key, deletes="ignore")
-    match settings.strategy:
-        case Strategy.SCD2:
-            return replace(settings, watermark_column=COMMIT_TIME)
-        case Strategy.SNAPSHOT:
-            return replace(settings, partition_column=rules.partition_column)
-        case _:
-            return settings
+    if settings.traits.keeps_versions:
+        return replace(settings, watermark_column=COMMIT_TIME)
+    if settings.traits.replaces_partitions:
+        return replace(settings, partition_column=rules.partition_column)
+    return settings
 
 
 def _selected(rules: SilverRules) -> Iterator[str]:
@@ -212,7 +205,8 @@ def _delivered(column: SilverColumn) -> str:
 
 
 def _deletion_columns(rules: SilverRules) -> Iterator[str]:
-    if rules.strategy == "current_state" and rules.deletion is not None and rules.deletion.soft:
+    traits = STRATEGIES[_STRATEGIES[rules.strategy]]
+    if traits.contracts_only and rules.deletion is not None and rules.deletion.soft:
         yield "false AS `_is_deleted`"
         yield "CAST(NULL AS TIMESTAMP) AS `_deleted_at`"
 

@@ -101,6 +101,9 @@ class StrategyTraits:
     applies_deletes: bool = False
     """Rows of a contract that say that their key is deleted are applied; other strategies leave them out."""
 
+    contract_word: str = ""
+    """What a contract calls it, as its `silver_write_strategy`."""
+
     unstable_rows: str = ""
     """What it does, in words, to each row where the query never gives the same rows twice."""
 
@@ -152,6 +155,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         keeps_arrival_order=True,
         writes_rows_as_they_come=True,
         gains_from_differences=True,
+        contract_word="append",
     ),
     Strategy.DELETE_INSERT: StrategyTraits(
         summary="deletes the rows whose key is in the result, inserts the result",
@@ -176,6 +180,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         keeps_history=True,
         keeps_versions=True,
         applies_deletes=True,
+        contract_word="history",
         unstable_rows="makes a new version of",
     ),
     Strategy.SNAPSHOT: StrategyTraits(
@@ -186,6 +191,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         keeps_history=True,
         never_rereads=True,
         replaces_partitions=True,
+        contract_word="snapshot",
     ),
     Strategy.TRACKED: StrategyTraits(
         summary="replaces the groups of `group_key` whose content differs, deletes those that are gone",
@@ -225,6 +231,7 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         enforces_key=True,
         contracts_only=True,
         applies_deletes=True,
+        contract_word="current_state",
     ),
 }
 

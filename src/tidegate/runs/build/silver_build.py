@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
@@ -15,10 +16,10 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
-from tidegate.transform.silver import DELETED, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver import STAGES, StageCounts, ValidatedRows, mark_rows, validated
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
-from tidegate.write.request import DeleteRequest
+from tidegate.write.request import DELETED, DeleteRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,11 +89,12 @@ def _deletions(
         yield None
         return
     views: dict[str, DataFrame] = {}
+    taken: datetime | None = None
     keys = [quote(name) for name in ingestion.silver.key]
     if exists and rules.inferred:
         present = _present(build, ingestion, rows)
         if present is not None:
-            views[_PRESENT] = present
+            views[_PRESENT], taken = present
     elif exists and not rules.soft:
         every = mark_rows(build.session.table(bronze.quoted), ingestion.silver).where(DELETED)
         views[_TOMBSTONES] = every.select(*keys, "_commit_time", "_sequence")
@@ -100,25 +102,27 @@ def _deletions(
         frame.createOrReplaceTempView(name)
     try:
         names = {view: view if view in views else None for view in (_PRESENT, _TOMBSTONES)}
-        yield DeleteRequest(rules, present=names[_PRESENT], tombstones=names[_TOMBSTONES])
+        yield DeleteRequest(rules, names[_PRESENT], names[_TOMBSTONES], taken)
     finally:
         for name in views:
             build.session.catalog.dropTempView(name)
 
 
-def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> DataFrame | None:
-    """The keys of the newest complete snapshot, those of refused rows included; None where a row has no readable key,
-    because then the key that seems to be gone may be that one's."""
+def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> tuple[DataFrame, datetime] | None:
+    """The keys of the newest complete snapshot, those of refused rows included, and when it was taken.
+
+    None where a row has no valid key, because then the key that seems to be gone may be that one's.
+    """
     from pyspark.sql import functions as f
 
     snapshot = f.col("_run_id")
     if ingestion.source.connector.name != "landing_push":
         # A connector names the folder of its files after its run.
         snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
-    newest = rows.marked.select(f.max(f.struct("_ingested_at", snapshot.alias("s")))["s"]).collect()[0][0]
+    newest = rows.marked.select(f.max(f.struct("_ingested_at", snapshot.alias("name"), "_commit_time"))).collect()[0][0]
     if newest is None:
         return None
-    delivered = rows.marked.where(snapshot == newest)
+    delivered = rows.marked.where(snapshot == newest["name"])
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
     unreadable = delivered.where(has_no_key).count()
@@ -129,7 +133,7 @@ def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> Da
         )
         build.notes.append(message)
         return None
-    return delivered.select(*keys).distinct()
+    return delivered.select(*keys).distinct(), newest["_commit_time"].astimezone(UTC)
 
 
 def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:

@@ -83,6 +83,10 @@ class ValidatedRows:
     applies them."""
 
     refused: DataFrame
+
+    marked: DataFrame
+    """Every row, as `mark_rows` gives it."""
+
     counts: StageCounts
 
 
@@ -172,7 +176,7 @@ def _divide(
         texts = [f"{text_of(column)} AS {quote(column.name)}" for column in rules.columns]
         late = judged.where(f"{STAGE} IS NOT NULL").selectExpr(*_refused(rules, origin, texts))
         refused = refused.unionByName(late)
-    return ValidatedRows(valid, refused, counts)
+    return ValidatedRows(valid, refused, marked, counts)
 
 
 def _applies_deletions(rules: SilverRules) -> bool:
