@@ -105,9 +105,9 @@ def _stage_facts(stages: Mapping[str, int]) -> Iterator[str]:
     if sum(refused.values()):
         parts = ", ".join(f"{rows} {stage}" for stage, rows in refused.items() if rows)
         yield f"{sum(refused.values())} quarantined: {parts}"
-    for name, word in (("deduplicated", "older versions"), ("delete_signals", "delete signals")):
+    for name, word in (("deduplicated", "older version"), ("delete_signals", "delete signal")):
         if stages.get(name):
-            yield f"{stages[name]} {word}"
+            yield plural(stages[name], word)
 
 
 def check_lines(check: CheckResult) -> Iterator[str]:

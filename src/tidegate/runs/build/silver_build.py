@@ -71,7 +71,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(build.name, ingestion, rows)
+        build.notes += _notes(ingestion, rows)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
@@ -128,7 +128,7 @@ def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> tu
     unreadable = delivered.where(has_no_key).count()
     if unreadable:
         message = (
-            f"{build.name}: no deletion was inferred, because {unreadable} rows of the snapshot have no valid key and "
+            f"no deletion was inferred, because {unreadable} rows of the snapshot have no valid key and "
             f"may be those that seem to be gone. `tidegate quarantine show {build.name}` shows them"
         )
         build.notes.append(message)
@@ -146,15 +146,15 @@ def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:
     return found
 
 
-def _notes(name: str, ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
+def _notes(ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
-        yield f"{name}: quality rules of other types than sql are not evaluated: {names}"
+        yield f"quality rules of other types than sql are not evaluated: {names}"
     if sum(rows.counts.quarantined.values()):
-        yield from _refusals(name, rows.refused)
+        yield from _refusals(rows.refused)
 
 
-def _refusals(name: str, refused: DataFrame) -> Iterator[str]:
+def _refusals(refused: DataFrame) -> Iterator[str]:
     """A line for each rule that refused rows, with the first of them."""
     from pyspark.sql import functions as f
 
@@ -174,6 +174,6 @@ def _refusals(name: str, refused: DataFrame) -> Iterator[str]:
     for rule in rules[:_MOST_RULES]:
         example = rule["first"]
         where = f"{example['_source_file']}, record {example['_source_row']}"
-        yield f"{name}: {plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
+        yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
     if len(rules) > _MOST_RULES:
-        yield f"{name}: other rules refused rows too; `tidegate quarantine list` names them"
+        yield f"other rules refused rows too; `tidegate quarantine list` names them"
