@@ -38,6 +38,15 @@ def test_throttling_waits_as_long_as_the_server_asks(tmp_path: Path) -> None:
     assert shop.times.waited == [17, 3]
 
 
+def test_a_pause_of_an_hour_is_not_waited_for(tmp_path: Path) -> None:
+    with serving(lambda call: Answer(status=429, headers={"Retry-After": "3600"})) as server:
+        shop = project(tmp_path, server.url)
+        with pytest.raises(SourceError, match="too many requests") as caught:
+            shop.land(ingestion(**REST))
+        assert (caught.value.kind, caught.value.retry_after) == (FailureKind.QUOTA_EXCEEDED, 3600)
+    assert (shop.times.waited, len(server.calls)) == ([], 1)
+
+
 def test_a_burst_of_failures_is_ridden_out_without_a_row_twice(tmp_path: Path) -> None:
     """Longer than one request is repeated: the read goes on at the page that failed."""
     left = {"": 2, "2": 6, "3": 1}
