@@ -9,7 +9,7 @@ import pytest
 
 from tests.contracts.test_stage_validation import PUSH, contract
 from tidegate.contracts import ContractValidationError, OpenDataContractStandard
-from tidegate.contracts.ingestion import read_ingestion
+from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
 
 CASES = Path(__file__).parents[1] / "cases" / "contracts"

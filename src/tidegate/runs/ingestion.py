@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.compiler.compiled import Compiled
 from tidegate.contracts.ingestion import Ingestion
 from tidegate.errors import LandingError, SourceError, TidegateError
-from tidegate.ingest.checkpoints import bronze_state
+from tidegate.ingest.bronze_position import bronze_position
 from tidegate.ingest.logical_run import LandedRun, LogicalRun, land
 from tidegate.ingest.port import ReadProgress
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
@@ -50,7 +50,7 @@ def ingest_contracts(
     for table, ingestion in contracts.items():
         reading.check_cancelled()
         name = table.short(compiled.namespace)
-        state = bronze_state(main.table(table), ingestion.source.zone)
+        position = bronze_position(main.table(table), ingestion.source.zone)
 
         def report(progress: ReadProgress, name: str = name) -> None:
             text, rows = _progress_text(progress), progress.extent.rows
@@ -60,8 +60,8 @@ def ingest_contracts(
             ingestion=ingestion,
             settings=compiled.settings,
             run_id=reading.run_id,
-            checkpoint=state.checkpoint,
-            consumed=state.consumed,
+            checkpoint=position.checkpoint,
+            consumed=position.consumed,
             session=session,
             report=report,
             check_cancelled=reading.check_cancelled,

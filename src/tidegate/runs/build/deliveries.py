@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidegate.contracts.ingestion import ContractStage
 from tidegate.errors import FailureKind, LandingError
-from tidegate.ingest.checkpoints import CHECKPOINT_PROPERTY, bronze_state, checkpoint_after, checkpoint_text
+from tidegate.ingest.bronze_position import CHECKPOINT_PROPERTY, bronze_position, checkpoint_after, checkpoint_text
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import ZoneInput
@@ -138,7 +138,7 @@ def checkpoint_properties(
     if stage is None or stage.is_silver:
         return {}
     zone = stage.ingestion.source.zone
-    before = bronze_state(own, zone)
+    before = bronze_position(own, zone)
     read = {file.path for file in files.get(zone, ())}
     value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)
     return {CHECKPOINT_PROPERTY: checkpoint_text(value)}

@@ -176,4 +176,4 @@ def _refusals(refused: DataFrame) -> Iterator[str]:
         where = f"{example['_source_file']}, record {example['_source_row']}"
         yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
     if len(rules) > _MOST_RULES:
-        yield f"other rules refused rows too; `tidegate quarantine list` names them"
+        yield "other rules refused rows too; `tidegate quarantine list` names them"

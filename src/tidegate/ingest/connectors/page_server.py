@@ -20,7 +20,7 @@ from tidegate.errors import FailureKind, SourceError
 from tidegate.http_client import HttpClient, HttpRetryPolicy, Reply, Timing
 from tidegate.redaction import Secret, redact, register
 
-__all__ = ["RawPage", "RestApi", "with_parameters", "without_parameter"]
+__all__ = ["PageServer", "RawPage", "with_parameters", "without_parameter"]
 
 _MAX_BYTES = 256 * 2**20
 _MOST_REDIRECTS = 5
@@ -49,7 +49,7 @@ class RawPage:
     """The header `Link`."""
 
 
-class RestApi:
+class PageServer:
     """`source`: the name in `[sources.NAME]`, which may not be there; then no credentials are sent."""
 
     def __init__(self, endpoint: str, name: str, source: RestSource | None, timing: Timing) -> None:
