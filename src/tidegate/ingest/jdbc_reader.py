@@ -16,6 +16,7 @@ from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 from tidegate.sources.jdbc_source import jdbc_options
 from tidegate.sources.source_errors import as_source_error
+from tidegate.spark.session import temporary_conf
 from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
@@ -175,6 +176,11 @@ def value_text(value: Any) -> str | None:
 
 def write_rows(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
     """The files that were added to the folder, in the order of the frame's tasks, and how many rows they hold."""
+    with temporary_conf(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+        return _write(frame, folder, file_format)
+
+
+def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 

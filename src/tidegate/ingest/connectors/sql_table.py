@@ -79,7 +79,6 @@ class SqlTableConnector:
             if number == 1 and (without_value := read.without_value()):
                 predicates.append(without_value)
             next_state = None if last is None else _state(last, number)
-            self._request.check_cancelled()
             batch = self._land(read, predicates, folder, next_state, number, done + len(lasts))
             if batch.rows or number == 1:
                 yield batch
