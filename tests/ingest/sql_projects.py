@@ -35,10 +35,9 @@ def table_contract(connector: str, table: str, **rules: Any) -> Ingestion:
         table="orders",
         connector=CONNECTORS[connector],
         system="shop",
-        source="shop",
         zone=f"orders{next(_numbers)}",
         physical_name=table,
-        **{"format": "parquet", "full_snapshot": False, **rules},
+        **{"source": "shop", "format": "parquet", "full_snapshot": False, **rules},
     )
     key = SilverColumn("order_id", "bigint", origin=("id",), primary_key=True)
     return Ingestion("orders", "1.0.0", source, SilverRules("orders", "orders", (key,), ("order_id",), "current_state"))

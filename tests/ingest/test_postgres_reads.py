@@ -133,7 +133,8 @@ def test_values_are_landed_as_they_are(shop: Shop) -> None:
         "ALTER TABLE {t} ADD price numeric(10,2), ADD exact numeric, ADD seen timestamptz, ADD day date, ADD raw bytea,"
         " ADD body jsonb, ADD ok boolean, ADD ratio double precision",
         "INSERT INTO {t} VALUES (1, '2024-03-31 02:30:00.123456', 'é', 1.10,"
-        " 123456789012345678901234567890.12345678901, '2024-03-31 02:30:00+02', '0001-01-01', '\\x00ff', '{\"a\": [1]}', true, 0.1)",
+        " 123456789012345678901234567890.12345678901, '2024-03-31 02:30:00+02', '0001-01-01', '\\x00ff',"
+        " '{\"a\": [1]}', true, 0.1)",
     )
     (row,) = shop.landing(full_snapshot=True).read()
     assert row == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -26,6 +27,10 @@ __all__ = ["JdbcReader", "database_source", "value_text", "write_rows"]
 
 _FETCH_SIZE = 10_000
 _WIDEST = 38
+_REFUSED = re.compile(
+    r".*SPARK_GEN_SUBQ_\d+ WHERE 1=0\. (.*?)(?:; SQL statement:.*)?(?: The error occurred during .*)?", re.DOTALL
+)
+"""The answer of the database in Spark's message, which repeats the statement."""
 _REMEDIES = {
     FailureKind.AUTH_FAILED: "correct 'user' and 'password' of the source, or grant SELECT on the table to that user",
     FailureKind.CONNECTION_FAILED: "check the address in 'url', that the server runs, and that this machine may reach "
@@ -107,8 +112,9 @@ class JdbcReader:
 
     def failure(self, error: Exception) -> SourceError:
         failure = read_failure(error)
+        refused = _REFUSED.fullmatch(failure.message)
         cause = SourceError(
-            f"table {self._table} cannot be read: {failure.message}",
+            f"table {self._table} cannot be read: {refused[1] if refused else failure.message}",
             source=self._source.name,
             kind=failure.kind,
             where=f"[sources.{self._source.name}]",
