@@ -1,0 +1,214 @@
+"""Pages of a REST source: each form of pagination, and what is landed of each page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ingest.landing_project import REST, LandingProject, ingestion
+from tests.ingest.scripted_server import Answer, Call, ScriptedServer, serving
+from tidegate.contracts.rest_pagination import read_pagination
+from tidegate.errors import SourceError
+from tidegate.ingest.connectors.rest_pages import greatest
+
+ROWS = [{"id": number} for number in range(1, 8)]
+"""Seven rows, in pages of three."""
+
+
+def by_next_link(call: Call) -> Answer:
+    at = int(call.query.get("at", 0))
+    following = f"/orders?at={at + 3}" if at + 3 < len(ROWS) else None
+    return Answer({"results": ROWS[at : at + 3], "next": following})
+
+
+def by_link_header(call: Call) -> Answer:
+    at = int(call.query.get("at", 0))
+    links = f'<http://{call.headers["host"]}/orders?at=0>; rel="first"'
+    if at + 3 < len(ROWS):
+        links += f', <http://{call.headers["host"]}/orders?at={at + 3}>; title="a, b"; rel="next"'
+    return Answer({"results": ROWS[at : at + 3]}, headers={"Link": links})
+
+
+def by_offset(call: Call) -> Answer:
+    at = int(call.query["offset"])
+    return Answer({"results": ROWS[at : at + min(3, int(call.query["limit"]))]})
+
+
+def by_page_number(call: Call) -> Answer:
+    page = int(call.query["page"])
+    return Answer({"results": ROWS[page * 3 - 3 : page * 3]})
+
+
+def by_cursor(call: Call) -> Answer:
+    at = int(call.query.get("after", 0))
+    return Answer({"results": ROWS[at : at + 3], "meta": {"cursor": at + 3 if at + 3 < len(ROWS) else None}})
+
+
+FORMS: dict[str, tuple[Any, Any, list[str]]] = {
+    "json_link by default": (None, by_next_link, ["/orders", "/orders at=3", "/orders at=6"]),
+    "header_link": ("header_link", by_link_header, ["/orders", "/orders at=3", "/orders at=6"]),
+    "offset, of a server that gives less": (
+        {"kind": "offset", "limit": 5},
+        by_offset,
+        [f"/orders limit=5 offset={at}" for at in (0, 3, 6, 7)],
+    ),
+    "page_number": ("page_number", by_page_number, [f"/orders page={page}" for page in (1, 2, 3, 4)]),
+    "cursor": (
+        {"kind": "cursor", "path": "meta.cursor", "parameter": "after"},
+        by_cursor,
+        ["/orders", "/orders after=3", "/orders after=6"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("pagination", "answer", "targets"), FORMS.values(), ids=FORMS)
+def test_each_form_of_pagination_reads_every_row_once(
+    pagination: Any, answer: Any, targets: list[str], tmp_path: Path
+) -> None:
+    with serving(answer) as server:
+        done = project(tmp_path, server).land(ingestion(**REST, pagination=pagination))
+    landed = LandingProject(tmp_path)
+    assert [row for page in landed.pages() for row in json.loads(page)["results"]] == ROWS
+    assert server.targets == targets
+    assert (done.rows, done.batches) == (7, 3)
+    assert landed.listed() == ["run-1/000001.json", "run-1/000002.json", "run-1/000003.json"]
+
+
+def test_a_page_is_landed_byte_by_byte(tmp_path: Path) -> None:
+    body = b'\xef\xbb\xbf{"results" :\n[ {"b":1.10,"b":2, "a":"\\u00e9 \xc3\xa9"} ]\t}\r\n'
+    with serving(lambda call: Answer(body)) as server:
+        project(tmp_path, server).land(ingestion(**REST))
+    assert (tmp_path / "landing/orders/run-1/000001.json").read_bytes() == body
+
+
+def test_an_empty_page_ends_the_read_whatever_it_names_next(tmp_path: Path) -> None:
+    def answer(call: Call) -> Answer:
+        return Answer({"results": [] if call.query else [{"id": 1}], "next": "/orders?at=1"})
+
+    with serving(answer) as server:
+        done = project(tmp_path, server).land(ingestion(**REST))
+    assert (done.rows, done.batches, len(server.calls)) == (1, 1, 2)
+
+
+def test_an_empty_snapshot_is_landed_as_one(tmp_path: Path) -> None:
+    with serving(lambda call: Answer({"results": []})) as server:
+        done = project(tmp_path, server).land(ingestion(**REST))
+    (manifest,) = LandingProject(tmp_path).manifests()
+    assert (done.rows, done.files, manifest["complete"], manifest["rows"]) == (0, ("run-1/000001.json",), True, 0)
+
+
+def test_pages_that_lead_in_a_circle_fail(tmp_path: Path) -> None:
+    def answer(call: Call) -> Answer:
+        at = int(call.query.get("at", 0))
+        return Answer({"results": [{"id": at}], "next": f"/orders?at={(at + 1) % 3}"})
+
+    with serving(answer) as server, pytest.raises(SourceError, match="lead in a circle"):
+        project(tmp_path, server).land(ingestion(**REST))
+    assert server.targets == ["/orders", "/orders at=1", "/orders at=2", "/orders at=0"]
+    assert LandingProject(tmp_path).listed() == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"<html>busy</html>", "the page is not JSON"),
+        (b'{"results": [1, 2', "the page is not JSON"),
+        (b"\xff\xfe\x00", "the page is not UTF-8 text"),
+        (b'{"error": "no such thing"}', "the page has nothing at content_path 'results'"),
+        (b'{"results": 5}', "the page has no records at content_path 'results' but 5"),
+        (b'{"results": [1], "next": 7}', "the page has no address at 'next' but 7"),
+        (b"[" * 100_000, "the page is not JSON"),
+    ],
+)
+def test_a_page_that_cannot_be_understood_is_not_landed(body: bytes, message: str, tmp_path: Path) -> None:
+    with serving(lambda call: Answer(body)) as server, pytest.raises(SourceError, match=message):
+        project(tmp_path, server).land(ingestion(**REST))
+    assert LandingProject(tmp_path).listed() == []
+    assert not list((tmp_path / "landing/orders/run-1").glob("*"))
+
+
+def test_json_lines_and_other_formats_are_landed_as_they_are(tmp_path: Path) -> None:
+    for number, (form, body, rows) in enumerate(
+        [("jsonl", b'{"id":1}\n\n{"id":2}\n', 2), ("json", b'{"id":1}\n{"id":2}', 2), ("csv", b"id\n1\n", None)]
+    ):
+        values = {**REST, "landing_file_format": form, "content_path": "", "json_multiline": False}
+        with serving(lambda call, body=body: Answer(body)) as server:  # type: ignore[misc]
+            done = project(tmp_path / str(number), server).land(ingestion(**values))
+        assert (done.rows, done.files) == (rows, (f"run-1/000001.{form}",))
+        assert (tmp_path / str(number) / "landing/orders" / done.files[0]).read_bytes() == body
+
+
+INCREMENTAL = {
+    **REST,
+    "ingestion_read_strategy": "incremental",
+    "ingestion_filtering_column": "changed",
+    "incremental_parameter": "since",
+    "pagination": {"kind": "page_number", "size": 2, "size_parameter": "size"},
+}
+
+
+class Changing:
+    """A server with rows that changed at a time, `since` excluded."""
+
+    def __init__(self, *times: str) -> None:
+        self.times = list(times)
+
+    def __call__(self, call: Call) -> Answer:
+        rows = [{"changed": time} for time in self.times if time > call.query.get("since", "")]
+        page = int(call.query["page"])
+        return Answer({"results": rows[page * 2 - 2 : page * 2]})
+
+
+def test_the_greatest_value_that_was_seen_is_the_next_bound(tmp_path: Path) -> None:
+    source = Changing("2026-01-03", "2026-01-01", "2026-01-02")
+    with serving(source) as server:
+        shop = project(tmp_path, server)
+        assert shop.land(ingestion(**INCREMENTAL)).checkpoint == "2026-01-03"
+        assert server.targets[0] == "/orders size=2 page=1"
+        source.times += ["2026-02-01"]
+        second = shop.land(ingestion(**INCREMENTAL))
+        assert server.targets[-2:] == [
+            "/orders since=2026-01-03 size=2 page=1",
+            "/orders since=2026-01-03 size=2 page=2",
+        ]
+        assert (second.bounds.lower, second.checkpoint, second.rows) == ("2026-01-03", "2026-02-01", 1)
+        nothing = shop.land(ingestion(**INCREMENTAL))
+    assert (nothing.batches, nothing.checkpoint) == (0, "2026-02-01")
+    assert len(shop.manifests()) == 2
+
+
+def test_values_compare_as_numbers_or_times_and_stay_as_they_were_written() -> None:
+    rows = [{"at": 9}, {"at": "10"}, {"at": None}, {}]
+    assert greatest("at", rows, None) == "10"
+    assert greatest("at", rows, "11.0") == "11.0"
+    times = [{"at": "2026-01-01T10:00:00+02:00"}, {"at": "2026-01-01T09:00:00Z"}, {"at": "2026-01-01"}]
+    assert greatest("at", times, None) == "2026-01-01T09:00:00Z"
+    assert greatest("a.b", [{"a": {"b": 3}}], "2") == "3"
+    with pytest.raises(ValueError, match="neither a number nor an ISO time"):
+        greatest("at", [{"at": "yesterday"}], None)
+    with pytest.raises(ValueError, match="cannot be compared"):
+        greatest("at", [{"at": 5}], "2026-01-01")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("next", "must be of kind"),
+        ([], "must be the name of a form"),
+        ({"kind": "cursor"}, "needs 'path'"),
+        ({"kind": "offset", "limit": 0}, "a whole number as 'limit'"),
+        ({"kind": "offset", "limits": 5}, "no setting 'limits'; did you mean limit"),
+        ({"kind": "json_link", "path": ""}, "needs text as 'path'"),
+    ],
+)
+def test_a_pagination_that_is_none_is_refused(value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_pagination(value)
+
+
+def project(root: Path, server: ScriptedServer) -> LandingProject:
+    root.mkdir(exist_ok=True)
+    return LandingProject(root, f'[sources.shop]\nkind = "rest"\nbase_url = "{server.url}"\n')
