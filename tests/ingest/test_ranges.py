@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.ingest.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, ValueKind, generic_dialect
-from tidegate.ingest.sql_reads import Key, TableRead, with_key
+from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
 
 Row = tuple[int, int | None, str | None, int | None]
 Query = Callable[[str], list[tuple[Any, ...]]]
@@ -58,7 +58,7 @@ def key_of(row: tuple[Any, ...]) -> Key:
     return tuple(None if value is None else str(value) for value in row[:-1])
 
 
-def ids(query: Query, read: TableRead, predicate: str | None) -> list[int]:
+def ids(query: Query, read: SqlTableRead, predicate: str | None) -> list[int]:
     return [row[0] for row in query(f"SELECT id FROM {read.from_table} WHERE {predicate or '1 = 1'}")]
 
 
@@ -100,8 +100,8 @@ def test_ranges_take_every_row_once(
         close()
 
 
-def read_of(dialect: SqlDialect, order: tuple[SqlColumn, ...], bounds: tuple[int | None, int] | None) -> TableRead:
-    read = TableRead(dialect, "orders", ordering=order)
+def read_of(dialect: SqlDialect, order: tuple[SqlColumn, ...], bounds: tuple[int | None, int] | None) -> SqlTableRead:
+    read = SqlTableRead(dialect, "orders", ordering=order)
     if bounds is None:
         return read
     lower, upper = bounds
@@ -122,7 +122,7 @@ def test_the_bound_is_the_greatest_value_above_the_former_one(engine: str) -> No
     dialect, start = ENGINES[engine]
     query, close = start([(1, 3, None, None), (2, None, None, None), (3, 7, None, None)])
     try:
-        read = TableRead(dialect, "orders", filtering=FILTER)
+        read = SqlTableRead(dialect, "orders", filtering=FILTER)
         assert [query(replace(read, lower=lower).greatest())[0][0] for lower in (None, "3", "7")] in (
             [7, 7, None],
             ["7", "7", None],

@@ -12,7 +12,7 @@ import sqlglot
 
 from tidegate.ingest.cdc_reads import ChangesRead, part_predicates
 from tidegate.ingest.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, ValueKind, generic_dialect
-from tidegate.ingest.sql_reads import Key, TableRead
+from tidegate.ingest.sql_reads import Key, SqlTableRead
 
 CASES = Path(__file__).parents[1] / "cases" / "ingest"
 DIALECTS = {
@@ -43,7 +43,7 @@ def cases(file: str) -> list[Case]:
 def statements_of(case: Case) -> list[str]:
     given = case.settings
     dialect, _ = DIALECTS[given["database"]]
-    read = TableRead(
+    read = SqlTableRead(
         dialect,
         given["table"],
         filtering=column(given["filter"]) if "filter" in given else None,
