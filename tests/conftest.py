@@ -24,6 +24,7 @@ from tidegate.state import databases
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.services.h2 import H2Server
     from tests.services.iceberg_rest import IcebergRest
     from tests.services.nessie import Nessie
     from tests.sources.postgres import Postgres
@@ -127,6 +128,14 @@ def nessie_lake(nessie: Nessie) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def h2() -> Iterator[H2Server]:
+    from tests.services.h2 import running_h2
+
+    with running_h2() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def iceberg_rest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergRest]:
     from tests.services.iceberg_rest import running_iceberg_rest
 
@@ -156,6 +165,7 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(spark_log: Path) -> Iterator[SparkSession]:
+    from tests.services.h2 import h2_jar
     from tidegate.spark.session import start_session
 
     os.environ.setdefault(*PLANTED_TOKEN)
@@ -164,6 +174,7 @@ def spark(spark_log: Path) -> Iterator[SparkSession]:
         memory="2g",
         conf={
             "spark.driver.extraJavaOptions": f"{QUICK_JVM} {ROOMY_JVM}",
+            "spark.driver.extraClassPath": str(h2_jar()),
             "spark.sql.codegen.wholeStage": "false",
             **INTERPRETED,
             "spark.sql.ui.explainMode": "simple",  # each statement's plan is written for an interface that is off

@@ -10,9 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.config.test_settings import problems_of, settings_of
-from tidegate.config import CatalogSource, DatabaseSource, FivetranSource, ManualSource, Secret
+from tidegate.config import (
+    CatalogSource,
+    DatabaseSource,
+    FivetranSource,
+    JdbcSource,
+    ManualSource,
+    Secret,
+    SqlServerSource,
+)
 from tidegate.datatypes import Column, Relation, parse_type
 from tidegate.jsontext import json_text
+from tidegate.spark.jars import drivers_of
 
 CONFIGURATION = Path(__file__).parents[2] / "docs" / "configuration.md"
 PASSWORD = "hunter2!@:/?#%"
@@ -158,14 +167,14 @@ api_kee = "x"
 """
     found = problems_of(tmp_path, text)
     expected = """
-4: 'kind' in [sources.erp] must be one of manual, catalog, database, fivetran, rest, not 'manul'; did you mean 'manual'?
+4: 'kind' in [sources.erp] must be one of manual, catalog, database, sqlserver, jdbc, fivetran, rest, not 'manul'; did you mean 'manual'?
 5: 'run_x' cannot be the name of a source: in a query it would be taken for a catalog
 7: '' in [sources.run_x] must be schema.table, as in 'public.orders'
 7: 'Public.Orders' is in [sources.run_x] twice; case does not count
 7: 'orders' in [sources.run_x] must be schema.table, as in 'public.orders'
 8: 'shop' cannot be the name of a source: the project's own tables have that namespace
 10: 'tables' in [sources.shop] must be a list of schema.table, or a table for each, not 3
-11: [sources.half] needs a 'kind': manual, catalog, database, fivetran or rest
+11: [sources.half] needs a 'kind': manual, catalog, database, sqlserver, jdbc, fivetran or rest
 15: unknown key 'colums' in [sources.deep]; known are kind, tables
 17: column 'id' of [sources.deep.tables."a.b"] is there twice; case does not count
 17: column 'id' of [sources.deep.tables."a.b"] must have a type of Spark, such as
@@ -264,7 +273,77 @@ def test_secrets_show_themselves_nowhere(tmp_path: Path) -> None:
     assert all("very-secret" not in text and "***" in text for text in shown)
 
 
-@pytest.mark.parametrize("kind", [ManualSource, CatalogSource, DatabaseSource, FivetranSource])
+def test_databases_with_a_driver(tmp_path: Path) -> None:
+    settings = settings_of(
+        tmp_path,
+        """
+[sources.erp]
+kind = "sqlserver"
+url = "jdbc:sqlserver://db.example:1433;databaseName=erp;encrypt=true"
+user = "app"
+password = "${ERP_PASSWORD}"
+timeout = "5s"
+
+[sources.shop]
+kind = "jdbc"
+url = "jdbc:MySQL://db.example/shop"
+
+[sources.old]
+kind = "jdbc"
+url = "jdbc:sybase://db.example/old"
+driver = "com.sybase.Driver"
+""",
+        ERP_PASSWORD=PASSWORD,
+    )
+    assert settings.sources == {
+        "erp": SqlServerSource(
+            "erp",
+            "jdbc:sqlserver://db.example:1433;databaseName=erp;encrypt=true",
+            "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+            "app",
+            Secret(PASSWORD),
+            timedelta(seconds=5),
+        ),
+        "shop": JdbcSource("shop", "jdbc:MySQL://db.example/shop", "com.mysql.cj.jdbc.Driver"),
+        "old": JdbcSource("old", "jdbc:sybase://db.example/old", "com.sybase.Driver"),
+    }
+    assert [jar.file_name for jar in drivers_of(settings)] == ["mssql-jdbc-12.10.1.jre11.jar"]
+    assert PASSWORD not in repr(settings)
+
+
+def test_every_problem_of_a_database_with_a_driver(tmp_path: Path) -> None:
+    text = """
+[sources.a]
+kind = "sqlserver"
+url = "jdbc:sqlserver://h;user=sa;password=hunter22"
+password = "hunter22"
+
+[sources.b]
+kind = "jdbc"
+url = "mysql://me@h/shop"
+timeout = "1ms"
+
+[sources.c]
+kind = "jdbc"
+schemas = ["x"]
+"""
+    problems = problems_of(tmp_path, text)
+    assert {problem.partition(": ")[2].partition(";")[0] for problem in problems} == {
+        "'url' in [sources.a] must hold neither user nor password: use the keys 'user' and 'password'",
+        "'password' in [sources.a] must come from the environment: write it as ${VAR}",
+        "'url' in [sources.b] must begin with jdbc:, as in jdbc:mysql://host:3306/shop",
+        "'url' in [sources.b] must hold neither user nor password: use the keys 'user' and 'password'",
+        "[sources.b] needs 'driver': the class of the JDBC driver",
+        "'timeout' in [sources.b] must be 1s or more",
+        "[sources.c] needs 'url': the database, as in jdbc:mysql://host:3306/shop",
+        "unknown key 'schemas' in [sources.c]",
+    }
+    assert "hunter22" not in "".join(problems)
+
+
+@pytest.mark.parametrize(
+    "kind", [ManualSource, CatalogSource, DatabaseSource, FivetranSource, SqlServerSource, JdbcSource]
+)
 def test_every_key_is_documented(kind: type[ManualSource]) -> None:
     found = re.search(
         rf"^\*\*`kind = \"{kind.kind}\"`\*\*(.*?)(?=^\*\*`kind|^###)",

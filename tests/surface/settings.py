@@ -38,6 +38,8 @@ _PROBES: Mapping[str, str] = {
     "sources.NAME (manual)": "[sources.other]\nkind = 'manual'\ntables = ['a.b']",
     "sources.NAME (catalog)": "[sources.other]\nkind = 'catalog'",
     "sources.NAME (database)": "[sources.other]\nkind = 'database'\nurl = 'postgresql://localhost/shop'",
+    "sources.NAME (sqlserver)": "[sources.other]\nkind = 'sqlserver'\nurl = 'jdbc:sqlserver://localhost'",
+    "sources.NAME (jdbc)": "[sources.other]\nkind = 'jdbc'\nurl = 'jdbc:mysql://localhost/shop'",
     "sources.NAME (fivetran)": "[sources.other]\nkind = 'fivetran'",
     "sources.NAME (rest)": "[sources.other]\nkind = 'rest'\nbase_url = 'https://localhost'",
     "sources.NAME.tables.TABLE": "[sources.other]\nkind = 'manual'\n[sources.other.tables.'a.b']",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,6 +17,7 @@ from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 from tidegate.sources.jdbc_source import jdbc_options
 from tidegate.sources.source_errors import as_source_error
+from tidegate.spark.session import temporary_conf
 from tidegate.spark.spark_errors import read_failure
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ __all__ = ["JdbcReader", "database_source", "value_text", "write_rows"]
 
 _FETCH_SIZE = 10_000
 _WIDEST = 38
+_REFUSED = re.compile(
+    r".*SPARK_GEN_SUBQ_\d+ WHERE 1=0\. (.*?)(?:; SQL statement:.*)?(?: The error occurred during .*)?", re.DOTALL
+)
+"""The answer of the database in Spark's message, which repeats the statement."""
 _REMEDIES = {
     FailureKind.AUTH_FAILED: "correct 'user' and 'password' of the source, or grant SELECT on the table to that user",
     FailureKind.CONNECTION_FAILED: "check the address in 'url', that the server runs, and that this machine may reach "
@@ -106,8 +112,9 @@ class JdbcReader:
 
     def failure(self, error: Exception) -> SourceError:
         failure = read_failure(error)
+        refused = _REFUSED.fullmatch(failure.message)
         cause = SourceError(
-            f"table {self._table} cannot be read: {failure.message}",
+            f"table {self._table} cannot be read: {refused[1] if refused else failure.message}",
             source=self._source.name,
             kind=failure.kind,
             where=f"[sources.{self._source.name}]",
@@ -175,6 +182,11 @@ def value_text(value: Any) -> str | None:
 
 def write_rows(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
     """The files that were added to the folder, in the order of the frame's tasks, and how many rows they hold."""
+    with temporary_conf(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
+        return _write(frame, folder, file_format)
+
+
+def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect, name_parts
 
-__all__ = ["Key", "TableRead", "with_key"]
+__all__ = ["Key", "SqlTableRead", "with_key"]
 
 Key = tuple[str | None, ...]
 """The values of the ordering columns of one row, as text; None is NULL."""
@@ -27,12 +27,12 @@ def with_key(ordering: Sequence[str], key: Sequence[str]) -> tuple[str, ...]:
     return tuple(names + [name for name in dict.fromkeys(key) if name.lower() not in lowered])
 
 
-class _Comparison(Protocol):
+class _ColumnComparison(Protocol):
     def __call__(self, column: SqlColumn, value: str | None, /) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
-class TableRead:
+class SqlTableRead:
     """The reads of one logical run."""
 
     dialect: SqlDialect
@@ -127,7 +127,9 @@ class TableRead:
     def _up_to(self, key: Key) -> str:
         return self._expanded(key, self._less, self._at_most, self._at_most)
 
-    def _expanded(self, key: Key, strictly: _Comparison, last: _Comparison, leading: _Comparison) -> str:
+    def _expanded(
+        self, key: Key, strictly: _ColumnComparison, last: _ColumnComparison, leading: _ColumnComparison
+    ) -> str:
         columns = list(zip(self.ordering, key, strict=True))
         alternatives = []
         for position, (column, value) in enumerate(columns):

@@ -15,7 +15,7 @@ from tidegate.errors import FailureKind, SourceError
 from tidegate.ingest.jdbc_reader import JdbcReader, database_source, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect
-from tidegate.ingest.sql_reads import Key, TableRead, with_key
+from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
 
 __all__ = ["SqlTableConnector"]
 
@@ -67,7 +67,7 @@ class SqlTableConnector:
     def close(self) -> None:
         """Connections belong to Spark's tasks."""
 
-    def _batched(self, read: TableRead, state: str | None, folder: Path) -> Iterator[Batch]:
+    def _batched(self, read: SqlTableRead, state: str | None, folder: Path) -> Iterator[Batch]:
         after, done = _read_state(state)
         ends = self._range_ends(read, after)
         parallel = self._parallel
@@ -79,7 +79,6 @@ class SqlTableConnector:
             if number == 1 and (without_value := read.without_value()):
                 predicates.append(without_value)
             next_state = None if last is None else _state(last, number)
-            self._request.check_cancelled()
             batch = self._land(read, predicates, folder, next_state, number, done + len(lasts))
             if batch.rows or number == 1:
                 yield batch
@@ -87,7 +86,7 @@ class SqlTableConnector:
 
     def _land(
         self,
-        read: TableRead,
+        read: SqlTableRead,
         predicates: Sequence[str | None],
         folder: Path,
         state: str | None,
@@ -101,7 +100,7 @@ class SqlTableConnector:
         self._request.report(Extent("batches", number, self._landed_rows, total))
         return Batch(files, rows, state)
 
-    def _range_ends(self, read: TableRead, after: Key | None) -> list[Key]:
+    def _range_ends(self, read: SqlTableRead, after: Key | None) -> list[Key]:
         step = max(1, math.ceil(self._rules.batch_size / self._parallel))
         rows = self._reader.rows(read.range_ends(step, after))
         return [tuple(map(value_text, row[:-1])) for row in sorted(rows, key=lambda row: row[-1])]
@@ -110,8 +109,8 @@ class SqlTableConnector:
     def _parallel(self) -> int:
         return max(1, min(_PARALLEL, self._rules.batch_size // _SMALLEST_RANGE))
 
-    def _read(self, bounds: Bounds) -> TableRead:
-        rules, read = self._rules, TableRead(self.dialect, self._table)
+    def _read(self, bounds: Bounds) -> SqlTableRead:
+        rules, read = self._rules, SqlTableRead(self.dialect, self._table)
         if self._columns is None:
             self._columns = self._reader.columns(read.columns())
         filtering = None
@@ -151,7 +150,7 @@ class SqlTableConnector:
         )
 
 
-def _ranges(read: TableRead, after: Key | None, ends: Sequence[Key | None]) -> list[str | None]:
+def _ranges(read: SqlTableRead, after: Key | None, ends: Sequence[Key | None]) -> list[str | None]:
     """The predicates of ranges that follow one another; an end that is None is open."""
     starts = [after, *ends[:-1]]
     return [read.range(start, end) for start, end in zip(starts, ends, strict=True)]

@@ -60,7 +60,6 @@ class SqlServerCdcConnector:
             return
         assert lsn.first is not None
         assert lsn.end is not None
-        self._request.check_cancelled()
         parts = self._reader.rows(read.parts(lsn.first, lsn.end, _PARALLEL))
         is_small = sum(transactions for _, transactions in parts) < _FEW_TRANSACTIONS
         predicates = ["1 = 1"] if is_small else part_predicates([bytes(last) for last, _ in parts])

@@ -1,0 +1,129 @@
+"""Tables of a SQL Server look-alike: the T-SQL of the connector, answered by H2."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.ingest.sql_projects import Landing, source_settings, table_contract
+from tests.services.h2 import PASSWORD, H2Database, H2Server
+from tidegate.config import Settings
+from tidegate.errors import FailureKind, SourceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+_numbers = count(1)
+
+
+@pytest.fixture
+def shop(h2: H2Server, spark: SparkSession) -> H2Database:
+    shop = h2.database(f"shop{next(_numbers)}", spark)
+    shop.execute(
+        "CREATE TABLE dbo.Orders (id INT, updated_at DATETIME2(7), name NVARCHAR(20),"
+        " amount DECIMAL(10,2), raw VARBINARY)",
+        "CREATE TABLE dbo.Customers (id INT)",
+    )
+    return shop
+
+
+def h2_settings(url: str, root: Path, password: str = PASSWORD) -> Settings:
+    return source_settings(root, f'kind = "sqlserver"\nurl = "{url}"\nuser = "sa"', password)
+
+
+def landing(shop: H2Database, root: Path, connector: str = "sqlserver", **rules: Any) -> Landing:
+    table = "dbo.Orders" if connector == "sqlserver" else '"dbo"."Orders"'
+    return Landing(table_contract(connector, table, **rules), h2_settings(shop.url, root), shop.session)
+
+
+def insert(shop: H2Database, *rows: tuple[int, str | None, str | None]) -> None:
+    shop.execute(
+        *(f"INSERT INTO dbo.Orders VALUES ({i}, {text(at)}, {text(name)}, 1.10, 0x00FF)" for i, at, name in rows)
+    )
+
+
+def text(value: str | None) -> str:
+    return "NULL" if value is None else f"N'{value}'"
+
+
+def ids(rows: list[dict[str, Any]]) -> list[int]:
+    return [row["id"] for row in rows]
+
+
+@pytest.mark.parametrize("connector", ["sqlserver", "jdbc"])
+def test_a_read_in_batches_takes_each_row_once(connector: str, shop: H2Database, tmp_path: Path) -> None:
+    """By text that may be NULL, and then by the key; ticks of 100 ns are told apart."""
+    insert(
+        shop,
+        *((1, "2024-01-01", "b"), (2, "2024-01-02", None), (3, "2024-01-02", "é"), (4, "2024-01-02", None)),
+        *((5, "2024-01-02 00:00:00.0000001", "b"), (6, None, "a"), (7, "2024-01-02 00:00:00.0000002", "b")),
+    )
+    rules = {"filtering_column": "UPDATED_AT", "ordering_columns": ("name",), "batched": True, "batch_size": 2}
+    orders = landing(shop, tmp_path, connector, **rules)
+    assert orders.read_until(0)
+    insert(shop, (8, "2024-01-02 00:00:00.0000003", "new"), (9, None, "new"))
+    rows = orders.read()
+    assert sorted(ids(rows)) == [1, 2, 3, 4, 5, 6, 7]
+    assert orders.last is not None
+    assert orders.last.resumed
+    assert orders.last.bounds.upper == "2024-01-02 00:00:00.0000002"
+    first = next(row for row in rows if row["id"] == 1)
+    assert first == {
+        "id": 1,
+        "updated_at": datetime(2024, 1, 1),
+        "name": "b",
+        "amount": Decimal("1.10"),
+        "raw": b"\x00\xff",
+    }
+    assert ids(orders.read()) == [8]
+    assert orders.read() == []
+
+
+def test_a_query_reads_a_snapshot_or_what_is_new(shop: H2Database, tmp_path: Path) -> None:
+    snapshot = landing(shop, tmp_path, full_snapshot=True)
+    by_number = landing(shop, tmp_path, filtering_column="id")
+    assert snapshot.read() == by_number.read() == []
+    insert(shop, (1, None, "a"), (2, "2024-01-01", "b"))
+    assert ids(by_number.read()) == [1, 2]
+    insert(shop, (3, "2024-01-01", "c"))
+    assert ids(by_number.read()) == [3]
+    assert sorted(ids(snapshot.read())) == [1, 2, 3]
+
+
+def test_failures_name_the_source_and_the_table_and_no_secret(shop: H2Database, h2: H2Server, tmp_path: Path) -> None:
+    def failure(url: str = shop.url, password: str = PASSWORD, **rules: Any) -> SourceError:
+        contract = table_contract("sqlserver", "dbo.Orders", **{"full_snapshot": True, **rules})
+        with pytest.raises(SourceError) as caught:
+            Landing(contract, h2_settings(url, tmp_path, password), shop.session).read()
+        shown = f"{caught.value} {caught.value.where} {caught.value.remedy} {caught.value.__cause__}"
+        assert "source 'shop'" in shown
+        assert "dbo.Orders" in shown
+        assert "hunter22" not in shown
+        return caught.value
+
+    assert failure(password="wrong-hunter22").kind is FailureKind.AUTH_FAILED
+    assert failure(url="jdbc:h2:tcp://127.0.0.1:1/mem:shop").kind is FailureKind.CONNECTION_FAILED
+    missing = failure(full_snapshot=False, filtering_column="updated")
+    assert missing.kind is FailureKind.NOT_FOUND
+    assert missing.remedy is not None
+    assert "the table has id, updated_at" in missing.remedy
+    shop.execute("DROP TABLE dbo.Orders")
+    gone = failure()
+    assert gone.kind is FailureKind.NOT_FOUND
+    assert gone.message == "source 'shop': table dbo.Orders cannot be read: Table \"Orders\" not found"
+
+
+def test_a_source_that_is_no_database_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    settings = source_settings(tmp_path, 'kind = "jdbc"\nurl = "jdbc:h2:mem:x"', PASSWORD)
+    contract = table_contract("sqlserver", "dbo.Orders", source="shpo")
+    with pytest.raises(SourceError, match=r"\[sources.shpo\] is not in tidegate.toml") as caught:
+        Landing(contract, settings, spark).read()
+    assert caught.value.remedy is not None
+    assert 'kind = "sqlserver"' in caught.value.remedy
