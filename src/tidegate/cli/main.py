@@ -90,7 +90,8 @@ COMMANDS = {
     "ingest": CommandEntry(
         "commands.ingest", "ingest", "Land what is new in the source of CONTRACT; no table is built."
     ),
-    "contract": CommandEntry("commands.contract", "contract", "Validate data contracts (ODCS)."),
+    "contract": CommandEntry("commands.contract", "contract", "Validate, scaffold and document data contracts (ODCS)."),
+    "quarantine": CommandEntry("commands.quarantine", "quarantine", "Show which rows were refused, and why."),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
         "commands.doctor", "doctor", "Check this machine and this project, and report how to fix them."

@@ -24,9 +24,9 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.unfinished_writes import RUN_ID, intermediate_snapshots, snapshot_at, state_before
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
+from tidegate.operations.redacted_rows import redact_quarantined
 from tidegate.operations.workspace import Workspace
 from tidegate.quality import plain
-from tidegate.quality.check_answers import redact_row
 from tidegate.runs.damage import missing_file_behind
 from tidegate.spark.session import child_session, open_spark
 from tidegate.spark.spark_errors import read_failure
@@ -133,7 +133,7 @@ def preview(workspace: Workspace, name: str, limit: int, notify: Callable[[str],
     except TidegateError:
         compiled = None
     hidden = hidden_in_table(compiled, table, [name for name, _type in result.columns])
-    return replace(result, rows=tuple(redact_row(row, hidden) for row in result.rows))
+    return replace(result, rows=tuple(redact_quarantined(row, hidden) for row in result.rows))
 
 
 def _columns_of(heads: Heads, table: TableName) -> Relation:

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from tidegate.config import Settings
     from tidegate.operations.contract import ContractValidation
 
-__all__ = ["contract"]
+__all__ = ["CONNECTOR_NAMES", "contract"]
+
+CONNECTOR_NAMES = ("rest", "sqlserver", "sqlserver_cdc", "postgres", "jdbc", "landing_push", "files")
+"""A test compares them with the connectors that there are."""
 
 
 @click.group()
 @common_options
 def contract() -> None:
-    """Validate data contracts (ODCS).
+    """Validate, scaffold and document data contracts (ODCS).
 
     \b
     Example:
@@ -59,6 +62,87 @@ def validate(invocation: Invocation, files: tuple[Path, ...]) -> int:
     done = validate_contracts(root, found, settings.contracts.files_root if settings else None)
     invocation.output().show(done.document(), lambda: _lines(invocation, done))
     return done.exit_code
+
+
+@contract.command()
+@click.argument("origin", metavar="FILE|TABLE")
+@click.option("--connector", type=click.Choice(CONNECTOR_NAMES), help="How the source is read (default: what fits).")
+@click.option("--key", "keys", multiple=True, metavar="COLUMN", help="A column of the primary key; may be repeated.")
+@click.option("--name", metavar="NAME", help="The name of the tables (default: that of the file or table).")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="The file to write, - for stdout (default: NAME.odcs.yml in the folder of the contracts).",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+@common_options
+@pass_invocation
+def scaffold(
+    invocation: Invocation,
+    origin: str,
+    connector: str | None,
+    keys: tuple[str, ...],
+    name: str | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write a first contract from a data file or a table, to be completed.
+
+    A CSV, JSON or Parquet file gives names and types by a sample of its records; a table of the lake, or a table of
+    a source as source.schema.table, gives those it declares. What is written is valid; read it before it is used.
+
+    \b
+    Example:
+      tidegate contract scaffold landing/orders/day-1.csv
+      tidegate contract scaffold erp.dbo.orders --connector sqlserver --output contracts/erp/orders.odcs.yml
+    """
+    invocation.command = "contract scaffold"
+    from tidegate.operations.contract_scaffold import scaffold_from
+    from tidegate.operations.written_file import write_file
+
+    settings = _settings(invocation)
+    written = scaffold_from(origin, settings, connector, keys, name)
+    if str(output) == "-":
+        text = written.text.removesuffix("\n")
+        invocation.output().show({**written.document(), "file": None, "text": written.text}, lambda: [text])
+        return
+    folder = settings.contracts.location if settings else invocation.root
+    file = output or folder / f"{written.name}.odcs.yml"
+    write_file(file, written.text, force)
+
+    def lines() -> Iterator[str]:
+        key = ", ".join(written.key) or "none"
+        yield f"{file}: {plural(written.columns, 'column')}, key: {key}"
+        yield from written.notes
+        yield f"Validate it with `tidegate contract validate {file}`."
+
+    invocation.output().show({**written.document(), "file": str(file), "text": written.text}, lines)
+
+
+@contract.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="The file to write (default: stdout).")
+@click.option("--html", is_flag=True, help="Write a page of HTML instead of Markdown.")
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+@common_options
+@pass_invocation
+def docs(invocation: Invocation, file: Path, output: Path | None, html: bool, force: bool) -> None:
+    """Write a page about a contract for those who read its tables.
+
+    \b
+    Example:
+      tidegate contract docs contracts/orders.odcs.yml --output docs/orders.md
+    """
+    invocation.command = "contract docs"
+    from tidegate.operations.contract_docs import contract_page
+    from tidegate.operations.written_file import write_file
+
+    page = contract_page(file, html)
+    if output is not None:
+        write_file(output, page, force)
+    document = {"file": str(output) if output else None, "format": "html" if html else "markdown", "text": page}
+    invocation.output().show(document, lambda: [str(output) if output else page.removesuffix("\n")])
 
 
 def _settings(invocation: Invocation) -> Settings | None:

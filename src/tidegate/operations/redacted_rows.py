@@ -1,0 +1,35 @@
+"""Rows of a table without the values of its hidden columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from tidegate.quality.check_answers import REDACTED, redact_row
+
+__all__ = ["redact_quarantined"]
+
+_FAILURES, _REASONS = "_failures", "_reasons"
+
+
+def redact_quarantined(row: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
+    """Of any table. Failures of a contract's rows quote values, also in their messages: those about a hidden column
+    are told without, and so are those about a whole row."""
+    redacted = redact_row(row, hidden)
+    failures = redacted.get(_FAILURES)
+    if not hidden or not isinstance(failures, list):
+        return redacted
+    told = [_without_value(failure) if _is_about(failure, hidden) else failure for failure in failures]
+    if told != failures and isinstance(redacted.get(_REASONS), list):
+        redacted[_REASONS] = [f"{failure.get('rule')}: {failure.get('message')}" for failure in told]
+    redacted[_FAILURES] = told
+    return redacted
+
+
+def _is_about(failure: Mapping[str, Any], hidden: Collection[str]) -> bool:
+    column = str(failure.get("column") or "").lower()
+    return not column or bool({column, *(part.strip() for part in column.split(","))} & set(hidden))
+
+
+def _without_value(failure: Mapping[str, Any]) -> dict[str, Any]:
+    return {**failure, **{key: REDACTED for key in ("message", "value") if failure.get(key) is not None}}
