@@ -46,12 +46,14 @@ _LOG_SECRETS = "TIDEGATE_LOG_SECRETS"
 """The variable that passes secrets to redact to the JVM: a configuration file would hold them itself."""
 
 
-def start_session(spark: SparkSection, log_dir: Path, say: Callable[[str], None] = lambda line: None) -> SparkSession:
+def start_session(
+    spark: SparkSection, log_dir: Path, report: Callable[[str], None] = lambda line: None
+) -> SparkSession:
     """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log."""
     java = find_java()
-    jars = ensure_jars(java, say)
+    jars = ensure_jars(java, report)
     starts_here = spark.master.startswith("local") and not is_connected()
-    archive = ensure_class_archive(java, jars, say) if starts_here else None
+    archive = ensure_class_archive(java, jars, report) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it repeats the exception, with the JVM's stack
     if not logging.getLogger().handlers:  # else Py4J prints the stack of every call to a JVM that has ended
@@ -190,20 +192,20 @@ def interrupt(session: SparkSession) -> None:
 
 
 def open_spark(
-    settings: Settings, say: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
+    settings: Settings, report: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
 ) -> SparkSession:
-    """`root`, or a new session. `say` receives STARTING, then STARTED or NOT_STARTED."""
+    """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
     if _is_running():
-        return start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
-    say(STARTING)
+        return start_session(settings.spark, settings.root / ".tidegate" / "logs", report)
+    report(STARTING)
     try:
-        session = start_session(settings.spark, settings.root / ".tidegate" / "logs", say)
+        session = start_session(settings.spark, settings.root / ".tidegate" / "logs", report)
     except BaseException:
-        say(NOT_STARTED)
+        report(NOT_STARTED)
         raise
-    say(STARTED)
+    report(STARTED)
     return session
 
 
