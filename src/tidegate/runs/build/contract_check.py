@@ -73,7 +73,8 @@ def _nulls(model: CompiledModel, contract: ModelContract, session: SparkSession,
     row = session.sql(f"SELECT {counts} FROM {model.model.table.quoted}").first()
     for rule, count in zip(rules, row or (), strict=True):
         if count and rule.nullable is not None:
-            yield f"column '{rule.name}' is NULL in {plural(count, 'row')}, and must never be ({_text(rule.nullable.place)})"
+            rows = plural(count, "row")
+            yield f"column '{rule.name}' is NULL in {rows}, and must never be ({_text(rule.nullable.place)})"
 
 
 def _is_open(rule: ColumnRule, result: Relation) -> bool:
