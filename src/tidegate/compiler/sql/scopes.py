@@ -14,6 +14,7 @@ __all__ = [
     "cte_of",
     "driving_path",
     "enclosing_selects",
+    "is_star",
     "offset_of",
     "sources_of",
     "visible_name",
@@ -124,6 +125,11 @@ def alias_columns(node: Any) -> list[Any]:
     """The names that `t(a, b)` gives to the columns of a relation."""
     alias = node.args.get("alias")
     return list(alias.args.get("columns") or ()) if isinstance(alias, exp.TableAlias) else []
+
+
+def is_star(node: Any) -> bool:
+    """`*` or `t.*`."""
+    return type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star)
 
 
 def offset_of(node: Any) -> int:
