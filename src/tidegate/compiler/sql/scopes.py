@@ -133,5 +133,10 @@ def is_star(node: Any) -> bool:
 
 
 def offset_of(node: Any) -> int:
-    """The offset of a node's first name in the text."""
-    return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)
+    """Where a node begins in the text: its first part that has a position, else that of its parent."""
+    while node is not None:
+        starts = [n.meta["start"] for n in node.walk() if n.meta and "start" in n.meta]
+        if starts:
+            return int(min(starts))
+        node = node.parent
+    return 0
