@@ -172,6 +172,11 @@ class Compiled:
         """Without unavailable sources: those concern only the models that read them."""
         return tuple(error for error in self.errors if error.code != SOURCE_UNAVAILABLE)
 
+    def model_of(self, key: str) -> CompiledModel | None:
+        """The model of an origin's `table`; None for a landing zone and what is outside the lake."""
+        parts = key.split(".")
+        return self.models.get(TableName(*parts)) if len(parts) == 3 else None
+
 
 @dataclass(frozen=True, slots=True)
 class RunValues:

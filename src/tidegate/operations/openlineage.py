@@ -196,8 +196,7 @@ class _EventWriter:
                 yield from self._tables_behind(edge.origin, least_direct(kind, edge.kind))
 
     def _ephemeral(self, key: str) -> CompiledModel | None:
-        parts = key.split(".")
-        model = self.compiled.models.get(TableName(*parts)) if len(parts) == 3 else None
+        model = self.compiled.model_of(key)
         return model if model and model.model.settings.materialized is Materialized.EPHEMERAL else None
 
     def _input_field(self, origin: Origin, how: Sequence[tuple[str, str]], description: str = "") -> Document:
