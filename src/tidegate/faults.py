@@ -33,6 +33,13 @@ class FaultPoint:
 
 FAULT_POINTS: Mapping[str, FaultPoint] = {
     "after_register": FaultPoint("The run is in the history; nothing else has happened."),
+    "before_ingest": FaultPoint("A source is about to be read; nothing of the read is recorded."),
+    "after_bounds": FaultPoint("The bounds of the read are recorded; no batch is landed."),
+    "before_batch": FaultPoint("The files of a batch are complete, under temporary names."),
+    "after_batch": FaultPoint("The files of a batch are landed; the manifest does not have it."),
+    "after_batch_recorded": FaultPoint("The manifest has the batch, and the state after it."),
+    "before_ingest_complete": FaultPoint("Every batch is landed; the manifest is not complete."),
+    "after_ingest_complete": FaultPoint("The manifest is complete; nothing of it is in bronze."),
     "before_branch": FaultPoint("Everything is planned and Spark is running; there is no branch yet."),
     "inside_branch": FaultPoint("Nessie: the branch is created, without its record of which run it belongs to."),
     "after_branch": FaultPoint("The run's branch is created and empty."),

@@ -77,6 +77,9 @@ class Reply:
 
     body: bytes = b""
 
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of the response, with names in lower case."""
+
     reason: str = ""
     """Why no response came."""
 
@@ -234,11 +237,12 @@ class HttpClient:
         import httpx
 
         status = response.status_code
+        headers = {name.lower(): value for name, value in response.headers.items()}
         if status < 300 and self._status_suffices:
-            return Reply(status=status)
+            return Reply(status=status, headers=headers)
         if status < 300:
             body = b"".join(self._chunks(response))
-            return _timed_out() if self._is_late() else Reply(status=status, body=body)
+            return _timed_out() if self._is_late() else Reply(status=status, body=body, headers=headers)
         try:
             body = b"".join(self._chunks(response))
         except httpx.TransportError:
@@ -246,7 +250,7 @@ class HttpClient:
         kind = kind_of_status(status)
         may_pass = status >= 400 and kind.is_transient
         after = seconds_to_wait(response.headers.get("Retry-After"), self._timing.wall()) if may_pass else None
-        return Reply(kind, status, body, may_pass=may_pass, retry_after=after)
+        return Reply(kind, status, body, headers, may_pass=may_pass, retry_after=after)
 
     def _chunks(self, response: httpx.Response) -> Iterator[bytes]:
         size = 0

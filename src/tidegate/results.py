@@ -34,6 +34,9 @@ class ModelResult:
     rows_written: int = 0
     rows_deleted: int = 0
     rows_quarantined: int = 0
+    stages: Mapping[str, int] = field(default_factory=dict)
+    """Of a contract's silver table: what became of the rows that were read, so that they add up."""
+
     duration_ms: int = 0
     """Of all attempts, with the pauses between them."""
 

@@ -64,3 +64,31 @@ def test_a_file_by_name_needs_no_project(tmp_path: Path, tidegate: Call, monkeyp
 
 def test_a_project_without_contracts_has_nothing_wrong(project: Path, tidegate: Call) -> None:
     assert tidegate("contract", "validate").out == "0 contracts, no errors\n"
+
+
+def test_contracts_and_their_files_may_be_apart_from_the_project_and_the_warehouse(
+    project: Path, tmp_path: Path, tidegate: Call
+) -> None:
+    hub, assets, warehouse = tmp_path / "hub", tmp_path / "assets", tmp_path / "warehouse"
+    (project / "tidegate.toml").write_text(
+        f'[project]\nname = "shop"\n[lake]\nwarehouse = "{warehouse}"\n'
+        f'[contracts]\nlocation = "{hub}"\nfiles_root = "{assets}"\n'
+    )
+    write(hub / "shop" / "orders.odcs.yml", contract(REST))
+    write(project / "contracts" / "not_looked_at.odcs.yml", contract({"connector": "rst"}))
+    gold = contract({})
+    gold["customProperties"] = [{"property": "generator_notebook", "value": "notebooks/revenue.py"}]
+    file = write(hub / "revenue.odcs.yml", gold)
+    missing = tidegate("contract", "validate")
+    assert missing.code == 1
+    assert f"is not there in {assets}" in missing.out
+    (assets / "notebooks").mkdir(parents=True)
+    (assets / "notebooks" / "revenue.py").write_text("")
+    outcome = tidegate("contract", "validate")
+    assert outcome.code == 0
+    assert outcome.out == (
+        f"{file}: valid for gold\n{hub}/shop/orders.odcs.yml: valid for landing, bronze, silver\n"
+        "2 contracts, no errors\n"
+    )
+    assert tidegate("contract", "validate", str(file)).out.startswith(f"{file}: valid for gold\n")
+    assert not warehouse.exists()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.config import LintsSection, Settings, find_project, load_settings
+from tidegate.config import LintsSection, Settings, ZoneSettings, find_project, load_settings
 from tidegate.config.toml_lines import line_of
 from tidegate.errors import ConfigError
 
@@ -33,6 +33,7 @@ def test_an_empty_file_is_a_project_on_one_machine(tmp_path: Path) -> None:
     assert settings.lake.catalog_path == root / ".tidegate/catalog.db"
     assert settings.state.url == f"sqlite:///{root}/.tidegate/state.db"
     assert settings.landing.root == root / "landing"
+    assert (settings.contracts.location, settings.contracts.files_root) == (root / "contracts", root)
     assert settings.run.publish == "run"
 
 
@@ -223,3 +224,9 @@ def test_a_level_or_lint_that_does_not_exist_is_told_with_the_nearest(tmp_path: 
         "tidegate.toml:2: 'blast_radius' in [lints] must be one of off, info, warning, error, not 'warn'",
         "tidegate.toml:3: unknown key 'freshnes_coverage' in [lints]; did you mean 'freshness_coverage'?",
     ]
+
+
+@pytest.mark.parametrize("key", ZoneSettings.OF_CONTRACTS)
+def test_what_contracts_set_is_no_key_of_a_zone(tmp_path: Path, key: str) -> None:
+    (problem,) = problems_of(tmp_path, f"[landing.z]\n{key} = true\n")
+    assert f"unknown key '{key}'" in problem

@@ -12,6 +12,7 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LintsSection,
     MaintenanceSection,
@@ -40,12 +41,18 @@ SECTIONS = {
     "[state]": StateSection,
     "[run]": RunSection,
     "[landing.ZONE]": ZoneSettings,
+    "[contracts]": ContractsSection,
     "[lints]": LintsSection,
     "[maintenance]": MaintenanceSection,
     "[reaper]": ReaperSection,
     "[anomalies]": AnomaliesSection,
 }
-SETTINGS = [(section, field.name) for section, values in SECTIONS.items() for field in dataclasses.fields(values)]
+SETTINGS = [
+    (section, field.name)
+    for section, values in SECTIONS.items()
+    for field in dataclasses.fields(values)
+    if field.name not in getattr(values, "OF_CONTRACTS", ())
+]
 
 
 def part(heading: str) -> str:

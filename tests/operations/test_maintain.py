@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tidegate.config import (
+    ContractsSection,
     LakeSection,
     LandingSection,
     MaintenanceSection,
@@ -47,6 +48,7 @@ def settings(catalog: EmbeddedCatalog, section: MaintenanceSection = SECTION) ->
         state=StateSection("sqlite://"),
         run=RunSection(),
         landing=LandingSection(root / "landing"),
+        contracts=ContractsSection(root / "contracts", root),
         maintenance=section,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.compiler.projects import build, write_project
 from tests.lake.conftest import write_table as write_table
 from tests.planner.histories import History
 from tidegate.compiler import compile_project
-from tidegate.config import Settings, load_settings
+from tidegate.config import Settings, ZoneSettings, load_settings
 from tidegate.datatypes import BIGINT, Column, Relation
 from tidegate.lake import EmbeddedCatalog, Pointer
 from tidegate.lake.changes import change_since
@@ -120,3 +121,26 @@ def test_a_key_is_unique_only_if_no_row_came_from_elsewhere(tmp_path: Path) -> N
     assert unique(history) == ()
     history.progress = None
     assert unique(history) == ()
+
+
+def test_of_a_zone_that_a_connector_writes_the_files_of_complete_manifests_are_read(tmp_path: Path) -> None:
+    files = {
+        "tidegate.toml": '[project]\nname = "shop"\n',
+        "models/bronze/a.sql": "select * from {{ landing_zone('crm') }}",
+        "landing/crm/run-1/000001.json": "[]",
+        "landing/crm/run-2/000001.json": "[]",
+        "landing/crm/run-3/000001.json": "[]",
+    }
+    for run, complete in ((1, True), (2, True), (3, False)):
+        manifest = {"complete": complete, "files": [f"run-{run}/000001.json"]}
+        files[f"landing/crm/_manifests/run-{run}.json"] = json.dumps(manifest)
+    settings = load_settings(write_project(tmp_path, files), env={})
+    zones = {"crm": ZoneSettings(raw=True, by_name=True)}
+    settings = replace(settings, landing=replace(settings.landing, zones=zones))
+    compiled = compile_project(load_project(settings), settings, [], {})
+    catalog = EmbeddedCatalog(settings.lake.catalog_path, settings.lake.warehouse)
+    model = compiled.models[TableName("shop", "bronze", "a")]
+    assert model.relation.find("_SOURCE_ROW") == Column("_source_row", BIGINT, nullable=False)
+    zone = read_inputs(model, compiled, BranchView(catalog, "main"), None).zones["crm"]
+    assert [file.path for file in zone.fresh.all] == ["run-1/000001.json", "run-2/000001.json"]
+    assert not zone.fresh.copies

@@ -89,11 +89,25 @@ def _facts(result: ModelResult) -> Iterator[str]:
         yield plural(result.rows_written, "row")
         if result.rows_deleted:
             yield f"{result.rows_deleted} deleted"
-        if result.rows_quarantined:
+        if result.stages:
+            yield from _stage_facts(result.stages)
+        elif result.rows_quarantined:
             yield f"{result.rows_quarantined} quarantined"
         if result.reason.endswith(f"; {VERIFIED}"):
             yield VERIFIED
     yield duration(result.duration_ms)
+
+
+def _stage_facts(stages: Mapping[str, int]) -> Iterator[str]:
+    """What became of the rows that a contract read; what is 0 is left out."""
+    refused = {name.removeprefix("quarantined_"): rows for name, rows in stages.items() if name.startswith("quarant")}
+    yield f"of {stages.get('read', 0)} read"
+    if sum(refused.values()):
+        parts = ", ".join(f"{rows} {stage}" for stage, rows in refused.items() if rows)
+        yield f"{sum(refused.values())} quarantined: {parts}"
+    for name, word in (("deduplicated", "older versions"), ("delete_signals", "delete signals")):
+        if stages.get(name):
+            yield f"{stages[name]} {word}"
 
 
 def check_lines(check: CheckResult) -> Iterator[str]:

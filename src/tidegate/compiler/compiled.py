@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tidegate.amounts import plural
 from tidegate.checks.check_values import Check
 from tidegate.config import Settings, ZoneSettings
+from tidegate.contracts.ingestion import Ingestion
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
 from tidegate.project import LoadedProject, Materialized, Model
@@ -139,7 +140,8 @@ class CompiledModel:
     def quarantines(self) -> bool:
         """Whether it has a second table, for the rows and records that it refuses."""
         is_table = self.model.settings.materialized is Materialized.TABLE
-        return is_table and (self.model.settings.quarantine or self.bad_records)
+        is_silver = self.model.stage is not None and self.model.stage.is_silver
+        return is_table and (self.model.settings.quarantine or self.bad_records or is_silver)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,15 @@ class Compiled:
         """The model of an origin's `table`; None for a landing zone and what is outside the lake."""
         parts = key.split(".")
         return self.models.get(TableName(*parts)) if len(parts) == 3 else None
+
+    def ingestions(self, tables: Collection[TableName]) -> Mapping[TableName, Ingestion]:
+        """The contracts whose sources fill some of these bronze tables; files that are pushed need no reading."""
+        stages = {table: self.models[table].model.stage for table in sorted(tables)}
+        return {
+            table: stage.ingestion
+            for table, stage in stages.items()
+            if stage is not None and not stage.is_silver and stage.ingestion.source.connector.name != "landing_push"
+        }
 
 
 @dataclass(frozen=True, slots=True)

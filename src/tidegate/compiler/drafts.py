@@ -145,6 +145,11 @@ class Draft:
         return self.test.place.file if self.test else self.model.file
 
     @property
+    def key(self) -> str:
+        """Of the query among all of the project."""
+        return self.test.place.file if self.test else self.model.key
+
+    @property
     def source(self) -> str:
         return self.test.source if self.test else self.model.source
 
@@ -302,7 +307,10 @@ class CompilationState:
         rendered = self.templates.render(draft.source, draft.file, context)
         if not isinstance(rendered, Rendered):
             return Place(draft.file)
-        return locate(self.templates, draft.source, draft.file, context, rendered.text, offset)
+        place = locate(self.templates, draft.source, draft.file, context, rendered.text, offset)
+        if not draft.model.source_lines or draft.test is not None:
+            return place
+        return Place(draft.file, draft.model.source_lines[place.line - 1])
 
     def place_of_table(self, draft: Draft, table: TableName) -> Place:
         """The place where the draft first names the table."""
@@ -333,6 +341,8 @@ class CompilationState:
 def refuses_rows(draft: Draft) -> bool:
     """Whether rows that break its constraints go to a table of their own."""
     model = draft.model
+    if model.stage is not None:
+        return model.stage.is_silver
     return draft.is_table and model.settings.quarantine and bool(row_constraints(model.checks, NOTHING_KNOWN))
 
 

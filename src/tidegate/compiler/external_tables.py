@@ -73,11 +73,11 @@ def _published(pointer: Pointer) -> Relation:
 
 
 def landing_read(call: LandingCall, settings: Settings) -> LandingRead:
-    """What tidegate.toml declares for the zone, with the call's own arguments on top."""
+    """What tidegate.toml, or a contract, declares for the zone, with the call's own arguments on top."""
     declared = settings.landing.zones.get(call.zone, ZoneSettings())
     chosen = {}
     for item in fields(ZoneSettings):
-        own = getattr(call.settings, item.name)
+        own = None if item.name in ZoneSettings.OF_CONTRACTS else getattr(call.settings, item.name)
         chosen[item.name] = own if own is not None else getattr(declared, item.name)
     return LandingRead(call.zone, ZoneSettings(**chosen))
 

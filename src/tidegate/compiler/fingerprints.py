@@ -13,6 +13,7 @@ from blake3 import blake3
 
 from tidegate.compiler.compiled import LandingRead
 from tidegate.compiler.query_facts import QueryFacts
+from tidegate.config import ZoneSettings
 from tidegate.project.column_masks import ColumnMask
 from tidegate.project.model import ModelSettings
 
@@ -86,8 +87,8 @@ def fingerprint(
 def _landing(landing: LandingRead) -> str:
     """A setting that was added later counts only where it is declared, so that tables built before it stay valid."""
     definition = asdict(landing)
-    later = ("encoding", "escape", "bad_records")
-    read = {name: value for name, value in definition["settings"].items() if value is not None or name not in later}
+    later = ("encoding", "escape", "bad_records", *ZoneSettings.OF_CONTRACTS)
+    read = {name: value for name, value in definition["settings"].items() if value or name not in later}
     return json.dumps({**definition, "settings": read}, sort_keys=True)
 
 

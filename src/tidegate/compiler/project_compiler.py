@@ -36,6 +36,7 @@ from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName
 from tidegate.project import LoadedProject, Materialized, Model, Severity
+from tidegate.project.contract_models import with_contract_zones
 from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
 
@@ -121,6 +122,8 @@ def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] |
 
 def _quarantine_digest(model: Model) -> str:
     """Independent of the columns: the fingerprint must not change with what is known of them."""
+    if model.stage is not None and model.stage.is_silver:
+        return model.stage.ingestion.digest
     if not model.settings.quarantine or not model.checks:
         return ""
     return digest_of(constraint.check for constraint in row_constraints(model.checks, NOTHING_KNOWN))
@@ -148,6 +151,7 @@ def compile_project(
     cache: CompileCache | None = None,
 ) -> Compiled:
     """All diagnostics of all passes together."""
+    settings = with_contract_zones(settings, project)
     work = CompilationState.of(project, settings, ExternalTables.of(lake, discovery or Discovery()), cli_vars)
     with gc_paused():
         work.circular = run_passes(work, CompileCache() if cache is None else cache)

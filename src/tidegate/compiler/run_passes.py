@@ -124,7 +124,7 @@ def run_passes(work: CompilationState, cache: CompileCache) -> bool:
     runner.fork()
     for draft in work.drafts:
         runner.run(draft)
-    cache.retain_only({draft.file for draft in work.drafts})
+    cache.retain_only({draft.key for draft in work.drafts})
     return runner.circular
 
 
@@ -139,9 +139,9 @@ class _PassRunner:
         self._cached: dict[str, Outcome] = {}
         for draft in work.drafts:
             draft.own = self.digests.own(draft)
-            outcome = cache.outcomes.get(draft.file)
+            outcome = cache.outcomes.get(draft.key)
             if outcome is not None and outcome.own == draft.own and _environment_unchanged(outcome.environment):
-                self._cached[draft.file] = outcome
+                self._cached[draft.key] = outcome
         self._finished = 0
 
     def run(self, draft: Draft) -> None:
@@ -160,7 +160,7 @@ class _PassRunner:
                     self._finish(at)
 
     def _begin(self, draft: Draft) -> list[Draft]:
-        outcome = self._cached.get(draft.file)
+        outcome = self._cached.get(draft.key)
         if outcome is None:
             return self._parse(draft)
         draft.stage = DraftStage.CACHED
@@ -179,7 +179,7 @@ class _PassRunner:
         return new
 
     def _restore(self, draft: Draft) -> bool:
-        outcome = self._cached[draft.file]
+        outcome = self._cached[draft.key]
         if self.digests.whole(draft, outcome) != outcome.whole:
             return False
         draft.restore(outcome)
@@ -210,12 +210,12 @@ class _PassRunner:
         for name, value in outcome.environment:
             register(value, name)
         if not draft.failed and not _holds_secret(outcome):
-            self.cache.put(draft.file, outcome)
+            self.cache.put(draft.key, outcome)
 
     def fork(self) -> None:
         """Compile what is not cached on all cores, level by level; a guess of the dependencies is enough for that."""
         processes = cores()
-        fresh = [draft for draft in self.work.drafts if draft.file not in self._cached] if processes > 1 else []
+        fresh = [draft for draft in self.work.drafts if draft.key not in self._cached] if processes > 1 else []
         if len(fresh) < _FORK_FROM:
             return
         # Another process may have met a cycle.

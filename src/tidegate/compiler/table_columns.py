@@ -13,18 +13,24 @@ from tidegate.datatypes import (
     Column,
     Relation,
     array,
+    parse_type,
 )
 from tidegate.project import Materialized, Model, ModelSettings
 from tidegate.widening import stored_type
 
 __all__ = [
     "ABOUT_BAD_RECORDS",
+    "ABOUT_DELIVERED",
+    "ABOUT_JUDGED",
     "ABOUT_REFUSED",
+    "FROM_SOURCE",
     "IS_CURRENT",
     "RECORD_TEXT",
     "SOURCE_FILE",
     "SOURCE_LINE",
+    "SOURCE_ROW",
     "columns_of_quarantine",
+    "judged_columns",
     "quarantine_columns",
     "table_columns",
     "visible_columns",
@@ -45,6 +51,30 @@ ABOUT_BAD_RECORDS = (
     Column(RECORD_TEXT, STRING, nullable=True),
 )
 """Further columns where it can hold records of landing files: zone and file, line, and the record itself."""
+SOURCE_ROW = "_source_row"
+ABOUT_DELIVERED = (
+    Column("_ingested_at", TIMESTAMP, nullable=False),
+    Column(SOURCE_FILE, STRING, nullable=False),
+    Column(SOURCE_ROW, BIGINT, nullable=False),
+    Column("_run_id", STRING, nullable=False),
+    Column("_op", STRING, nullable=False),
+    Column("_commit_time", TIMESTAMP, nullable=False),
+    Column("_sequence", STRING, nullable=False),
+)
+"""The columns that each row of a raw landing zone gets: when it was ingested, its file (zone and path) and its number
+there, the run, the operation, the time at which the source committed it, and its order among rows of that time."""
+FROM_SOURCE = ("_op", "_commit_time", "_sequence")
+"""Those that a file may deliver itself."""
+
+_FAILURES = "array<struct<stage:string,column:string,rule:string,message:string,value:string>>"
+ABOUT_JUDGED = (
+    Column("_stage", STRING, nullable=False),
+    Column("_failures", parse_type(_FAILURES) or ANY, nullable=False),
+    Column("_contract_id", STRING),
+    Column("_contract_version", STRING),
+    *(column for column in ABOUT_DELIVERED if column.name not in ("_ingested_at", "_run_id")),
+)
+"""Further columns where rows were judged by the stages of a contract: the stage, each failure, and the row's origin."""
 
 
 def table_columns(settings: ModelSettings, query: Relation | None, published: Relation = NOTHING_KNOWN) -> Relation:
@@ -77,6 +107,14 @@ def visible_columns(model: Model, query: Relation | None, published: Relation = 
 def columns_of_quarantine(bad_records: bool) -> tuple[Column, ...]:
     """The columns that a quarantine adds. `bad_records`: also those for records of landing files."""
     return (*ABOUT_REFUSED, *ABOUT_BAD_RECORDS) if bad_records else ABOUT_REFUSED
+
+
+def judged_columns(query: Relation | None) -> Relation:
+    """The columns of the quarantine of a contract's silver table: its own as text, as they were at the stage."""
+    about = (*ABOUT_REFUSED, *ABOUT_JUDGED)
+    names = {column.name for column in about}
+    own = (Column(column.name, STRING) for column in (query or NOTHING_KNOWN).columns if column.name not in names)
+    return Relation((*own, *about), complete=False)
 
 
 def quarantine_columns(

@@ -3,8 +3,11 @@
 from tidegate.amounts import format_duration, parse_duration
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, CommandHook, Endpoint, HookSettings, WebHook
+from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource
+from tidegate.config.rest_source import RestSource
 from tidegate.config.settings import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LandingSection,
     LintsSection,
@@ -35,11 +38,13 @@ __all__ = [
     "BudgetSection",
     "CatalogSource",
     "CommandHook",
+    "ContractsSection",
     "DatabaseSource",
     "DatabaseUrl",
     "Endpoint",
     "FivetranSource",
     "HookSettings",
+    "JdbcSource",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -49,11 +54,13 @@ __all__ = [
     "ProjectSection",
     "ReaperSection",
     "RestServer",
+    "RestSource",
     "RunSection",
     "Secret",
     "Settings",
     "SourceSettings",
     "SparkSection",
+    "SqlServerSource",
     "StateSection",
     "WebHook",
     "ZoneSettings",

@@ -14,6 +14,7 @@ from tidegate.config.paths import local_path
 from tidegate.config.section_reader import Section, unknown_key
 from tidegate.config.settings import (
     AnomaliesSection,
+    ContractsSection,
     LandingSection,
     LintsSection,
     MaintenanceSection,
@@ -29,6 +30,7 @@ from tidegate.redaction import Secret
 
 __all__ = [
     "read_anomalies",
+    "read_contracts",
     "read_landing",
     "read_lints",
     "read_maintenance",
@@ -136,6 +138,16 @@ def _bytes(section: Section, key: str) -> int | None:
         return None
     size = value.lower().removesuffix("b")
     return int(size[:-1]) << 10 * ("kmgt".index(size[-1]) + 1)
+
+
+def read_contracts(section: Section, root: Path) -> ContractsSection:
+    contracts = ContractsSection(
+        location=local_path(section, "location", "contracts", root),
+        files_root=local_path(section, "files_root", ".", root),
+        absolute_paths=section.boolean("absolute_paths", False),
+    )
+    section.finish()
+    return contracts
 
 
 def read_landing(section: Section, root: Path) -> LandingSection:

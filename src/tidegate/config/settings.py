@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from tidegate.config.database_url import DatabaseUrl
 from tidegate.config.hook_settings import BudgetSection, Endpoint, HookSettings
@@ -15,6 +15,7 @@ from tidegate.redaction import Secret
 
 __all__ = [
     "AnomaliesSection",
+    "ContractsSection",
     "LakeSection",
     "LandingSection",
     "LintsSection",
@@ -174,10 +175,32 @@ class ZoneSettings:
     escape: str | None = None
     bad_records: str | None = None
     """"quarantine" splits off records that cannot be read; None: they fail the model."""
+    raw: bool = False
+    """Every column is read as text, as delivered, and each row gets the columns that say where it comes from.
+    `columns` are then columns that are there in any case; those that the files have are added."""
+    content_path: str | None = None
+    """Where the records are in each JSON document of a raw zone, such as `data.items`; empty or None: the document."""
+    by_name: bool = False
+    """A connector writes the files: those of its complete manifests are read, each once, whatever they hold."""
+
+    OF_CONTRACTS: ClassVar = ("raw", "content_path", "by_name")
+    """Fields that contracts set; they are no keys of tidegate.toml."""
 
     @property
     def quarantines(self) -> bool:
         return self.bad_records == "quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class ContractsSection:
+    """Where contracts and the files that they read are, apart from the warehouse."""
+
+    location: Path
+    """The folder of contracts that stand alone."""
+    files_root: Path
+    """What paths in contracts are relative to: a generator_notebook, and the files that connector `files` reads."""
+    absolute_paths: bool = False
+    """`endpoint` of a contract may name files anywhere on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +265,7 @@ class Settings:
     state: StateSection
     run: RunSection
     landing: LandingSection
+    contracts: ContractsSection
     maintenance: MaintenanceSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from tidegate.config.hook_sections import read_budget, read_callback, read_hooks
 from tidegate.config.section_reader import Document, Section, substitute_variables
 from tidegate.config.sections import (
     read_anomalies,
+    read_contracts,
     read_landing,
     read_lints,
     read_maintenance,
@@ -42,6 +43,7 @@ _SECTIONS = (
     "defaults",
     "run",
     "landing",
+    "contracts",
     "anomalies",
     "lints",
     "maintenance",
@@ -52,7 +54,7 @@ _SECTIONS = (
     "hooks",
     "callback",
 )
-_LATER_SECTIONS = ("contracts", "chunks", "sandbox", "server")
+_LATER_SECTIONS = ("chunks", "sandbox", "server")
 _NO_PROJECT = "name a folder that has one with --project DIR, or make a project with `tidegate init DIR`"
 
 
@@ -88,6 +90,7 @@ def load_settings(root: Path, file: Path | None = None, env: Mapping[str, str] |
         state=read_state(section("state"), raw.get("state", {}), root),
         run=read_run(section("run", ("retries", "timeouts", "on_failure"))),
         landing=read_landing(section("landing"), root),
+        contracts=read_contracts(section("contracts"), root),
         maintenance=read_maintenance(section("maintenance")),
         defaults=read_table(section("defaults")),
         vars=read_table(section("vars")),

@@ -10,7 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tidegate.config.credential_keys import LOOPBACK, read_database, read_secret
+from tidegate.config.jdbc_settings import JdbcSource, SqlServerSource, read_jdbc_source
 from tidegate.config.paths import local_path
+from tidegate.config.rest_source import read_rest_source
 from tidegate.config.section_reader import Section, dotted
 from tidegate.config.source_settings import (
     DATABASE_TIMEOUT,
@@ -29,7 +31,7 @@ from tidegate.redaction import Secret
 
 __all__ = ["read_sources"]
 
-_KINDS = ("manual", "catalog", "database", "fivetran")
+_KINDS = ("manual", "catalog", "database", "sqlserver", "jdbc", "fivetran", "rest")
 _NOT_NULL = re.compile(r"\s+not\s+null\s*$", re.IGNORECASE)
 
 
@@ -65,7 +67,10 @@ def _read_source(section: Section, name: str, written: Mapping[str, Any], root: 
         "manual": lambda: _manual(section, name),
         "catalog": lambda: _catalog(section, name, root),
         "database": lambda: _database(section, name, written),
+        "sqlserver": lambda: read_jdbc_source(section, name, written, SqlServerSource),
+        "jdbc": lambda: read_jdbc_source(section, name, written, JdbcSource),
         "fivetran": lambda: _fivetran(section, name, written),
+        "rest": lambda: read_rest_source(section, name, written),
     }
     kind = section.choice("kind", _KINDS, None)
     return reading[kind]() if kind in reading else None

@@ -11,6 +11,8 @@ from typing import ClassVar
 
 from blake3 import blake3
 
+from tidegate.config.jdbc_settings import JdbcSource
+from tidegate.config.rest_source import RestSource
 from tidegate.datatypes import Relation
 from tidegate.redaction import Secret
 
@@ -97,7 +99,7 @@ class FivetranSource:
         return Secret(base64.b64encode(pair.encode()).decode())
 
 
-SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource
+SourceSettings = ManualSource | CatalogSource | DatabaseSource | FivetranSource | JdbcSource | RestSource
 
 
 def source_digest(source: SourceSettings) -> str:

@@ -1,12 +1,23 @@
-"""The kinds of sources that a contract can name as its `connector`, and what each asks of the contract."""
+"""The kinds of sources that a contract can name as its `connector`, and what each asks of the contract.
+
+A package adds one by an entry point of the group `tidegate.connectors`: its name is that of the connector, its object a
+class with a `declaration`, which is a `Connector` of the same name, and the methods of `ingest.port.SourceConnector`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
-__all__ = ["CONNECTORS", "READ_STRATEGIES", "Connector"]
+from tidegate.errors import ConfigError
+
+__all__ = ["CONNECTORS", "ENTRY_POINTS", "READ_STRATEGIES", "Connector", "own_connector_class"]
 
 READ_STRATEGIES = ("full_snapshot", "incremental")
+ENTRY_POINTS = "tidegate.connectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +29,11 @@ class Connector:
     """It reads a table by queries: extraction mode, filtering and ordering columns have a meaning."""
     reads_log: bool = False
     """It reads a log of changes, which tells inserts, updates and deletes apart. It is never a full snapshot."""
+    reads_source: bool = True
+    """False: others put files into the landing zone; nothing is read, and there is no boundary to record."""
 
 
-CONNECTORS = {
+_BUILT_IN = {
     connector.name: connector
     for connector in (
         Connector("rest", needs=("endpoint", "content_path", "json_multiline")),
@@ -28,7 +41,57 @@ CONNECTORS = {
         Connector("sqlserver_cdc", reads_log=True),
         Connector("postgres", needs=("sql_extraction_mode",), reads_sql=True),
         Connector("jdbc", needs=("sql_extraction_mode",), reads_sql=True),
-        Connector("landing_push"),
+        Connector("landing_push", reads_source=False),
         Connector("files", needs=("endpoint",)),
     )
 }
+
+
+class _Connectors(Mapping[str, Connector]):
+    """The built-in ones, then those of installed packages, which are looked for only when they are needed."""
+
+    def __getitem__(self, name: str) -> Connector:
+        if name in _BUILT_IN:
+            return _BUILT_IN[name]
+        if name not in _installed():
+            raise KeyError(name)
+        declaration: Connector = own_connector_class(name).declaration  # type: ignore[attr-defined]
+        return declaration
+
+    def __iter__(self) -> Iterator[str]:
+        yield from _BUILT_IN
+        yield from sorted(_installed().keys() - _BUILT_IN)
+
+    def __len__(self) -> int:
+        return len(_BUILT_IN.keys() | _installed())
+
+
+CONNECTORS: Mapping[str, Connector] = _Connectors()
+
+
+@lru_cache
+def own_connector_class(name: str) -> Callable[[Any], Any]:
+    """The class of a connector that a package adds. Raises ConfigError where it cannot be used."""
+    point = _installed()[name]
+    try:
+        connector: Callable[[Any], Any] = point.load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise _unusable(point, f"cannot be imported: {reason}") from error
+    declaration = getattr(connector, "declaration", None)
+    if not isinstance(declaration, Connector) or declaration.name != name:
+        raise _unusable(point, f"has no 'declaration' that is a Connector named '{name}'")
+    return connector
+
+
+@lru_cache
+def _installed() -> Mapping[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _unusable(point: EntryPoint, reason: str) -> ConfigError:
+    return ConfigError(
+        f"connector '{point.name}' {reason}",
+        where=f"entry point {point.value}",
+        remedy="correct the package that adds it, or remove it",
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
+from tidegate.contracts.rest_pagination import rest_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import is_plain_name, nearest
 from tidegate.problems import did_you_mean
@@ -36,6 +37,8 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
     yield from _needs_of_connector(contract)
     if connector.reads_sql:
         yield from _sql_reads(contract)
+    if connector.name == "rest":
+        yield from rest_issues(contract)
 
 
 def _one_source(contract: StageContract) -> Iterator[Issue]:

@@ -48,19 +48,41 @@ def structural_issues(document: YamlDocument) -> Iterator[Issue]:
         yield Issue(("apiVersion",), message, f"write for example apiVersion: {_EXAMPLES['apiVersion']}")
     judges_keys = match is None or int(match[1]) <= _NEWEST_MINOR
     reader = _Violations(document, judges_keys)
-    yield from reader.of(_validator().iter_errors(document.value))
+    is_first = match is not None and int(match[1]) == 0
+    yield from reader.of(_validator(is_first).iter_errors(document.value))
 
 
 @cache
-def _validator() -> Draft201909Validator:
+def _validator(is_first: bool = False) -> Draft201909Validator:
     """With two corrections: what holds for one logicalType does not hold where none is given, and the version is
-    judged here."""
+    judged here. `is_first`: for v3.0, which allowed what later versions do not."""
     schema = json.loads(files("open_data_contract_standard").joinpath("schema.json").read_text("utf-8"))
     del schema["properties"]["apiVersion"]["enum"]
     for rule in schema["$defs"]["SchemaBaseProperty"]["allOf"]:
         if "if" in rule:
             rule["if"]["required"] = ["logicalType"]
+    if is_first:
+        _allow_v3_0(schema["$defs"])
     return Draft201909Validator(schema)
+
+
+def _allow_v3_0(definitions: dict[str, Any]) -> None:
+    """Rules of quality that name only a `rule`, comments on team members, `column` of an SLA, and exclusive bounds
+    that are true or false."""
+    operators = [part["properties"] for part in definitions["DataQualityOperators"]["oneOf"]]
+    library = definitions["DataQualityLibrary"]
+    del library["allOf"], library["required"]
+    rules = definitions["DataQuality"]["properties"]
+    rules["rule"] = {"type": "string"}
+    for properties in operators:
+        rules |= properties
+    definitions["TeamMember"]["properties"]["comment"] = {"type": "string"}
+    definitions["ServiceLevelAgreementProperty"]["properties"]["column"] = {"type": "string"}
+    for part in definitions["SchemaBaseProperty"]["allOf"]:
+        options = part.get("then", {}).get("properties", {}).get("logicalTypeOptions", {}).get("properties", {})
+        for bound in ("exclusiveMaximum", "exclusiveMinimum"):
+            if bound in options:
+                options[bound] = {"type": [options[bound]["type"], "boolean"]}
 
 
 class _Violations:
@@ -131,8 +153,14 @@ class _Violations:
             yield Issue(path, f"{_owner(path)} must have one of {', '.join(keys)}")
         else:
             deeper = [inner for inner in context if inner.validator != "required"]
-            best = max(deeper, key=relevance)
-            yield from self._violation(best, tuple(best.absolute_path))
+            # An alternative of another type than the value is not the one that was meant.
+            meant = [inner for inner in deeper if inner.validator != "type" or tuple(inner.absolute_path) != path]
+            best = max(meant or deeper, key=relevance)
+            where = tuple(best.absolute_path)
+            if best.validator == "additionalProperties":
+                yield from self._unknown_keys(best, where, beside=False)
+            else:
+                yield from self._violation(best, where)
 
     def _unknown_keys(self, error: ValidationError, path: Path, beside: bool) -> Iterator[Issue]:
         if not self.judges_keys or not isinstance(error.instance, dict):

@@ -8,22 +8,15 @@ from typing import Any, Self
 import pydantic
 from open_data_contract_standard import model as standard
 
-from tidegate.contracts.issues import Issue, problems_of, validation_error
+from tidegate.contracts.issues import Issue, validation_error
 from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
 from tidegate.contracts.odcs_schema import structural_issues
 from tidegate.contracts.silver_rules import silver_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
 from tidegate.errors import ContractValidationError
-from tidegate.problems import Problem
 
-__all__ = ["OpenDataContractStandard", "contract_problems", "stages_of"]
-
-_STAGES: dict[str, Callable[[StageContract], Iterator[Issue]]] = {
-    "landing": landing_issues,
-    "bronze": bronze_issues,
-    "silver": silver_issues,
-}
+__all__ = ["OpenDataContractStandard"]
 
 
 class OpenDataContractStandard(standard.OpenDataContractStandard):
@@ -83,32 +76,6 @@ class OpenDataContractStandard(standard.OpenDataContractStandard):
         if issues:
             raise validation_error(document, issues, f"for {stage}")
         return True
-
-
-def stages_of(contract: StageContract) -> tuple[str, ...]:
-    """The stages that the contract drives: those of an ingestion where an object has a connector, else gold."""
-    if contract.sources:
-        return tuple(_STAGES)
-    if any("generator_notebook" in part.custom for part in (contract.root, *contract.objects)):
-        return ("gold",)
-    return ()
-
-
-def contract_problems(
-    text: str, file: str, stages: tuple[str, ...] | None = None, workspace_path: str | None = None
-) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """The stages that were judged (those that the contract drives, if none are given), and every mistake."""
-    document, problems = read_yaml(text.replace("\r\n", "\n"), file)
-    if document is None:
-        return stages or (), problems
-    if not isinstance(document.value, dict):
-        return stages or (), problems_of(document, structural_issues(document))
-    contract = StageContract(document.value)
-    stages = stages_of(contract) if stages is None else stages
-    issues = list(structural_issues(document))
-    for stage in stages:
-        issues += gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
-    return stages, problems_of(document, issues)
 
 
 def _path(location: tuple[Any, ...]) -> tuple[str | int, ...]:

@@ -50,6 +50,11 @@ class StageContract:
         entry = self.lookup(name, table)
         return entry.value.strip() if entry is not None and isinstance(entry.value, str) else None
 
+    def table_name(self, table: Element, property_name: str) -> str:
+        """What its table is called: by the custom property, else by physicalName, else by name; without a layer."""
+        name = self.text(property_name, table) or table.text("physicalName") or table.text("name") or ""
+        return name.rpartition(".")[2]
+
     def is_set(self, name: str, value: Any, table: Element | None = None) -> bool:
         entry = self.lookup(name, table)
         return entry is not None and type(entry.value) is type(value) and bool(entry.value == value)

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity, Span
-from tidegate.contracts.open_data_contract import contract_problems
+from tidegate.config import Settings
+from tidegate.contracts.stage_problems import read_stages
 from tidegate.errors import SelectionError
 from tidegate.problems import Place, Problem
+from tidegate.project.contract_models import contract_files
+from tidegate.project.model_files import MODEL_FOLDERS
 
 __all__ = ["ContractReport", "ContractValidation", "project_contracts", "validate_contracts"]
-
-_FOLDERS = ("contracts", "models", "pipelines")
-_ENDINGS = (".odcs.yml", ".odcs.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,18 @@ class ContractValidation:
         }
 
 
-def project_contracts(root: Path) -> list[Path]:
-    """Every ODCS file of a project: those that stand alone, and those beside models."""
-    files = (path for folder in _FOLDERS for path in (root / folder).rglob("*") if path.is_file())
-    return sorted(path for path in files if path.name.lower().endswith(_ENDINGS))
+def project_contracts(settings: Settings) -> list[Path]:
+    """Every ODCS file of a project: those that stand alone in `[contracts] location`, and those beside models."""
+    folders = (settings.contracts.location, *(settings.root / folder for folder in MODEL_FOLDERS))
+    return sorted({file for folder in folders for file in contract_files(folder)})
 
 
-def validate_contracts(root: Path, files: Iterable[Path]) -> ContractValidation:
-    return ContractValidation(root, tuple(_validate(root, path) for path in files))
+def validate_contracts(root: Path, files: Iterable[Path], files_root: Path | None = None) -> ContractValidation:
+    """`files_root`: what paths in contracts are relative to, by default `root`."""
+    return ContractValidation(root, tuple(_validate(root, path, files_root or root) for path in files))
 
 
-def _validate(root: Path, path: Path) -> ContractReport:
+def _validate(root: Path, path: Path, files_root: Path) -> ContractReport:
     file = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
         text = path.read_text("utf-8")
@@ -77,8 +78,8 @@ def _validate(root: Path, path: Path) -> ContractReport:
         reason = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
         unreadable = Problem("UnreadableFile", f"the file cannot be read: {reason}", Place(file))
         return ContractReport(file, (), (_diagnostic(unreadable),))
-    stages, problems = contract_problems(text, file, workspace_path=str(root))
-    return ContractReport(file, stages, tuple(map(_diagnostic, problems)))
+    reading = read_stages(text, file, workspace_path=str(files_root))
+    return ContractReport(file, reading.stages, tuple(map(_diagnostic, reading.problems)))
 
 
 def _diagnostic(problem: Problem) -> Diagnostic:

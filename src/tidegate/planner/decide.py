@@ -137,7 +137,7 @@ def _decide(
     if not inputs.changes() and settings.skip != "never":
         if model.deterministic:
             return Decision(RunType.SKIP, _unchanged(inputs))
-        if settings.traits.deltas is Deltas.INSERTED and inputs.any:
+        if model.model.takes_new_rows and inputs.any:
             return Decision(RunType.SKIP, "nothing new to append")
     return None
 
@@ -164,7 +164,7 @@ def _decide_changed_inputs(
     settings = model.model.settings
     never = "skip: never" if settings.skip == "never" else "the query is not deterministic"
     reason = "; ".join(inputs.changes()) or never
-    if settings.traits.deltas is Deltas.INSERTED:
+    if model.model.takes_new_rows:
         return _append(model, progress, inputs, reason, bound)
     if not settings.traits.reads_all_files and (model.manual or model.zones):
         return Decision(RunType.INCREMENTAL, reason, complete=result_is_complete(model))
@@ -231,7 +231,7 @@ def _decide_changed_definition(
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
     traits = model.model.settings.traits
-    if traits.deltas is Deltas.INSERTED:
+    if traits.deltas is Deltas.INSERTED and traits.never_rereads:
         return _append(model, progress, inputs, "definition changed: applies to new rows", bound)
     if traits.never_rereads or model.manual:
         reason = "definition changed: applies to what comes"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidegate.compiler.compiled import Compiled, CompiledModel
-from tidegate.config import Settings
+from tidegate.config import Settings, ZoneSettings
 from tidegate.lake.changes import TableChange, Untraceable, change_since, other_columns
 from tidegate.lake.consumed import Consumed, read_consumed
 from tidegate.lake.metadata import TableMetadata, ViewMetadata
@@ -15,6 +15,7 @@ from tidegate.lake.progress import Progress, TableInput
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.planner.model_traits import declared_key
+from tidegate.project.connector_zone import list_connector_zone, unconsumed_by_name
 from tidegate.project.landing_files import UnconsumedFiles, ZoneFile, content_digest, list_zone, unconsumed
 from tidegate.sources.source_catalogs import has_own_catalog, has_source_catalog
 
@@ -267,11 +268,14 @@ def tables_behind(names: Iterable[TableName], compiled: Compiled) -> tuple[Table
 def _zone_state(
     zone: str, model: CompiledModel, lake: BranchView, settings: Settings, progress: Progress | None
 ) -> ZoneState:
-    files = list_zone(settings.landing.root, zone)
+    root = settings.landing.root
     own = lake.metadata(model.model.table)
     consumed = None
     if progress and zone in progress.zones and own is not None and not isinstance(own, ViewMetadata):
         consumed = read_consumed(own.table_location, progress.zones[zone])
-    digest_of = partial(content_digest, settings.landing.root / zone)
-    fresh = unconsumed(files, consumed.files if consumed else (), digest_of)
-    return ZoneState(zone, files, consumed, fresh)
+    marks = consumed.files if consumed else ()
+    if settings.landing.zones.get(zone, ZoneSettings()).by_name:
+        files = list_connector_zone(root, zone, marks)
+        return ZoneState(zone, files, consumed, unconsumed_by_name(files, marks))
+    files = list_zone(root, zone)
+    return ZoneState(zone, files, consumed, unconsumed(files, marks, partial(content_digest, root / zone)))

@@ -29,6 +29,7 @@ __all__ = [
     "list_zone",
     "unconsumed",
     "verify_unchanged",
+    "zone_folder",
 ]
 
 
@@ -47,7 +48,7 @@ class ZoneFile:
 
 def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
     """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included."""
-    folder = _zone_folder(root, zone)
+    folder = zone_folder(root, zone)
     files: list[ZoneFile] = []
     try:
         _walk(folder, "", zone, files, (_identity(folder),))
@@ -106,14 +107,15 @@ def verify_unchanged(folder: Path, files: Iterable[ZoneFile]) -> tuple[ZoneFile,
     return tuple(changed)
 
 
-def _zone_folder(root: Path, zone: str) -> Path:
+def zone_folder(root: Path, zone: str, required: bool = True) -> Path:
+    """`required` False: the folder need not be there."""
     if not zone or zone.startswith("/") or any(part[:1] in ("", "_", ".") for part in zone.split("/")):
         raise LandingError(
             f"'{zone}' is not a landing zone's name",
             remedy=f"name a folder of {root}; names that begin with '_' or '.' are never read",
         )
     folder = root / zone
-    if folder.is_dir():
+    if folder.is_dir() or not (required or folder.exists()):
         return folder
     if folder.exists():
         raise LandingError(
@@ -210,7 +212,8 @@ class UnconsumedFiles:
 
     @property
     def all(self) -> tuple[ZoneFile, ...]:
-        return tuple(sorted((*self.new, *self.replaced)))
+        """In the order in which they were listed, which is that of paths where files can be replaced."""
+        return tuple(sorted((*self.new, *self.replaced))) if self.replaced else self.new
 
 
 def content_digest(folder: Path, file: ZoneFile) -> str | None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
+from pathlib import Path
 
 from tidegate.checks.check_parameters import ParameterKind
 from tidegate.checks.check_registry import kind_of
@@ -15,6 +16,7 @@ from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.column_masks import MASKS_FOLDER, ColumnMask, mask_files, masks_of, read_masks, unknown_masks
+from tidegate.project.contract_models import ContractModels, contract_files, read_contract_models
 from tidegate.project.declared_checks import (
     CHECK_KEYS,
     CHECKS_FOLDER,
@@ -37,7 +39,7 @@ from tidegate.project.unit_test_files import TESTS_FOLDER, UnitTest, read_unit_t
 
 __all__ = ["PROJECT_FOLDERS", "load_project"]
 
-PROJECT_FOLDERS = (*MODEL_FOLDERS, MACROS_FOLDER, MASKS_FOLDER, CHECKS_FOLDER, TESTS_FOLDER, "contracts")
+PROJECT_FOLDERS = (*MODEL_FOLDERS, MACROS_FOLDER, MASKS_FOLDER, CHECKS_FOLDER, TESTS_FOLDER)
 
 
 def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProject:
@@ -51,12 +53,17 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
     base = reader.project_defaults()
     folders = {os.path.dirname(path): reader.settings_file(path) for path in project_files.defaults}
     models = [model for files in project_files.models for model in reader.models(files, base, folders)]
+    contracts = [reader.contract_models(path) for path in contract_files(settings.contracts.location)]
+    gold = {table: terms for contract in contracts for table, terms in contract.gold.items()}
+    models = [replace(m, contract=gold[m.table]) if m.contract is None and m.table in gold else m for m in models]
+    models += [model for contract in contracts for model in contract.models]
     macros = [MacroFile(path, text) for path in project_files.macros if (text := reader.text(path)) is not None]
     for path in unit_test_files(settings.root):
         reader.unit_test_file(path)
     texts.keep_only(reader.read)
     unread = frozenset(files.table for files in project_files.models) - frozenset(model.table for model in models)
     unread |= frozenset(project_files.unsupported)
+    unread |= frozenset(table for contract in contracts for table in contract.unread)
     return LoadedProject(
         tuple(models),
         tuple(macros),
@@ -65,6 +72,7 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
         tuple(reader.unit_tests),
         tuple(reader.own_checks.kinds),
         tuple(reader.own_masks),
+        {zone: read_as for contract in contracts for zone, read_as in contract.zones.items()},
     )
 
 
@@ -125,6 +133,17 @@ class _ProjectReader:
         if any(entry.key in _PLACED for entry in entries):
             entries = _placed(entries, text, path)
         return self._level(entries)
+
+    def contract_models(self, file: Path) -> ContractModels:
+        """A file outside the project is named by its whole path."""
+        is_inside = file.is_relative_to(self.settings.root)
+        path = file.relative_to(self.settings.root).as_posix() if is_inside else str(file)
+        if self.text(path) is None:
+            return ContractModels()
+        namespace = self.settings.project.namespace
+        contract = self._texts.derive(path, namespace, lambda text: read_contract_models(text, path, namespace))
+        self.problems += contract.problems
+        return contract
 
     def unit_test_file(self, path: str) -> None:
         text = self.text(path)

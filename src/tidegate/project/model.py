@@ -9,11 +9,13 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from tidegate.checks.check_values import Check
+from tidegate.config import ZoneSettings
 from tidegate.contracts import ModelContract
+from tidegate.contracts.ingestion import ContractStage
 from tidegate.names import TableName
 from tidegate.problems import Place, Problem, Severity
 from tidegate.project.column_masks import ColumnMask
-from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy, StrategyTraits
+from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Deltas, Strategy, StrategyTraits
 from tidegate.project.template_names import MacroFile
 from tidegate.project.unit_test_files import UnitTest
 
@@ -120,6 +122,22 @@ class Model:
 
     masks: tuple[ColumnMask, ...] = ()
 
+    stage: ContractStage | None = None
+    """Of a model that a contract gives."""
+
+    source_lines: tuple[int, ...] = ()
+    """Where `source` was made from another text: the line of the file for each of its lines."""
+
+    @property
+    def key(self) -> str:
+        """Of the model among all that files of the project give: a contract gives two."""
+        return f"{self.file}#{self.table.layer}" if self.stage else self.file
+
+    @property
+    def takes_new_rows(self) -> bool:
+        """Only the rows that its inputs gained are read, unless the table is rebuilt."""
+        return self.settings.traits.deltas is Deltas.INSERTED or (self.stage is not None and self.stage.is_silver)
+
     @property
     def sql_tests(self) -> tuple[Check, ...]:
         """The checks that are queries, written like a model's."""
@@ -148,6 +166,9 @@ class LoadedProject:
 
     own_masks: tuple[str, ...] = ()
     """The names of the project's own masks."""
+
+    zones: Mapping[str, ZoneSettings] = field(default_factory=dict)
+    """How the landing zones of contracts are read."""
 
     def origin(self, model: Model, *settings: str) -> Place:
         """The place of the first of `settings` that is set; else the model's first line."""

@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 __all__ = ["Text", "Texts"]
 
 _SETTLED_NS = 2_000_000_000
 """A file system may count time in steps of two seconds; a second change within one step leaves no mark."""
 
+T = TypeVar("T")
 Marks = tuple[int, int, int, int]
 """Size, inode, and the times of the last change of content and of anything: every write changes one of them."""
 
@@ -22,6 +23,8 @@ class Text(NamedTuple):
 
     text: str
     marks: Marks | None
+    derived: tuple[str, Any] | None = None
+    """A value that was made from the text, with what else it depends on."""
 
 
 @dataclass(slots=True)
@@ -43,10 +46,22 @@ class Texts:
             text = stream.read().decode().removeprefix("\ufeff")
         settled = max(marks[2:]) + _SETTLED_NS < now
         current = Text(text, marks if settled else None)
+        if before is not None and before.text == text:
+            current = current._replace(derived=before.derived)
         if current != before:
             self.by_path[path] = current
             self.changed.add(path)
         return text
+
+    def derive(self, path: str, key: str, make: Callable[[str], T]) -> T:
+        """What `make` gives for the text of `path`, which was read before; made once for each text and `key`."""
+        entry = self.by_path[path]
+        if entry.derived is None or entry.derived[0] != key:
+            entry = self.by_path[path] = entry._replace(derived=(key, make(entry.text)))
+            self.changed.add(path)
+        assert entry.derived is not None
+        value: T = entry.derived[1]
+        return value
 
     def keep_only(self, paths: Collection[str]) -> None:
         for path in self.by_path.keys() - paths:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.checks.check_values import Check
@@ -54,6 +54,9 @@ class ModelAttempt:
 
     constraint_results: tuple[CheckResult, ...] = ()
     """Of the constraints that rows were checked against while they were written."""
+
+    stages: Mapping[str, int] = field(default_factory=dict)
+    """What became of the rows that a contract's silver table read."""
 
 
 class TableWork(Protocol):

@@ -6,19 +6,13 @@ import contextlib
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues
 from tidegate.config import Settings
-from tidegate.errors import (
-    FailureKind,
-    OptionsError,
-    ProjectError,
-    RunCancelledError,
-    TidegateError,
-)
+from tidegate.errors import FailureKind, ProjectError, RunCancelledError, TidegateError
 from tidegate.failures import kind_of
 from tidegate.faults import fault
 from tidegate.hooks.budget import bytes_added
@@ -30,7 +24,6 @@ from tidegate.lake.branch_or_main import BranchOrMain
 from tidegate.lake.view import BranchView
 from tidegate.lake.warehouse import require_writable
 from tidegate.names import TableName
-from tidegate.planner.decide import keeps_history
 from tidegate.planner.make_plan import Plan, PlanRequest, make_plan, readers_of
 from tidegate.planner.selection import select
 from tidegate.results import CheckResult, ModelResult
@@ -44,7 +37,7 @@ from tidegate.runs.control.heartbeat import Heartbeat
 from tidegate.runs.ledger import Ledger
 from tidegate.runs.options import RunOptions
 from tidegate.runs.recorder import Recorder
-from tidegate.runs.register import RegisteredRun, interrupted_runs, register_run, select_for_run
+from tidegate.runs.register import RegisteredRun, interrupted_runs, register_run, require_confirmation, select_for_run
 from tidegate.runs.result import Publish, RunResult, attach_result
 from tidegate.runs.run_branch import RunBranch
 from tidegate.runs.source_availability import require_one_readable, unreadable_models
@@ -151,7 +144,8 @@ class _Run:
         with self.phases.timed("config_loading"):
             compiled, catalog = self._compile()
             selected = self._select(compiled, catalog)
-            self.watch.choose(lambda patterns: _names(select(compiled, patterns), compiled.namespace))
+            self.watch.choose(partial(_chosen, compiled))
+            not_read = self._ingest(compiled, selected, catalog)
             request = PlanRequest(self.started_at, self.options.full_refresh, self.options.from_, self.options.to)
             query = partial(self._query, compiled)
             plan = make_plan(compiled, selected, BranchView(catalog, MAIN), request, query)
@@ -164,9 +158,29 @@ class _Run:
         resumed = {"resumes": self.record.resumes} if self.record.resumes else {}
         self.emit("pipeline_start", None, {"models": names, "publish": self.branch.mode, **resumed})
         if plan.idle:
+            for failure in not_read.values():
+                raise failure
             self._nothing_to_do(plan, compiled, catalog)
         else:
-            self._build(compiled, catalog, plan, sources, unreadable)
+            self._build(compiled, catalog, plan, sources, {**unreadable, **not_read})
+
+    def _ingest(
+        self, compiled: Compiled, selected: Collection[TableName], catalog: BranchCatalog
+    ) -> Mapping[TableName, TidegateError]:
+        contracts = {} if self.options.no_ingest else compiled.ingestions(selected)
+        if not contracts:
+            return {}
+        from tidegate.runs.ingestion import Reading, ingest_contracts  # only here: most projects read no source
+
+        of_run = Reading(self.run_id, lambda: self._builder, self.emit, self.cancellation.check)
+        return ingest_contracts(contracts, compiled, catalog, of_run)
+
+    def _log(self, line: str) -> None:
+        self.emit("phase", None, {"phase": "setup", "message": line})
+
+    @cached_property
+    def _builder(self) -> Builder:
+        return self.open_builder(self.settings, self._log)
 
     def _query(self, compiled: Compiled, table: TableName) -> BoundQuery:
         from tidegate.compiler import bind  # only here: most runs with nothing to do bind no query
@@ -205,20 +219,17 @@ class _Run:
         table = TableName.parse(model, self.settings.project.namespace)
         return bytes_added(BranchView(open_catalog(self.settings), self.branch.name).table(table), self.run_id)
 
-    def _open_lake(self) -> BranchCatalog:
-        catalog = open_catalog(self.settings)
-        return BranchOrMain(catalog, self.run_id) if self.settings.lake.on_branch_failure == "direct" else catalog
-
     def _compile(self) -> tuple[Compiled, BranchCatalog]:
-        catalog = self._open_lake()
+        catalog = open_catalog(self.settings)
+        if self.settings.lake.on_branch_failure == "direct":
+            catalog = BranchOrMain(catalog, self.run_id)
         compiled, discovery = compile_from_disk(
             self.settings, catalog.head(MAIN), self.options.vars, vars_given_before=self.record.resumes > 0
         )
         if self.settings.sources:
-            facts = {"sources": len(discovery.queried), "tables": len(discovery.tables)}
-            self.emit("discover_complete", None, facts)
-        counts = {"errors": len(compiled.errors), "models": len(compiled.models)}
-        self.emit("compile_complete", None, counts)
+            counts = {"sources": len(discovery.queried), "tables": len(discovery.tables)}
+            self.emit("discover_complete", None, counts)
+        self.emit("compile_complete", None, {"errors": len(compiled.errors), "models": len(compiled.models)})
         if compiled.project_errors:
             raise ProjectError("The project has errors; nothing was run", diagnostics=compiled.diagnostics)
         for diagnostic in compiled.diagnostics:
@@ -232,15 +243,8 @@ class _Run:
         selected = select_for_run(compiled, self.options, catalog, self.record, self.store.reader())
         if compiled.waves and not selected:
             patterns = " ".join(self.options.select) or "the selection"
-            message = f"No model is selected: none is of the state that {patterns} asks for"
-            self.emit("phase", None, {"phase": "setup", "message": message})
-        if self.options.full_refresh and not self.options.confirmed:
-            history = sorted(t.short(compiled.namespace) for t in selected if keeps_history(compiled.models[t]))
-            if history:
-                raise OptionsError(
-                    f"--full-refresh would rebuild tables that keep history: {', '.join(history)}",
-                    remedy="What their inputs no longer hold would be lost. Add --yes if that is meant.",
-                )
+            self._log(f"No model is selected: none is of the state that {patterns} asks for")
+        require_confirmation(compiled, selected, self.options)
         return selected
 
     def _nothing_to_do(self, plan: Plan, compiled: Compiled, catalog: BranchCatalog) -> None:
@@ -257,9 +261,6 @@ class _Run:
         if self.branch.left_behind(catalog):
             catalog.drop_branch(self.run_id)
 
-    def _log(self, line: str) -> None:
-        self.emit("phase", None, {"phase": "setup", "message": line})
-
     def _build(
         self,
         compiled: Compiled,
@@ -270,9 +271,9 @@ class _Run:
     ) -> None:
         with self.phases.timed("branch_creation"):
             require_writable(self.settings.lake)
-            builder = self.open_builder(self.settings, self._log)
-        with readable(self.settings, sources) as source_conf:
-            self._build_on_branch(compiled, catalog, plan, builder, source_conf, unreadable)
+            builder = self._builder
+        with readable(self.settings, sources) as conf:
+            self._build_on_branch(compiled, catalog, plan, builder, conf, unreadable)
 
     def _build_on_branch(
         self,
@@ -442,5 +443,5 @@ class _Run:
         )
 
 
-def _names(tables: Collection[TableName], namespace: str) -> frozenset[str]:
-    return frozenset(table.short(namespace) for table in tables)
+def _chosen(compiled: Compiled, patterns: Sequence[str]) -> frozenset[str]:
+    return frozenset(table.short(compiled.namespace) for table in select(compiled, patterns))

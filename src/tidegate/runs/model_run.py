@@ -348,6 +348,7 @@ class _ModelBuild:
             rows_written=outcome.rows_written if outcome else 0,
             rows_deleted=outcome.rows_deleted if outcome else 0,
             rows_quarantined=outcome.rows_quarantined if outcome else 0,
+            stages=self.attempt.stages,
             watermark=self.attempt.watermark,
             snapshot_id=metadata.current_snapshot_id if metadata else None,
         )

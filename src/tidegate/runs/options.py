@@ -40,6 +40,9 @@ class RunOptions:
     confirmed: bool = False
     """Allows `full_refresh` of tables that keep history."""
 
+    no_ingest: bool = False
+    """Read no source: only files that are landed already."""
+
     verify: bool = False
     """Compare each table that was built from changes with a full build."""
 
@@ -61,6 +64,8 @@ class RunOptions:
             options["exclude"] = exclude
         else:
             del options["exclude"]
+        if not self.no_ingest:
+            del options["no_ingest"]
         return blake3(json_text(dict(sorted(options.items()))).encode()).hexdigest()
 
     def to_record(self) -> dict[str, Any]:

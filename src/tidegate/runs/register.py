@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -12,6 +13,7 @@ from tidegate.config import Settings
 from tidegate.errors import KeyTakenError, OptionsError, RunExistsError, RunInFlightError, StateError
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.names import TableName
+from tidegate.planner.decide import keeps_history
 from tidegate.planner.selection import read_states, select, uses_state
 from tidegate.redaction import redact
 from tidegate.runs.clock import Clock
@@ -21,7 +23,15 @@ from tidegate.state import KeyRecord, RunRecord, StateReader, StateStore
 from tidegate.state.liveness import has_ended, is_alive, last_heartbeat, process_identity, process_is_alive
 from tidegate.state.reader import find_run
 
-__all__ = ["RegisteredRun", "interrupted_runs", "register_run", "repeated", "result_for_key", "select_for_run"]
+__all__ = [
+    "RegisteredRun",
+    "interrupted_runs",
+    "register_run",
+    "repeated",
+    "require_confirmation",
+    "result_for_key",
+    "select_for_run",
+]
 
 _LONGEST_KEY = 255
 
@@ -184,3 +194,15 @@ def _key_of_another_request(key: KeyRecord, run: RunRecord | None, options: RunO
         f"The idempotency key '{key.key}' belongs to another request, that of run {key.run_id}{what}",
         remedy="Give each request a key of its own; the same key means the same request.",
     )
+
+
+def require_confirmation(compiled: Compiled, selected: Collection[TableName], options: RunOptions) -> None:
+    """Raise where --full-refresh would lose history, unless that was confirmed."""
+    if not options.full_refresh or options.confirmed:
+        return
+    history = sorted(table.short(compiled.namespace) for table in selected if keeps_history(compiled.models[table]))
+    if history:
+        raise OptionsError(
+            f"--full-refresh would rebuild tables that keep history: {', '.join(history)}",
+            remedy="What their inputs no longer hold would be lost. Add --yes if that is meant.",
+        )

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar, assert_never
 
-from tidegate.config import CatalogSource, DatabaseSource, FivetranSource, ManualSource, SourceSettings
+from tidegate.config import (
+    CatalogSource,
+    DatabaseSource,
+    FivetranSource,
+    JdbcSource,
+    ManualSource,
+    RestSource,
+    SourceSettings,
+)
 from tidegate.errors import SourceError
 from tidegate.names import TableName
 from tidegate.sources.discoverer import Discoverer, Ping, SourceTable
@@ -40,10 +48,18 @@ def open_source(source: SourceSettings) -> Discoverer:
             from tidegate.sources.database_source import DatabaseDiscoverer
 
             return DatabaseDiscoverer(source)
+        case JdbcSource():
+            from tidegate.sources.jdbc_source import JdbcDiscoverer
+
+            return JdbcDiscoverer(source)
         case FivetranSource():
             from tidegate.sources.fivetran import FivetranDiscoverer
 
             return FivetranDiscoverer(source)
+        case RestSource():
+            from tidegate.sources.rest_source import RestDiscoverer
+
+            return RestDiscoverer(source)
         case _:
             assert_never(source)
 

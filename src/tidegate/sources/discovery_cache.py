@@ -12,7 +12,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from tidegate.config import FivetranSource, ManualSource, Secret, Settings, SourceSettings
+from tidegate.config import FivetranSource, JdbcSource, ManualSource, Secret, Settings, SourceSettings
 from tidegate.datatypes import Column, Relation, from_json, to_json
 from tidegate.jsontext import json_text
 from tidegate.lake.atomic_files import write_atomically
@@ -50,7 +50,7 @@ def known_tables(
     """
 
     def from_cache_or_source(source: SourceSettings) -> Discovery:
-        if isinstance(source, ManualSource):
+        if isinstance(source, ManualSource | JdbcSource):
             return discover(source)
         file, now = cache_file(settings, source.name), clock()
         if refresh:

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlencode
 
 from tidegate.config import CatalogSource, DatabaseSource, Settings
 from tidegate.errors import FailureKind, SourceError
@@ -18,7 +17,7 @@ from tidegate.lake.branch_catalog import Pointer
 from tidegate.lake.catalogs.embedded import CatalogDatabase
 from tidegate.names import TableName
 from tidegate.sources.catalog_source import CatalogDiscoverer, SqliteCatalog
-from tidegate.sources.database_source import DatabaseDiscoverer
+from tidegate.sources.jdbc_source import jdbc_options
 from tidegate.sources.source_errors import as_source_error
 
 __all__ = ["has_own_catalog", "has_source_catalog", "missing_table", "must_be_in_lake", "readable"]
@@ -95,17 +94,5 @@ def _pin(catalog: str, pointers: Mapping[TableName, Pointer], file: Path) -> Non
 
 def _database(source: DatabaseSource) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{source.name}"
-    parameters = f"?{urlencode(source.parameters)}" if source.parameters else ""
-    conf = {
-        prefix: "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
-        f"{prefix}.url": f"jdbc:{source.address}{parameters}",
-        f"{prefix}.driver": "org.postgresql.Driver",
-    }
-    user, password = source.user, source.password
-    if user is None or password is None:
-        # The JDBC driver has other defaults than libpq, and Spark would read as another user than discovery.
-        user, password = DatabaseDiscoverer(source).credentials()
-    conf[f"{prefix}.user"] = user
-    if password is not None:
-        conf[f"{prefix}.password"] = password.reveal()
-    return conf
+    options = {f"{prefix}.{key}": value for key, value in jdbc_options(source).items()}
+    return {prefix: "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog", **options}

@@ -14,6 +14,7 @@ from enum import StrEnum
 from hashlib import file_digest
 from pathlib import Path
 
+from tidegate.config import JdbcSource, Settings
 from tidegate.config.paths import cache_folder
 from tidegate.errors import JarsMissingError
 from tidegate.spark.ivy import Coordinates, fetch
@@ -24,7 +25,17 @@ try:
 except ImportError:  # pragma: no cover - Windows has no flock; there the last of two fetches wins, with equal content
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["JARS", "Jar", "JarState", "JarStatus", "ensure_jars", "jars_folder", "jars_status"]
+__all__ = [
+    "DRIVERS",
+    "JARS",
+    "Jar",
+    "JarState",
+    "JarStatus",
+    "drivers_of",
+    "ensure_jars",
+    "jars_folder",
+    "jars_status",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,22 @@ JARS = (
         1116727,
     ),
 )
+
+
+DRIVERS = {
+    "com.microsoft.sqlserver.jdbc.SQLServerDriver": Jar(
+        Coordinates("com.microsoft.sqlserver", "mssql-jdbc", "12.10.1.jre11"),
+        "d0b614f17f3dece1e813ae534d3037f6e5a65868832b6d23fba07249b14a21d2",
+        1498699,
+    ),
+}
+"""JDBC drivers that only projects with such a source need, by their class."""
+
+
+def drivers_of(settings: Settings) -> tuple[Jar, ...]:
+    """Those of the project's sources. A driver that is not listed is put on Spark's class path by [spark.conf]."""
+    classes = {source.driver for source in settings.sources.values() if isinstance(source, JdbcSource)}
+    return tuple(jar for driver, jar in DRIVERS.items() if driver in classes)
 
 
 class JarState(StrEnum):

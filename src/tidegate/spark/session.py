@@ -14,7 +14,7 @@ from tidegate.config import Settings, SparkSection
 from tidegate.errors import SetupError
 from tidegate.redaction import log_pattern
 from tidegate.spark.class_archive import ensure_class_archive
-from tidegate.spark.jars import ensure_jars
+from tidegate.spark.jars import Jar, drivers_of, ensure_jars
 from tidegate.spark.java import find_java
 from tidegate.spark.jvm import forget_spark, in_thread, is_connected, running_jvm, start_jvm
 from tidegate.spark.starting import NOT_STARTED, STARTED, STARTING
@@ -47,12 +47,19 @@ _LOG_SECRETS = "TIDEGATE_LOG_SECRETS"
 
 
 def start_session(
-    spark: SparkSection, log_dir: Path, report: Callable[[str], None] = lambda line: None
+    spark: SparkSection,
+    log_dir: Path,
+    report: Callable[[str], None] = lambda line: None,
+    drivers: tuple[Jar, ...] = (),
 ) -> SparkSession:
-    """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log."""
+    """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log.
+
+    `drivers`: those of the project's own databases; they follow the other jars on the class path.
+    """
     java = find_java()
     jars = ensure_jars(java, report)
     starts_here = spark.master.startswith("local") and not is_connected()
+    own_drivers = ensure_jars(java, report, drivers) if drivers else ()
     archive = ensure_class_archive(java, jars, report) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it repeats the exception, with the JVM's stack
@@ -70,7 +77,7 @@ def start_session(
             where=str(log_dir),
             remedy="Check the folder's permissions and disk.",
         ) from error
-    conf = {"spark.app.name": "tidegate", **_conf(spark, jars, log_dir, archive)}
+    conf = {"spark.app.name": "tidegate", **_conf(spark, (*jars, *own_drivers), log_dir, archive)}
     with log:
         start = log.tell()
         try:
@@ -197,11 +204,12 @@ def open_spark(
     """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
+    logs, drivers = settings.root / ".tidegate" / "logs", drivers_of(settings)
     if _is_running():
-        return start_session(settings.spark, settings.root / ".tidegate" / "logs", report)
+        return start_session(settings.spark, logs, report, drivers)
     report(STARTING)
     try:
-        session = start_session(settings.spark, settings.root / ".tidegate" / "logs", report)
+        session = start_session(settings.spark, logs, report, drivers)
     except BaseException:
         report(NOT_STARTED)
         raise

@@ -50,6 +50,7 @@ model_runs = Table(
     Column("rows_written", BigInteger, nullable=False),
     Column("rows_deleted", BigInteger, nullable=False),
     Column("rows_quarantined", BigInteger, nullable=False),
+    Column("stages", JSON, nullable=False),
     Column("duration_ms", BigInteger, nullable=False),
     Column("phases", JSON, nullable=False),
     Column("attempts", RedactedJson, nullable=False),

@@ -88,13 +88,13 @@ def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | 
         invocation.project = find_project(invocation.root)
     root = invocation.root.absolute()
     folders, file = tuple(root / name for name in PROJECT_FOLDERS), invocation.config or root / FILE_NAME
-    landing = _landing_root(invocation) or root / "landing"
+    contracts, landing = _set_folders(invocation) or (root / "contracts", root / "landing")
     # Before the first compilation, so that a save during it is not missed.
-    changes = watch_project(lambda: WatchedPaths(folders, (file,), landing))
+    changes = watch_project(lambda: WatchedPaths((*folders, contracts), (file,), landing))
     try:
         while True:
             _compile_once(invocation, variables, against)
-            landing = _landing_root(invocation) or landing
+            contracts, landing = _set_folders(invocation) or (contracts, landing)
             changed = sorted(next(changes))
             if not invocation.json:
                 print(f"\n{_name_list(changed, root)} changed\n", flush=True)
@@ -104,9 +104,11 @@ def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | 
         return 0
 
 
-def _landing_root(invocation: Invocation) -> Path | None:
+def _set_folders(invocation: Invocation) -> tuple[Path, Path] | None:
+    """Of contracts and landing zones, which may be anywhere; None where the settings cannot be read."""
     with suppress(TidegateError):
-        return open_workspace(invocation).settings.landing.root
+        settings = open_workspace(invocation).settings
+        return settings.contracts.location, settings.landing.root
     return None
 
 

@@ -13,8 +13,10 @@ from tidegate.amounts import plural
 from tidegate.cli.error_text import render_diagnostics
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.compiler.compiled import count_line
+from tidegate.config.settings_file import FILE_NAME
 
 if TYPE_CHECKING:
+    from tidegate.config import Settings
     from tidegate.operations.contract import ContractValidation
 
 __all__ = ["contract"]
@@ -48,14 +50,22 @@ def validate(invocation: Invocation, files: tuple[Path, ...]) -> int:
       tidegate contract validate contracts/orders.odcs.yml
     """
     invocation.command = "contract validate"
-    root = invocation.root.absolute() if files else open_workspace(invocation).settings.root
     # Only here: the standard takes a while to load.
     from tidegate.operations.contract import project_contracts, validate_contracts
 
-    found = [file.absolute() for file in files] or project_contracts(root)
-    done = validate_contracts(root, found)
+    settings = _settings(invocation) if files else open_workspace(invocation).settings
+    root = settings.root if settings and not files else invocation.root.absolute()
+    found = [file.absolute() for file in files] or (project_contracts(settings) if settings else [])
+    done = validate_contracts(root, found, settings.contracts.files_root if settings else None)
     invocation.output().show(done.document(), lambda: _lines(invocation, done))
     return done.exit_code
+
+
+def _settings(invocation: Invocation) -> Settings | None:
+    """None where there is no project, which a file by name does not need."""
+    start = invocation.root.absolute()
+    in_project = any((folder / FILE_NAME).is_file() for folder in (start, *start.parents))
+    return open_workspace(invocation).settings if in_project or invocation.config else None
 
 
 def _lines(invocation: Invocation, done: ContractValidation) -> Iterator[str]:

@@ -78,10 +78,12 @@ def _resolve_zone(
 ) -> Iterator[Diagnostic]:
     draft.add_input(("", call.zone))
     draft.content.landing_reads.append(landing_read(call, work.settings))
-    if not (work.settings.landing.root / call.zone).is_dir() or call.zone not in zone_names(work.settings):
+    folder = work.settings.landing.root / call.zone
+    if call.zone in work.project.zones and (folder.is_dir() or _is_filled_by_connector(draft)):
+        return
+    if not folder.is_dir() or call.zone not in zone_names(work.settings):
         place = work.place(draft, rendering.later, reference.start)
         suggestion = did_you_mean(nearest(call.zone, zone_names(work.settings)))
-        folder = work.settings.landing.root / call.zone
         message, fix = f"there is no landing zone '{call.zone}': no folder {folder}", "make the folder"
         if folder.is_file():
             message = f"landing zone '{call.zone}' is a file, not a folder: {folder}"
@@ -89,6 +91,12 @@ def _resolve_zone(
                 f"move the file into a folder, as {folder.parent / 'ZONE' / folder.name}, and read landing_zone('ZONE')"
             )
         yield work.error(draft, "UnknownLandingZone", message, place, suggestion or fix)
+
+
+def _is_filled_by_connector(draft: Draft) -> bool:
+    """The first ingest makes the folder."""
+    stage = draft.model.stage
+    return stage is not None and stage.ingestion.source.connector.name != "landing_push"
 
 
 def _resolve(

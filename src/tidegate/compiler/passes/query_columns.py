@@ -12,8 +12,13 @@ from tidegate.compiler.drafts import CompilationState, Draft, Rendering
 from tidegate.compiler.external_tables import landing_read
 from tidegate.compiler.inlining import reads_bad_records
 from tidegate.compiler.sql.queries import ParsedQuery
-from tidegate.compiler.table_columns import quarantine_columns, visible_columns
-from tidegate.datatypes import ANY, NOTHING_KNOWN, Column, Relation, parse_type
+from tidegate.compiler.table_columns import (
+    ABOUT_DELIVERED,
+    judged_columns,
+    quarantine_columns,
+    visible_columns,
+)
+from tidegate.datatypes import ANY, NOTHING_KNOWN, STRING, Column, Relation, parse_type
 from tidegate.names import TableName
 from tidegate.project import Place
 from tidegate.project.template_names import LandingCall
@@ -82,6 +87,8 @@ def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
     upstream = work.models.get(table)
     if upstream is None and table in work.quarantines:
         beside = work.models[work.quarantines[table]]
+        if beside.model.stage is not None and beside.model.stage.is_silver:
+            return judged_columns(beside.relation)
         return quarantine_columns(beside.relation, work.external.relation(table), reads_bad_records(work, beside))
     if upstream is None:
         return work.external.relation(table)
@@ -91,8 +98,12 @@ def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
 
 
 def _zone(work: CompilationState, call: LandingCall) -> Relation:
-    """The declared columns of a zone, and no others; without any, they depend on its files."""
-    declared = landing_read(call, work.settings).settings.columns
+    """The declared columns of a zone, and no others; without any, they depend on its files, as in every raw zone."""
+    settings = landing_read(call, work.settings).settings
+    declared = settings.columns
+    if settings.raw:
+        columns = (Column(name, STRING) for name in declared or ())
+        return Relation((*columns, *ABOUT_DELIVERED), complete=False)
     if not declared:
         return NOTHING_KNOWN
     return Relation(tuple(Column(name, parse_type(kind) or ANY) for name, kind in declared.items()))

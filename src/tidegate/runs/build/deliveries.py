@@ -40,7 +40,7 @@ def _known_columns(state: ZoneState, decision: Decision) -> str | None:
 
 
 def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
-    """By delivery, as they were published; what is new comes last; then by path.
+    """By delivery, as they were published; what is new comes last; then as they are listed.
 
     Before those with a number come those that were consumed without one, by the id of their run, which grows with the
     time of its start.
@@ -48,11 +48,11 @@ def _as_they_arrived(state: ZoneState) -> tuple[ZoneFile, ...]:
     marks = {mark.path: mark for mark in (state.consumed.files if state.consumed else ())}
     fresh = set(state.fresh.all)
 
-    def arrival(file: ZoneFile) -> tuple[bool, int, str, str]:
+    def arrival(file: ZoneFile) -> tuple[bool, int, str]:
         if file in fresh:
-            return True, 0, "", file.path
+            return True, 0, ""
         mark = marks[file.path]
-        return False, mark.delivery or 0, "" if mark.delivery else mark.run_id, file.path
+        return False, mark.delivery or 0, "" if mark.delivery else mark.run_id
 
     return tuple(sorted(state.files, key=arrival))
 

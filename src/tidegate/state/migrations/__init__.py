@@ -14,6 +14,7 @@ from tidegate.state.migrations import (
     m0003_profiles,
     m0004_resume,
     m0005_whereabouts,
+    m0006_stages,
 )
 from tidegate.state.sql_types import UtcTime
 
@@ -25,6 +26,7 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (
     m0003_profiles.upgrade,
     m0004_resume.upgrade,
     m0005_whereabouts.upgrade,
+    m0006_stages.upgrade,
 )
 
 # Apart from the room's tables: it describes them, and no migration makes it.

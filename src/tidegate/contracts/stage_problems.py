@@ -1,0 +1,62 @@
+"""Every mistake of a contract, for the stages of the data that it drives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tidegate.contracts.issues import Issue, problems_of
+from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
+from tidegate.contracts.odcs_schema import structural_issues
+from tidegate.contracts.silver_rules import silver_issues
+from tidegate.contracts.stage_contract import StageContract
+from tidegate.contracts.yaml_document import YamlDocument, read_yaml
+from tidegate.problems import Problem
+
+__all__ = ["StageReading", "read_stages", "stages_of"]
+
+_STAGES: dict[str, Callable[[StageContract], Iterator[Issue]]] = {
+    "landing": landing_issues,
+    "bronze": bronze_issues,
+    "silver": silver_issues,
+}
+
+
+def stages_of(contract: StageContract) -> tuple[str, ...]:
+    """The stages that the contract drives: those of an ingestion where an object has a connector, else gold."""
+    if contract.sources:
+        return tuple(_STAGES)
+    if any("generator_notebook" in part.custom for part in (contract.root, *contract.objects)):
+        return ("gold",)
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class StageReading:
+    """A contract as it was read from a file."""
+
+    stages: tuple[str, ...]
+    """Those that were judged."""
+
+    problems: tuple[Problem, ...]
+    contract: StageContract | None = None
+    """None where the file is no mapping."""
+
+    document: YamlDocument | None = None
+
+
+def read_stages(
+    text: str, file: str, stages: tuple[str, ...] | None = None, workspace_path: str | None = None
+) -> StageReading:
+    """Judged for `stages`; None: for those that the contract drives."""
+    document, problems = read_yaml(text.replace("\r\n", "\n"), file)
+    if document is None:
+        return StageReading(stages or (), problems)
+    if not isinstance(document.value, dict):
+        return StageReading(stages or (), problems_of(document, structural_issues(document)), document=document)
+    contract = StageContract(document.value)
+    stages = stages_of(contract) if stages is None else stages
+    issues = list(structural_issues(document))
+    for stage in stages:
+        issues += gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
+    return StageReading(stages, problems_of(document, issues), contract, document)

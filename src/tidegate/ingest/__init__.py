@@ -1,0 +1,1 @@
+"""From a source to its landing zone: connectors, logical runs and their manifests."""

@@ -1,0 +1,124 @@
+"""The manifest of a logical run: `<zone>/_manifests/<run>.json`.
+
+While the run reads, it is the run's state: bounds, the number of the last batch, the state of the connector. When the
+run is complete, `complete` is true, `files` lists what bronze may read, in the order of their rows and relative to the
+zone, `next` is the bound of the next run, and `state` is null. A manifest is replaced in one step; it has no secrets.
+Its size does not grow with the number of batches until it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tidegate.errors import FailureKind, LandingError
+from tidegate.ingest.port import Bounds, OriginFile
+from tidegate.lake.atomic_files import write_atomically
+
+__all__ = ["MANIFESTS", "BatchManifest", "read_manifests", "remove_manifest", "write_manifest"]
+
+MANIFESTS = "_manifests"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BatchManifest:
+    """Its JSON is read by other versions, so a field keeps its name."""
+
+    run_id: str
+    contract_id: str
+    contract_version: str
+    definition: str
+    """A digest of what the contract says of the source: another one reads something else."""
+
+    started_at: str
+    bounds: Bounds
+    full_snapshot: bool
+    batches: int = 0
+    file_count: int = 0
+    rows: int | None = 0
+    """None once a batch did not count its rows."""
+
+    reached: str | None = None
+    state: str | None = None
+    """`source_specific_state_json`; None before the first batch and after the last one."""
+
+    origins: tuple[OriginFile, ...] = ()
+    complete: bool = False
+    completed_at: str | None = None
+    next: str | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def is_read(self) -> bool:
+        """Its last batch is landed, though it may not be complete."""
+        return self.batches > 0 and self.state is None
+
+    @property
+    def order(self) -> tuple[str, str]:
+        return self.started_at, self.run_id
+
+
+def read_manifests(zone: Path) -> tuple[BatchManifest, ...]:
+    """All of a zone, the oldest first. Raises LandingError for one that cannot be read."""
+    return tuple(sorted(_read(zone), key=lambda manifest: manifest.order))
+
+
+def write_manifest(zone: Path, manifest: BatchManifest) -> None:
+    text = json.dumps({"version": _VERSION, **asdict(manifest)}, indent=1, ensure_ascii=False)
+    path = _path(zone, manifest.run_id)
+    try:
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove_manifest(zone: Path, run_id: str) -> None:
+    with suppress(FileNotFoundError):
+        _path(zone, run_id).unlink()
+
+
+def _path(zone: Path, run_id: str) -> Path:
+    return zone / MANIFESTS / f"{run_id}.json"
+
+
+def _read(zone: Path) -> Iterator[BatchManifest]:
+    for path in (zone / MANIFESTS).glob("*.json"):
+        if path.name.startswith("."):
+            continue  # a temporary name
+        try:
+            yield _manifest(json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is damaged or of another version"
+            raise LandingError(
+                f"the manifest of a read cannot be read: {reason}",
+                where=str(path),
+                remedy="restore the file from a backup; without it the files that it lists would be lost to bronze",
+            ) from error
+
+
+def _manifest(document: Mapping[str, Any]) -> BatchManifest:
+    known = {field.name for field in fields(BatchManifest)}
+    values = {name: value for name, value in document.items() if name in known}
+    return BatchManifest(
+        **{
+            **values,
+            "bounds": Bounds(**document["bounds"]),
+            "origins": tuple(OriginFile(**origin) for origin in document["origins"]),
+            "files": tuple(document["files"]),
+        }
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> LandingError:
+    failure = LandingError(
+        f"the landing zone cannot be written: {error.strerror or error}",
+        where=str(path),
+        remedy="check the disk's space and the folder's permissions, and repeat the command: it continues",
+    )
+    failure.kind = FailureKind.TRANSIENT
+    return failure

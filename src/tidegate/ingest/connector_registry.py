@@ -1,0 +1,32 @@
+"""Which class reads which kind of source. Classes are imported when they are used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from tidegate.contracts.connectors import own_connector_class
+
+if TYPE_CHECKING:
+    from tidegate.ingest.port import SourceConnector, SourceRequest
+
+__all__ = ["BUILT_IN", "open_connector"]
+
+BUILT_IN = {
+    "rest": "tidegate.ingest.connectors.rest_connector:RestConnector",
+    "files": "tidegate.ingest.connectors.files_connector:FilesConnector",
+    "sqlserver": "tidegate.ingest.connectors.sqlserver:SqlServerConnector",
+    "sqlserver_cdc": "tidegate.ingest.connectors.sqlserver_cdc:SqlServerCdcConnector",
+    "postgres": "tidegate.ingest.connectors.postgres:PostgresConnector",
+    "jdbc": "tidegate.ingest.connectors.jdbc_connector:JdbcConnector",
+}
+"""By the name that contracts give. Others come from the entry point group `tidegate.connectors`. A
+kind of source that is not read (`Connector.reads_source`) has no class."""
+
+
+def open_connector(request: SourceRequest) -> SourceConnector:
+    name = request.ingestion.source.connector.name
+    if name not in BUILT_IN:
+        return cast("SourceConnector", own_connector_class(name)(request))
+    module, _, attribute = BUILT_IN[name].partition(":")
+    return cast("SourceConnector", getattr(import_module(module), attribute)(request))

@@ -1,0 +1,1 @@
+"""The connectors: one module each, listed in `tidegate.ingest.connector_registry`."""

@@ -1,0 +1,133 @@
+"""Pages of a REST API, each landed as it came, as one file.
+
+`ingestion_read_strategy: incremental` with `ingestion_filtering_column` and `incremental_parameter`: the parameter gets
+the greatest value of the column that earlier runs have seen, and the greatest that this one sees is the next bound.
+Reading stops at a page without records, a page that names no next one, and fails where a page leads to one that was
+read already.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from tidegate.config import RestSource
+from tidegate.contracts.rest_pagination import read_pagination
+from tidegate.errors import ConfigError, FailureKind
+from tidegate.ingest.connectors.rest_api import RawPage, RestApi, with_parameters
+from tidegate.ingest.connectors.rest_pages import (
+    ReadPage,
+    first_target,
+    greatest,
+    next_link,
+    next_parameters,
+    read_page,
+)
+from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
+
+__all__ = ["RestConnector"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """The continuation inside a run: `target` is the page to read next."""
+
+    target: str
+    page: int = 1
+    records: int = 0
+    """Of the pages before."""
+
+    reached: str | None = None
+
+
+class RestConnector:
+    def __init__(self, request: SourceRequest) -> None:
+        self._request = request
+        self._source = source = request.ingestion.source
+        settings = request.settings.sources.get(source.source)
+        if settings is not None and not isinstance(settings, RestSource):
+            raise ConfigError(
+                f"source '{source.source}' is of kind {settings.kind}, and connector rest reads those of kind rest",
+                where=f"[sources.{source.source}]",
+                remedy='write kind = "rest" with base_url, or name another source in the contract',
+            )
+        self._pagination = read_pagination(source.properties.get("pagination"))
+        self._parameter = None if source.full_snapshot else source.properties.get("incremental_parameter")
+        self._api = RestApi(source.endpoint or "", source.source, settings, request.timing)
+
+    def upper_bound(self, lower: str | None) -> None:
+        """A server does not tell how far it goes: the bound is the greatest value that is seen."""
+
+    def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
+        position = self._start(bounds) if state is None else _Position(**json.loads(state))
+        first, rows, visited = position.page, 0, {position.target}
+        while True:
+            self._request.check_cancelled()
+            raw = self._api.get(position.target)
+            page = self._read(raw)
+            if page.is_empty and not (self._source.full_snapshot and position.page == 1):
+                return
+            reached = self._reached(raw, page, position.reached or bounds.lower)
+            following = self._next(raw, page, position, reached)
+            if following is not None and following.target in visited:
+                message = "the next page is one that was read already: the pages lead in a circle"
+                raise self._api.unexpected(message, raw.target)
+            name = f"page.{self._source.format}"
+            (folder / name).write_bytes(raw.body)
+            count = None if page.records is None else len(page.records)
+            rows += count or 0
+            yield Batch(
+                files=(name,),
+                rows=count,
+                state=None if following is None else json.dumps(asdict(following)),
+                reached=reached,
+            )
+            pages = position.page - first + 1
+            self._request.report(Extent("pages", pages, None if page.records is None else rows))
+            if following is None:
+                return
+            position = following
+            visited.add(position.target)
+
+    def close(self) -> None:
+        self._api.close()
+
+    def _start(self, bounds: Bounds) -> _Position:
+        target = self._api.target
+        if self._parameter and bounds.lower is not None:
+            target = with_parameters(target, {self._parameter: bounds.lower})
+        return _Position(first_target(self._pagination, target))
+
+    def _read(self, raw: RawPage) -> ReadPage:
+        source = self._source
+        try:
+            return read_page(raw.body, source.format, source.multiline, source.content_path)
+        except ValueError as error:
+            # A proxy or a server that restarts answers so for a while.
+            raise self._api.unexpected(f"the page {error}", raw.target, FailureKind.CONNECTION_FAILED) from None
+
+    def _reached(self, raw: RawPage, page: ReadPage, bound: str | None) -> str | None:
+        column = self._source.filtering_column
+        if column is None or page.records is None or self._source.full_snapshot:
+            return None
+        try:
+            return greatest(column, page.records, bound)
+        except ValueError as error:
+            raise self._api.unexpected(f"the page {error}", raw.target) from None
+
+    def _next(self, raw: RawPage, page: ReadPage, position: _Position, reached: str | None) -> _Position | None:
+        records = position.records + len(page.records or ())
+        try:
+            link = next_link(self._pagination, page, raw.link)
+            parameters = next_parameters(self._pagination, page, position.page, records)
+        except ValueError as error:
+            raise self._api.unexpected(f"the page {error}", raw.target) from None
+        if page.is_empty or (link is None and parameters is None):
+            return None
+        if link is not None:
+            target = self._api.follow(raw.target, link)
+        else:
+            target = with_parameters(raw.target, parameters or {})
+        return replace(position, target=target, page=position.page + 1, records=records, reached=reached)

@@ -1,0 +1,193 @@
+"""Statements sent to a database through Spark's JDBC reader, whose failures name the source and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegate.config import DatabaseSource, JdbcSource, Settings
+from tidegate.errors import FailureKind, RunCancelledError, SourceError
+from tidegate.ingest.sql_dialects import SqlColumn, kind_of
+from tidegate.names import nearest
+from tidegate.problems import did_you_mean
+from tidegate.sources.jdbc_source import jdbc_options
+from tidegate.sources.source_errors import as_source_error
+from tidegate.spark.spark_errors import read_failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["JdbcReader", "database_source", "value_text", "write_rows"]
+
+_FETCH_SIZE = 10_000
+_WIDEST = 38
+_REMEDIES = {
+    FailureKind.AUTH_FAILED: "correct 'user' and 'password' of the source, or grant SELECT on the table to that user",
+    FailureKind.CONNECTION_FAILED: "check the address in 'url', that the server runs, and that this machine may reach "
+    "it",
+    FailureKind.NOT_FOUND: "correct the physicalName of the source object in the contract, or the database in 'url'",
+    FailureKind.TIMEOUT: "try again later, or raise 'timeout' of the source",
+}
+
+
+def database_source(settings: Settings, name: str, connector: str) -> DatabaseSource | JdbcSource:
+    source = settings.sources.get(name)
+    if isinstance(source, DatabaseSource | JdbcSource):
+        return source
+    kind = "database" if connector == "postgres" else "jdbc" if connector == "jdbc" else "sqlserver"
+    message = "is not in tidegate.toml" if source is None else f"has kind '{source.kind}', which is no SQL database"
+    hint = did_you_mean(nearest(name, settings.sources, 1)) if source is None else None
+    raise SourceError(
+        f"source '{name}': [sources.{name}] {message}",
+        source=name,
+        kind=FailureKind.NOT_FOUND,
+        where=f"[sources.{name}]",
+        remedy=f'{f"{hint} " if hint else ""}add [sources.{name}] with kind = "{kind}" and its url, user and password, '
+        "or correct 'source' in the contract",
+    )
+
+
+class JdbcReader:
+    def __init__(self, source: DatabaseSource | JdbcSource, table: str, session: Callable[[], SparkSession]) -> None:
+        """`table`: what failures name."""
+        self._source, self._table, self._session = source, table, session
+        self._connection: dict[str, str] | None = None
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """For statements whose answer is small."""
+        with self.explained():
+            return [tuple(row) for row in self._query(statement).collect()]
+
+    def columns(self, statement: str) -> dict[str, SqlColumn]:
+        """The columns of a statement by their names in lower case."""
+        with self.explained():
+            fields = self._query(statement, self._source.timeout).schema.fields
+        return {
+            field.name.lower(): SqlColumn(
+                field.name, kind_of(field.dataType.simpleString(), str(field.metadata.get("jdbcClientType", "")))
+            )
+            for field in fields
+        }
+
+    def frame(self, table: str, predicates: Sequence[str | None]) -> DataFrame:
+        """The rows of a table, or of a query in brackets, each predicate in a task of its own."""
+        options = self._options() | {"fetchsize": str(_FETCH_SIZE)}
+        url = options.pop("url")
+        with self.explained():
+            conditions = [predicate or "1 = 1" for predicate in predicates]
+            frame = self._session().read.jdbc(url, table, predicates=conditions, properties=options)
+            return self._exact(frame, table, conditions, url, options)
+
+    def _exact(
+        self, frame: DataFrame, table: str, conditions: list[str], url: str, options: dict[str, str]
+    ) -> DataFrame:
+        """PostgreSQL's numeric may have more digits than Spark's decimal: read such columns as text."""
+        wide = [field.name for field in frame.schema.fields if _is_widest_decimal(field.dataType)]
+        if not wide or not options["driver"].startswith("org.postgresql."):
+            return frame
+        custom = ", ".join(f"{_spark_name(name)} STRING" for name in wide)
+        return self._session().read.jdbc(
+            url, table, predicates=conditions, properties=options | {"customSchema": custom}
+        )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """A failure inside becomes a SourceError that names the source and the table."""
+        try:
+            yield
+        except (SourceError, RunCancelledError):
+            raise
+        except Exception as error:
+            raise self.failure(error) from None
+
+    def failure(self, error: Exception) -> SourceError:
+        failure = read_failure(error)
+        cause = SourceError(
+            f"table {self._table} cannot be read: {failure.message}",
+            source=self._source.name,
+            kind=failure.kind,
+            where=f"[sources.{self._source.name}]",
+            remedy=failure.remedy or _REMEDIES.get(failure.kind),
+        )
+        return as_source_error(cause, self._source)
+
+    def missing_column(self, name: str, setting: str, columns: Sequence[str]) -> SourceError:
+        hint = did_you_mean(nearest(name, columns, 1))
+        return SourceError(
+            f"source '{self._source.name}': table {self._table} has no column '{name}', which '{setting}' names",
+            source=self._source.name,
+            kind=FailureKind.NOT_FOUND,
+            where=f"[sources.{self._source.name}]",
+            remedy=f"{f'{hint} ' if hint else ''}correct '{setting}' in the contract; the table has "
+            f"{', '.join(columns)}",
+        )
+
+    def error(self, message: str, kind: FailureKind, remedy: str) -> SourceError:
+        return SourceError(
+            f"source '{self._source.name}': {message}",
+            source=self._source.name,
+            kind=kind,
+            where=f"[sources.{self._source.name}]",
+            remedy=remedy,
+        )
+
+    def _query(self, statement: str, timeout: timedelta | None = None) -> DataFrame:
+        options = self._options() | {"query": statement}
+        if timeout is not None:
+            options["queryTimeout"] = str(max(1, round(timeout.total_seconds())))
+        return self._session().read.format("jdbc").options(**options).load()
+
+    def _options(self) -> dict[str, str]:
+        if self._connection is None:
+            # A timestamp without zone is read as it stands: with one, its value would depend on the zone of the JVM.
+            self._connection = jdbc_options(self._source) | {"preferTimestampNTZ": "true"}
+        return dict(self._connection)
+
+
+def _is_widest_decimal(kind: Any) -> bool:
+    return bool(kind.typeName() == "decimal" and kind.precision == _WIDEST)
+
+
+def _spark_name(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def value_text(value: Any) -> str | None:
+    """A value that a small statement gave, with all its digits."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "1" if value else "0"
+        case bytes() | bytearray():
+            return value.hex().upper()
+        case Decimal():
+            return format(value, "f")
+        case float():
+            return repr(value)
+        case _:
+            return str(value)
+
+
+def write_rows(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
+    """The files that were added to the folder, in the order of the frame's tasks, and how many rows they hold."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    before = {path.name for path in folder.iterdir()}
+    observation = Observation()
+    rows = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
+    writer = rows.write.mode("append")
+    match file_format:
+        case "parquet":
+            writer.parquet(str(folder))
+        case "csv" | "tsv":
+            writer.csv(str(folder), header=True, sep="\t" if file_format == "tsv" else ",", escape='"')
+        case _:
+            writer.option("ignoreNullFields", "false").json(str(folder))
+    added = sorted(path.name for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
+    return tuple(added), int(observation.get["rows"])

@@ -1,0 +1,111 @@
+"""The files of a landing zone that a connector writes: those that its complete manifests name, in their order.
+
+A manifest is `<zone>/_manifests/<run_id>.json`, with `complete` and `files` (paths below the zone, in the order of
+batches); run ids sort by time. Such a file never changes: its name says which rows it has, so that files of equal
+content are not copies of each other, and a file is read once.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from tidegate.errors import LandingError
+from tidegate.project.landing_files import FileMark, UnconsumedFiles, ZoneFile, zone_folder
+
+__all__ = ["MANIFESTS", "list_connector_zone", "unconsumed_by_name"]
+
+MANIFESTS = "_manifests"
+
+
+def list_connector_zone(root: Path, zone: str, consumed: Iterable[FileMark] = ()) -> tuple[ZoneFile, ...]:
+    """The files of complete manifests that are there, in the order of runs and batches. No folder: nothing was landed.
+
+    Raises where one is not there that was neither consumed nor archived: its rows would be missing without notice.
+    """
+    folder = zone_folder(root, zone, required=False)
+    names = {mark.path for mark in consumed}
+    files: dict[str, ZoneFile] = {}
+    for manifest in _manifests(folder):
+        for path in _paths(manifest):
+            if path in files:
+                continue
+            file = _file(folder, path)
+            if file is not None:
+                files[path] = file
+            elif path not in names and not _is_archived(folder, path):
+                raise LandingError(
+                    f"'{path}' of landing zone '{zone}' is not there, but {manifest.name} says that it was landed",
+                    where=str(folder / path),
+                    remedy="restore the file; or remove the manifest, so that its run is read from the source again",
+                )
+    return tuple(files.values())
+
+
+def unconsumed_by_name(files: Iterable[ZoneFile], consumed: Iterable[FileMark]) -> UnconsumedFiles:
+    """The files whose names were not consumed, in the order given."""
+    names = {mark.path for mark in consumed}
+    return UnconsumedFiles(tuple(file for file in files if file.path not in names))
+
+
+def _manifests(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in (folder / MANIFESTS).iterdir() if _is_manifest(path.name))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise LandingError(
+            f"the manifests of landing zone '{folder.name}' cannot be listed: {error.strerror or error}",
+            where=str(folder / MANIFESTS),
+            remedy="give this user read access to the folder",
+        ) from error
+
+
+def _is_manifest(name: str) -> bool:
+    """Files that are being written have other names."""
+    return name.endswith(".json") and name[0] not in "._"
+
+
+def _paths(manifest: Path) -> Iterator[str]:
+    """Of an incomplete manifest none."""
+    try:
+        content = json.loads(manifest.read_bytes())
+        if content["complete"] is not True:
+            return
+        paths = [str(PurePosixPath(path)) for path in content["files"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LandingError(
+            f"the manifest {manifest.name} of landing zone '{manifest.parent.parent.name}' cannot be read: {error}",
+            where=str(manifest),
+            remedy="restore it; or remove it, so that its run is read from the source again",
+        ) from error
+    for path in paths:
+        if path.startswith("/") or _hidden(PurePosixPath(path).parts):
+            raise LandingError(
+                f"the manifest {manifest.name} names '{path}', which is no data file of the zone",
+                where=str(manifest),
+                remedy="correct the name; names that begin with '_' or '.' are never data",
+            )
+        yield path
+
+
+def _hidden(parts: Collection[str]) -> bool:
+    return not parts or any(part[:1] in ("_", ".") for part in parts)
+
+
+def _file(folder: Path, path: str) -> ZoneFile | None:
+    try:
+        status = (folder / path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return ZoneFile(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def _is_archived(folder: Path, path: str) -> bool:
+    try:
+        runs = list((folder / "_processed").iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return any((run / path).exists() for run in runs)

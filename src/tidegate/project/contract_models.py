@@ -1,0 +1,225 @@
+"""Contracts that drive data → models: each gives its bronze table and its silver table.
+
+The query of a silver model declares its columns, types and lineage to the compiler. Its rows come from the stages of
+the contract, which a query alone could not give.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidegate.config import Settings, ZoneSettings
+from tidegate.contracts import ModelContract
+from tidegate.contracts.ingestion import (
+    COMMIT_TIME,
+    SEQUENCE,
+    ContractStage,
+    Ingestion,
+    SilverColumn,
+    SilverRules,
+)
+from tidegate.names import TableName, literal, quote
+from tidegate.problems import Problem
+from tidegate.project.model import LoadedProject, Model, ModelSettings
+from tidegate.project.strategies import Strategy
+
+if TYPE_CHECKING:
+    from tidegate.contracts.stage_problems import StageReading
+
+__all__ = ["ContractModels", "contract_files", "read_contract_models", "with_contract_zones"]
+
+BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
+_ENDINGS = (".odcs.yml", ".odcs.yaml")
+_STRATEGIES = {
+    "current_state": Strategy("incremental"),
+    "history": Strategy.SCD2,
+    "append": Strategy.APPEND_ONLY,
+    "snapshot": Strategy.SNAPSHOT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ContractModels:
+    """What one contract file gives a project."""
+
+    models: tuple[Model, ...] = ()
+    zones: Mapping[str, ZoneSettings] = field(default_factory=dict)
+    """How its landing zone is read."""
+
+    problems: tuple[Problem, ...] = ()
+    unread: tuple[TableName, ...] = ()
+    """Tables of a contract with errors."""
+
+    gold: Mapping[TableName, ModelContract] = field(default_factory=dict)
+    """What a contract of gold tables asks of the models that make them."""
+
+
+def contract_files(folder: Path) -> tuple[Path, ...]:
+    """The ODCS files below a folder; names that begin with `_` or `.` are left out."""
+    files = []
+    for path, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = sorted(name for name in folders if name[:1] not in ("_", "."))
+        files += [Path(path, name) for name in names if name.lower().endswith(_ENDINGS) and name[:1] not in ("_", ".")]
+    return tuple(sorted(files))
+
+
+def read_contract_models(text: str, file: str, namespace: str) -> ContractModels:
+    """Nothing for a contract that names neither a connector nor a generator of gold."""
+    if "connector" not in text and "generator_notebook" not in text:
+        return ContractModels()
+    # Only here: YAML and the standard's schema take a while to load.
+    from tidegate.contracts.read_ingestion import read_ingestion
+    from tidegate.contracts.stage_problems import read_stages
+
+    reading = read_stages(text, file)
+    if reading.contract is None or not reading.stages:
+        return ContractModels()
+    if "gold" in reading.stages:
+        return _gold(text, file, namespace, reading)
+    if reading.problems:
+        names = ((BRONZE, "bronze_table", reading.contract.source), (SILVER, "silver_table", reading.contract.silver))
+        tables = [
+            TableName(namespace, layer, name)
+            for layer, key, part in names
+            if part is not None and (name := reading.contract.table_name(part, key))
+        ]
+        return ContractModels(problems=reading.problems, unread=tuple(tables))
+    ingestion = read_ingestion(reading.contract)
+    assert ingestion is not None
+    assert reading.document is not None
+    place = reading.document.place
+    source, silver = reading.contract.source, reading.contract.silver
+    assert source is not None
+    assert silver is not None
+    columns = [place(column.at("transformLogic")).line for column in silver.items("properties")]
+    bronze = _bronze(ingestion, file, namespace, place(source.path).line)
+    return ContractModels(
+        (bronze, _silver(ingestion, file, namespace, bronze.table, [place(silver.path).line, *columns])),
+        {ingestion.source.zone: _zone(ingestion)},
+    )
+
+
+def _gold(text: str, file: str, namespace: str, reading: StageReading) -> ContractModels:
+    from tidegate.contracts.odcs import read_odcs
+
+    assert reading.contract is not None
+    contracts = {}
+    for part in reading.contract.objects:
+        name = reading.contract.table_name(part, "gold_table")
+        contract, _ = read_odcs(text, file, name)
+        if contract is not None:
+            contracts[TableName(namespace, GOLD, name)] = contract
+    return ContractModels(problems=reading.problems, gold=contracts)
+
+
+def with_contract_zones(settings: Settings, project: LoadedProject) -> Settings:
+    """The settings of a project in which the landing zones of contracts are read as the contracts say."""
+    if not project.zones:
+        return settings
+    zones = {**settings.landing.zones}
+    for zone, read_as in project.zones.items():
+        declared = zones.get(zone, ZoneSettings())
+        chosen = {item.name: getattr(read_as, item.name) for item in fields(ZoneSettings)}
+        zones[zone] = replace(declared, **{name: value for name, value in chosen.items() if value not in (None, False)})
+    return replace(settings, landing=replace(settings.landing, zones=zones))
+
+
+def _zone(ingestion: Ingestion) -> ZoneSettings:
+    source = ingestion.source
+    return ZoneSettings(
+        format=source.format or None,
+        multiline=source.multiline,
+        bad_records="quarantine",
+        columns=dict.fromkeys(source.columns, "string"),
+        raw=True,
+        content_path=source.content_path or None,
+        by_name=source.connector.name != "landing_push",
+    )
+
+
+def _bronze(ingestion: Ingestion, file: str, namespace: str, line: int) -> Model:
+    source = ingestion.source
+    table = TableName(namespace, BRONZE, source.table)
+    return Model(
+        table=table,
+        file=file,
+        source=f"SELECT * FROM {{{{ landing_zone({literal(source.zone)}) }}}}\n",
+        settings=ModelSettings(
+            strategy=Strategy.APPEND_ONLY, description=f"{source.name}, as delivered by {source.system}"
+        ),
+        stage=ContractStage(ingestion, is_silver=False),
+        source_lines=(line,),
+    )
+
+
+def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, lines: list[int]) -> Model:
+    rules = ingestion.silver
+    selected = _selected(rules)
+    inner = [f"{_delivered(column)} AS {quote(column.name)}" for column in rules.columns]
+    passed_on = f"{quote(COMMIT_TIME)}, {quote(SEQUENCE)}"
+    parts = [
+        ("SELECT", lines[0]),
+        *((f"  {text},", line) for text, line in zip(selected, lines[1:], strict=True)),
+        (f"  {', '.join([*_deletion_columns(rules), passed_on])}", lines[0]),
+        ("FROM (SELECT", lines[0]),
+        *((f"  {text},", line) for text, line in zip(inner, lines[1:], strict=True)),
+        (f"  {passed_on}", lines[0]),
+        (f"  FROM {bronze.quoted}) AS `delivered`", lines[0]),
+    ]
+    body = [(part, line) for text, line in parts for part in text.split("\n")]
+    return Model(
+        table=TableName(namespace, SILVER, rules.table),
+        file=file,
+        source="".join(f"{text}\n" for text, _ in body),
+        settings=_settings(rules),
+        stage=ContractStage(ingestion, is_silver=True),
+        source_lines=tuple(line for _, line in body),
+    )
+
+
+def _settings(rules: SilverRules) -> ModelSettings:
+    settings = ModelSettings(strategy=_STRATEGIES[rules.strategy], unique_key=rules.key, deletes="ignore")
+    match settings.strategy:
+        case Strategy.SCD2:
+            return replace(settings, watermark_column=COMMIT_TIME)
+        case Strategy.SNAPSHOT:
+            return replace(settings, partition_column=rules.partition_column)
+        case _:
+            return settings
+
+
+def _selected(rules: SilverRules) -> Iterator[str]:
+    for column in rules.columns:
+        value = quote(column.name) if column.transform is None else f"({column.transform}\n)"
+        typed = value if _is_text(column) else f"CAST({value} AS {column.type})"
+        if _is_nested(column):
+            typed = f"from_json({value}, {literal(f'value {column.type}')}).value"
+        yield f"{typed} AS {quote(column.name)}"
+
+
+def _delivered(column: SilverColumn) -> str:
+    if not column.origin:
+        return "CAST(NULL AS STRING)"
+    first, *steps = column.origin
+    if not steps:
+        return quote(first)
+    path = "$" + "".join(f"[{step}]" if step.isdigit() else f"['{step}']" for step in steps)
+    return f"get_json_object({quote(first)}, {literal(path)})"
+
+
+def _deletion_columns(rules: SilverRules) -> Iterator[str]:
+    if rules.strategy == "current_state" and rules.deletion is not None and rules.deletion.soft:
+        yield "false AS `_is_deleted`"
+        yield "CAST(NULL AS TIMESTAMP) AS `_deleted_at`"
+
+
+def _is_text(column: SilverColumn) -> bool:
+    return column.type == "string"
+
+
+def _is_nested(column: SilverColumn) -> bool:
+    return column.type.split("<")[0] in ("array", "map", "struct")

@@ -1,0 +1,92 @@
+"""Reading the sources of contracts before a run is planned, so that what they landed is part of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tidegate.compiler.compiled import Compiled
+from tidegate.contracts.ingestion import Ingestion
+from tidegate.errors import LandingError, SourceError, TidegateError
+from tidegate.ingest.checkpoints import bronze_state
+from tidegate.ingest.logical_run import LandedRun, LogicalRun, land
+from tidegate.ingest.port import ReadProgress
+from tidegate.lake.branch_catalog import MAIN, BranchCatalog
+from tidegate.lake.view import BranchView
+from tidegate.names import TableName
+from tidegate.runs.builder import Builder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Reading", "ingest_contracts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a run gives to the reading of its sources."""
+
+    run_id: str
+    builder: Callable[[], Builder]
+    """Its Spark, which is started where a source needs it."""
+
+    emit: Callable[[str, str | None, Mapping[str, Any]], None]
+    check_cancelled: Callable[[], None]
+
+
+def ingest_contracts(
+    contracts: Mapping[TableName, Ingestion], compiled: Compiled, catalog: BranchCatalog, reading: Reading
+) -> Mapping[TableName, TidegateError]:
+    """Why each contract that could not be read was not; what it has landed is continued by the next run."""
+    failures: dict[TableName, TidegateError] = {}
+    main = BranchView(catalog, MAIN)
+
+    def session() -> SparkSession:
+        sessions = reading.builder().session_factory(catalog)
+        assert sessions is not None
+        return sessions(MAIN)
+
+    for table, ingestion in contracts.items():
+        reading.check_cancelled()
+        name = table.short(compiled.namespace)
+        state = bronze_state(main.table(table), ingestion.source.zone)
+
+        def report(progress: ReadProgress, name: str = name) -> None:
+            reading.emit("phase", name, {"phase": "ingest", "message": _progress_text(progress)})
+
+        request = LogicalRun(
+            ingestion=ingestion,
+            settings=compiled.settings,
+            run_id=reading.run_id,
+            checkpoint=state.checkpoint,
+            consumed=state.consumed,
+            session=session,
+            report=report,
+            check_cancelled=reading.check_cancelled,
+        )
+        try:
+            landed = land(request)
+        except (SourceError, LandingError) as error:
+            failures[table] = error
+        else:
+            reading.emit("phase", name, {"phase": "ingest", "message": _landed_text(name, ingestion, landed)})
+    return failures
+
+
+def _progress_text(progress: ReadProgress) -> str:
+    extent, rate = progress.extent, progress.rows_per_second
+    total = f" of {extent.total}" if extent.total else ""
+    rows = f", {extent.rows} rows" if extent.rows is not None else ""
+    speed = f" ({rate:.0f} rows/s)" if rate is not None else ""
+    return f"{progress.contract}: {extent.parts}{total} {extent.unit}{rows}{speed}"
+
+
+def _landed_text(name: str, ingestion: Ingestion, landed: LandedRun) -> str:
+    source = ingestion.source
+    if not landed.files:
+        return f"{name}: nothing new in {source.connector.name} {source.source}"
+    rows = f"{landed.rows} rows in " if landed.rows is not None else ""
+    files = f"{len(landed.files)} file{'' if len(landed.files) == 1 else 's'}"
+    resumed = ", continued" if landed.resumed else ""
+    return f"{name}: {rows}{files} landed from {source.connector.name} {source.source}{resumed}"
