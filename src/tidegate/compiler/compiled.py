@@ -185,7 +185,7 @@ class Compiled:
         return {
             table: stage.ingestion
             for table, stage in stages.items()
-            if stage is not None and not stage.is_silver and stage.ingestion.source.connector.name != "landing_push"
+            if stage is not None and not stage.is_silver and stage.ingestion.source.connector.reads_source
         }
 
 
