@@ -79,7 +79,7 @@ class PointerBuilder:
     opened: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(self, settings: Settings, say: Callable[[str], None]) -> PointerBuilder:
+    def start(self, settings: Settings, report: Callable[[str], None]) -> PointerBuilder:
         self.opened += 1
         return self
 

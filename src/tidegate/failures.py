@@ -1,9 +1,11 @@
-"""The kind of failure of an exception: its facts and those of its causes, looked up in the failure table."""
+"""The kind of failure of an exception: its facts and those of its causes, looked up in the failure table. Also how long
+to wait before another attempt."""
 
 from __future__ import annotations
 
 import builtins
 import errno
+import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +24,10 @@ __all__ = [
     "facts_in_text",
     "facts_of_chain",
     "facts_of_exception",
+    "growing_pause",
     "kind_of",
     "kind_of_status",
+    "pause_before",
     "seconds_to_wait",
     "status_in_message",
 ]
@@ -232,6 +236,16 @@ def seconds_to_wait(retry_after: object, now: datetime | None = None) -> float |
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return min(max(0.0, (moment - (now or datetime.now(UTC))).total_seconds()), _LONGEST_WAIT)
+
+
+def growing_pause(attempt: int, first: float, longest: float) -> float:
+    """Seconds after attempt number `attempt` (from 1): twice as long each time."""
+    return min(longest, first * 2.0 ** min(attempt - 1, 60))
+
+
+def pause_before(attempt: int, first: float, longest: float) -> float:
+    """A growing pause that is not the same for all that failed at one moment."""
+    return growing_pause(attempt, first, longest) * random.uniform(0.5, 1)
 
 
 def facts_in_text(text: str) -> list[ExceptionFacts]:

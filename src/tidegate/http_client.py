@@ -7,7 +7,6 @@ Addresses are not logged, because that of a webhook is a secret.
 from __future__ import annotations
 
 import queue
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,12 +17,12 @@ from urllib.parse import urlsplit
 
 from tidegate import __version__
 from tidegate.errors import FailureKind
-from tidegate.failures import kind_of_status, seconds_to_wait
+from tidegate.failures import kind_of_status, pause_before, seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["HttpClient", "HttpRetryPolicy", "Reply", "Timing", "pause_before"]
+__all__ = ["HttpClient", "HttpRetryPolicy", "Reply", "Timing"]
 
 _KEEPALIVE_SECONDS = 5.0
 """A connection that was idle for longer may be closed already, and a request on it is lost or not, which is unknown."""
@@ -274,11 +273,6 @@ class HttpClient:
     def _is_late(self) -> bool:
         left = self._seconds_left()
         return left is not None and left <= 0
-
-
-def pause_before(attempt: int, first: float, longest: float) -> float:
-    """Seconds before another attempt: twice as long each time, and not the same for all that failed at one moment."""
-    return min(longest, first * float(1 << min(attempt - 1, 20))) * random.uniform(0.5, 1)
 
 
 def _may_repeat(reply: Reply, retry: HttpRetryPolicy) -> bool:

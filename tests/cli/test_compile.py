@@ -164,5 +164,13 @@ def test_watching_for_a_program_gives_one_document_a_line(models: Path, project:
         (models / "orders.sql").write_text("SELECT * FROM silver.nothing\n")
         (diagnostic,) = json.loads(process.stdout.readline())["diagnostics"]
         assert diagnostic["code"] == "UnknownDependency"
+        (project / "masks").mkdir()
+        (project / "masks" / "initials.sql").write_text("value IS NULL OR\n")
+        assert len(json.loads(process.stdout.readline())["diagnostics"]) == 2
+        (project / "agreed").mkdir()
+        (project / "tidegate.toml").write_text("[contracts]\nlocation = 'agreed'\n")
+        assert json.loads(process.stdout.readline())["command"] == "compile"
+        (project / "agreed" / "orders.odcs.yml").write_text("version: 1\n")
+        assert json.loads(process.stdout.readline())["command"] == "compile"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0

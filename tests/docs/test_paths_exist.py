@@ -22,6 +22,12 @@ def test_every_path_exists(page: str) -> None:
     assert {path for path in paths if not (PACKAGE / path).exists() and not (ROOT / path).exists()} == set()
 
 
+@pytest.mark.parametrize("adr", sorted((ROOT / "docs" / "adr").glob("*.md")), ids=lambda adr: adr.stem)
+def test_every_module_that_a_decision_names_exists(adr: Path) -> None:
+    named = re.findall(r"`([\w/]+\.py)`", adr.read_text("utf-8"))
+    assert [path for path in named if not [*PACKAGE.rglob(path), *(ROOT / "tests").rglob(path)]] == []
+
+
 def test_every_name_is_in_its_file() -> None:
     named = _NAMED.findall(_text("extending.md"))
     assert len(named) > 5

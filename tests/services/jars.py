@@ -13,14 +13,14 @@ from tidegate.config.paths import cache_folder
 _CENTRAL = "https://repo1.maven.org/maven2"
 
 
-def fetched(path: str, sha256: str, size: int, say: Callable[[str], None] = print) -> Path:
+def fetched(path: str, sha256: str, size: int, report: Callable[[str], None] = print) -> Path:
     """The jar in the cache folder, fetched first where it is missing. `path` is that below Maven Central's root."""
     address, name = f"{_CENTRAL}/{path}", path.rpartition("/")[2]
     jar = cache_folder() / "servers" / name
     if jar.is_file() and jar.stat().st_size == size:
         return jar
     jar.parent.mkdir(parents=True, exist_ok=True)
-    say(f"Fetching {name} ({size / 1e6:.1f} MB) to {jar.parent} for the tests; this happens once")
+    report(f"Fetching {name} ({size / 1e6:.1f} MB) to {jar.parent} for the tests; this happens once")
     digest, draft = hashlib.sha256(), jar.with_name(f".{name}.{os.getpid()}")
     try:
         with urllib.request.urlopen(address, timeout=60) as response, draft.open("wb") as file:

@@ -18,7 +18,7 @@ from tidegate.checks.check_parameters import (
 )
 from tidegate.checks.check_values import AggregateRule, CheckRule, QueryRule, Stage, StaticRule
 from tidegate.checks.rule_forms import aggregate, entropy_of, ordered, plain
-from tidegate.checks.sql_literals import interval, is_floating
+from tidegate.checks.sql_literals import interval
 from tidegate.datatypes import Column, Relation
 from tidegate.names import literal, nearest, quote
 from tidegate.problems import did_you_mean
@@ -125,7 +125,7 @@ def _reconcile_count(args: Arguments) -> CheckRule:
 def _reconcile_sum(args: Arguments) -> CheckRule:
     other, theirs = args.relation("table"), quote(args.text("other"))
     same = "`total` = `other_total`"
-    if is_floating(args.type()):
+    if args.type().is_floating:
         # The sum of such numbers depends on their order in its last digits.
         same = "abs(`total` - `other_total`) <= 1e-9 * greatest(abs(`total`), abs(`other_total`))"
     sql = (

@@ -36,7 +36,6 @@ from tidegate.checks.rule_forms import (
     step_rule,
     unique_rows,
 )
-from tidegate.checks.sql_literals import is_floating
 from tidegate.names import literal
 
 __all__ = ["CONSTRAINTS"]
@@ -179,14 +178,14 @@ def _no_overlap(args: Arguments) -> CheckRule:
 
 
 def _no_nan(args: Arguments) -> CheckRule:
-    if args.type().known and not is_floating(args.type()):
+    if args.type().known and not args.type().is_floating:
         return StaticRule(True, str(args.type()), f"no NaN in {args.name()}")
     rule = row_rule(args, f"isnan({args.quoted()})", f"no NaN in {args.name()}")
     return replace(rule, within=ValueRange(args.name()))
 
 
 def _finite(args: Arguments) -> CheckRule:
-    if args.type().known and not is_floating(args.type()):
+    if args.type().known and not args.type().is_floating:
         return StaticRule(True, str(args.type()), f"{args.name()} is finite")
     of = args.quoted()
     infinite = f"abs({of}) = CAST('Infinity' AS DOUBLE)"

@@ -24,7 +24,6 @@ from tidegate.checks.rule_forms import (
     row_rule,
     unique_rows,
 )
-from tidegate.checks.sql_literals import is_floating
 
 __all__ = ["KEYED_ONLY"]
 
@@ -78,7 +77,7 @@ def _aggregate(args: Arguments) -> CheckRule:
     if not args.has("column") and word != "count":
         raise ValueError(f"{word} needs a column")
     of_values = args.has("column") and not word.startswith("count")
-    floating = of_values and is_floating(args.type())
+    floating = of_values and args.type().is_floating
     if args.has("column") and word in ("sum", "avg", "mean", "stddev", "median"):
         if args.type().known and not args.type().is_numeric:
             raise ValueError(f"{word} of column '{args.name()}', which is {args.type()}, not a number")

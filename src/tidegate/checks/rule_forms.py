@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tidegate.checks.check_parameters import Arguments
 from tidegate.checks.check_values import AggregateRule, GroupRule, QueryRule, RowRule, ValueRange
-from tidegate.checks.sql_literals import full_match, is_floating
+from tidegate.checks.sql_literals import full_match
 from tidegate.datatypes import Column
 from tidegate.names import quote
 
@@ -77,7 +77,7 @@ def nulls_at_most(args: Arguments, most: Decimal) -> AggregateRule:
 
 def aggregate(expression: str, condition: str, expected: str, column: Column, *, exact: bool = False) -> AggregateRule:
     """Of the column's values. `condition` is over `value`. It fails where that is NULL or NaN."""
-    passes = f"NOT isnan(value) AND value {condition}" if is_floating(column.type) else f"value {condition}"
+    passes = f"NOT isnan(value) AND value {condition}" if column.type.is_floating else f"value {condition}"
     return AggregateRule((("value", expression),), "value", passes, expected, exact=exact, of=column.name)
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from tidegate.datatypes import DataType
 from tidegate.names import literal
 
-__all__ = ["OPERATORS", "full_match", "interval", "is_floating", "is_number", "number", "operator", "typed_literal"]
+__all__ = ["OPERATORS", "full_match", "interval", "is_number", "number", "operator", "typed_literal"]
 
 OPERATORS = {"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -57,11 +57,6 @@ def operator(text: str) -> str:
 
 def interval(length: timedelta) -> str:
     return f"INTERVAL '{length // timedelta(microseconds=1) / 1_000_000:.6f}' SECOND"
-
-
-def is_floating(kind: DataType) -> bool:
-    """Whether it has values that are no numbers."""
-    return kind.kind in ("float", "double")
 
 
 def typed_literal(text: str, kind: DataType) -> str:

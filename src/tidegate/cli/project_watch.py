@@ -11,9 +11,10 @@ from pathlib import Path
 
 from watchfiles import Change, watch
 
+from tidegate.operations.compile import PROJECT_ENDINGS
+
 __all__ = ["WatchedPaths", "watch_project"]
 
-_PROJECT_FILES = (".sql", ".py", ".toml", ".yaml", ".yml")
 _SETTLE_MS = 30
 """An editor saves in several steps, and a branch is checked out file by file: wait until nothing moves."""
 
@@ -115,10 +116,10 @@ def _is_hidden(path: str, folders: list[Path]) -> bool:
 
 def _project_files(change: Change, path: str) -> Set[str]:
     """A folder may be moved here or away whole, with one event for all that is in it."""
-    if path.lower().endswith(_PROJECT_FILES) or change is Change.deleted:  # what is gone may have been a folder
+    if path.lower().endswith(PROJECT_ENDINGS) or change is Change.deleted:  # what is gone may have been a folder
         return {path}
     if change is Change.added and os.path.isdir(path):
-        return {str(file) for file in Path(path).rglob("*") if file.name.lower().endswith(_PROJECT_FILES)}
+        return {str(file) for file in Path(path).rglob("*") if file.name.lower().endswith(PROJECT_ENDINGS)}
     return set()
 
 
@@ -136,7 +137,7 @@ def _links(folder: Path) -> Iterator[str]:
         real = os.path.realpath(parent)
         folders[:] = [name for name in folders if real not in visited and not name.startswith((".", "__"))]
         visited.add(real)
-        names = (name for name in files if name.lower().endswith(_PROJECT_FILES) and not name.startswith((".", "__")))
+        names = (name for name in files if name.lower().endswith(PROJECT_ENDINGS) and not name.startswith((".", "__")))
         yield from (path for name in names if os.path.islink(path := os.path.join(parent, name)))
 
 

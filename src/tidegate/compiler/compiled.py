@@ -174,13 +174,18 @@ class Compiled:
         """Without unavailable sources: those concern only the models that read them."""
         return tuple(error for error in self.errors if error.code != SOURCE_UNAVAILABLE)
 
+    def model_of(self, key: str) -> CompiledModel | None:
+        """The model of an origin's `table`; None for a landing zone and what is outside the lake."""
+        parts = key.split(".")
+        return self.models.get(TableName(*parts)) if len(parts) == 3 else None
+
     def ingestions(self, tables: Collection[TableName]) -> Mapping[TableName, Ingestion]:
         """The contracts whose sources fill some of these bronze tables; files that are pushed need no reading."""
         stages = {table: self.models[table].model.stage for table in sorted(tables)}
         return {
             table: stage.ingestion
             for table, stage in stages.items()
-            if stage is not None and not stage.is_silver and stage.ingestion.source.connector.name != "landing_push"
+            if stage is not None and not stage.is_silver and stage.ingestion.source.connector.reads_source
         }
 
 

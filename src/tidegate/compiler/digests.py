@@ -19,7 +19,7 @@ from tidegate.datatypes import Relation
 from tidegate.names import TableName
 from tidegate.project import Materialized, ModelSettings
 
-__all__ = ["Digests", "resolved_checks", "tables_of_checks"]
+__all__ = ["Digests", "resolved_checks", "tables_named_by_checks"]
 
 _SETTINGS = tuple(field.name for field in fields(ModelSettings) if field.name != "columns")
 _values_of = attrgetter(*_SETTINGS)
@@ -118,7 +118,9 @@ def _text(relation: Relation) -> str:
     return f"{relation.complete}\0{columns}"
 
 
-def tables_of_checks(work: CompilationState, draft: Draft) -> Iterator[tuple[Check, OtherTable, TableName | None]]:
+def tables_named_by_checks(
+    work: CompilationState, draft: Draft
+) -> Iterator[tuple[Check, OtherTable, TableName | None]]:
     """Each table that an argument of a check names, resolved; None where no table has that name."""
     for check in draft.model.checks if draft.test is None else ():
         for other in other_tables(check):
@@ -127,7 +129,7 @@ def tables_of_checks(work: CompilationState, draft: Draft) -> Iterator[tuple[Che
 
 def resolved_checks(work: CompilationState, draft: Draft) -> tuple[Check, ...]:
     settled = {(check.stage, check.name): check for check in draft.model.checks}
-    for check, other, table in tables_of_checks(work, draft):
+    for check, other, table in tables_named_by_checks(work, draft):
         current = settled[check.stage, check.name]
         if current.call is not None and table is not None:
             arguments = list(current.call.arguments)

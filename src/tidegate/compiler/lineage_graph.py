@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tidegate.compiler.compiled import Compiled, Edge, EdgeKind, Origin
 
-__all__ = ["Branch", "LineageGraph", "LineageStep"]
+__all__ = ["Branch", "LineageGraph", "LineageStep", "least_direct"]
 
 _RANK = {kind: rank for rank, kind in enumerate(EdgeKind)}
 
@@ -124,7 +124,7 @@ class LineageGraph:
                 to = (link.table, link.column.lower())
                 if to in starts or to == node:
                     continue
-                kind = _after(kinds.get(node), link.kind)
+                kind = least_direct(kinds.get(node), link.kind)
                 merged = _merged(kinds.get(to), kind)
                 visited = to in depths
                 depths.setdefault(to, depths[node] + 1)
@@ -191,8 +191,8 @@ class LineageGraph:
         return deciders
 
 
-def _after(path: EdgeKind | None, step: EdgeKind) -> EdgeKind:
-    """A path is as direct as its least direct step."""
+def least_direct(path: EdgeKind | None, step: EdgeKind) -> EdgeKind:
+    """The kind of a path with one more step."""
     return step if path is None or _RANK[step] > _RANK[path] else path
 
 

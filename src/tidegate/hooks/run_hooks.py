@@ -59,14 +59,14 @@ def open_run_hooks(
 
 @contextmanager
 def check_hooks(
-    settings: Settings, select: Callable[[Sequence[str]], Collection[str]], say: Callable[[str], None]
+    settings: Settings, select: Callable[[Sequence[str]], Collection[str]], report: Callable[[str], None]
 ) -> Iterator[Emit]:
     """Hooks of `tidegate check`, which is no run: they receive its check events only. Yields the function that emits
     one. At the end HookError is raised if a hook with on_failure "abort" has failed."""
     stopped: list[TidegateError] = []
 
     def warn(name: str, model: str | None, data: Mapping[str, Any]) -> None:
-        say(f"[WARN] {data['message']}")
+        report(f"[WARN] {data['message']}")
 
     def emit(name: str, model: str | None, data: Mapping[str, Any]) -> None:
         watch(Event(name, "", datetime.now(UTC), model, data))

@@ -19,8 +19,9 @@ from blake3 import blake3
 
 from tidegate.contracts.ingestion import Ingestion
 from tidegate.errors import OptionsError, SourceError
+from tidegate.failures import pause_before
 from tidegate.faults import fault
-from tidegate.http_client import Timing, pause_before
+from tidegate.http_client import Timing
 from tidegate.ingest.batch_manifest import BatchManifest, read_manifests, remove_manifest, write_manifest
 from tidegate.ingest.connector_registry import open_connector
 from tidegate.ingest.landing_folder import LandingFolder, exclusive

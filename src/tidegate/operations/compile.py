@@ -17,9 +17,11 @@ from tidegate.errors import ConfigError, SelectionError
 from tidegate.names import nearest
 from tidegate.operations.workspace import Workspace
 from tidegate.project import load_project
+from tidegate.project.loading import PROJECT_FOLDERS
+from tidegate.project.model_files import PROJECT_ENDINGS
 from tidegate.sources import known_tables
 
-__all__ = ["PUBLISHED", "Compilation", "compile_workspace", "explain"]
+__all__ = ["PROJECT_ENDINGS", "PROJECT_FOLDERS", "PUBLISHED", "Compilation", "compile_workspace", "explain"]
 
 PUBLISHED = "published"
 """Stands for the lake's last published state where else a git ref is named."""

@@ -13,10 +13,9 @@ from tidegate.contracts.stage_problems import read_stages
 from tidegate.errors import SelectionError
 from tidegate.problems import Place, Problem
 from tidegate.project.contract_models import contract_files
+from tidegate.project.model_files import MODEL_FOLDERS
 
 __all__ = ["ContractReport", "ContractValidation", "project_contracts", "validate_contracts"]
-
-_MODEL_FOLDERS = ("models", "pipelines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class ContractValidation:
 
 def project_contracts(settings: Settings) -> list[Path]:
     """Every ODCS file of a project: those that stand alone in `[contracts] location`, and those beside models."""
-    folders = (settings.contracts.location, *(settings.root / folder for folder in _MODEL_FOLDERS))
+    folders = (settings.contracts.location, *(settings.root / folder for folder in MODEL_FOLDERS))
     return sorted({file for folder in folders for file in contract_files(folder)})
 
 

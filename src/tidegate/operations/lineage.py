@@ -195,7 +195,7 @@ def view(
 
 def _relation(key: str, compiled: Compiled) -> Relation | None:
     """The columns of its table, which may be more than those of its query."""
-    model = compiled.models.get(TableName(*key.split("."))) if key.count(".") == 2 else None
+    model = compiled.model_of(key)
     return table_columns(model.model.settings, model.relation) if model else None
 
 

@@ -12,6 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from tidegate import __version__
 from tidegate.compiler.compiled import Compiled, CompiledModel, EdgeKind, Origin
+from tidegate.compiler.lineage_graph import least_direct
 from tidegate.compiler.table_columns import table_columns
 from tidegate.config import CatalogSource, DatabaseSource, Settings, SourceSettings
 from tidegate.datatypes import NOTHING_KNOWN, Relation
@@ -48,7 +49,6 @@ _TRANSFORMATIONS = {
     EdgeKind.WINDOW: {("DIRECT", "TRANSFORMATION"), ("INDIRECT", "WINDOW")},
     EdgeKind.CONDITION: {("INDIRECT", "CONDITIONAL")},
 }
-_PLAINNESS = {kind: rank for rank, kind in enumerate(EdgeKind)}
 _ENDS = {"completed": "COMPLETE", "failed": "FAIL", "cancelled": "ABORT"}
 _RUN_ENDS = {"success": "COMPLETE", "skipped": "COMPLETE", "partial": "FAIL", "failed": "FAIL", "cancelled": "ABORT"}
 
@@ -193,11 +193,10 @@ class _EventWriter:
             return
         for edge in model.edges:
             if edge.column.lower() == origin.column.lower():
-                yield from self._tables_behind(edge.origin, max(kind, edge.kind, key=_PLAINNESS.__getitem__))
+                yield from self._tables_behind(edge.origin, least_direct(kind, edge.kind))
 
     def _ephemeral(self, key: str) -> CompiledModel | None:
-        parts = key.split(".")
-        model = self.compiled.models.get(TableName(*parts)) if len(parts) == 3 else None
+        model = self.compiled.model_of(key)
         return model if model and model.model.settings.materialized is Materialized.EPHEMERAL else None
 
     def _input_field(self, origin: Origin, how: Sequence[tuple[str, str]], description: str = "") -> Document:

@@ -14,6 +14,7 @@ from tidegate.redaction import Secret
 
 __all__ = [
     "BUILT_IN_MASKS",
+    "MASKS_FOLDER",
     "PII",
     "PUBLIC",
     "ColumnMask",
@@ -27,7 +28,7 @@ __all__ = [
 BUILT_IN_MASKS = ("hash_pii", "mask_email", "mask_ssn", "redact")
 PII, PUBLIC = "pii", "public"
 COLUMN = "{column}"
-_FOLDER = "masks"
+MASKS_FOLDER = "masks"
 
 Tags = Mapping[str, tuple[str, ...]]
 
@@ -102,10 +103,10 @@ def masks_of(
 def mask_files(root: Path) -> list[str]:
     """Relative to the project."""
     try:
-        names = sorted(os.listdir(root / _FOLDER))
+        names = sorted(os.listdir(root / MASKS_FOLDER))
     except OSError:
         return []
-    return [f"{_FOLDER}/{name}" for name in names if name.endswith(".sql") and not name.startswith((".", "__"))]
+    return [f"{MASKS_FOLDER}/{name}" for name in names if name.endswith(".sql") and not name.startswith((".", "__"))]
 
 
 def read_masks(files: Iterable[tuple[str, str]]) -> tuple[dict[str, str], list[Problem]]:

@@ -132,7 +132,7 @@ def _zone(ingestion: Ingestion) -> ZoneSettings:
         columns=dict.fromkeys(source.columns, "string"),
         raw=True,
         content_path=source.content_path or None,
-        by_name=source.connector.name != "landing_push",
+        by_name=source.connector.reads_source,
     )
 
 

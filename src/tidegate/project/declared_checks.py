@@ -25,6 +25,7 @@ from tidegate.project.settings_files import SourceNode
 
 __all__ = [
     "ANNOTATIONS",
+    "CHECKS_FOLDER",
     "CHECK_KEYS",
     "Declared",
     "OwnChecks",
@@ -284,7 +285,7 @@ def freshness_check(settings: ModelSettings, place: Place) -> Check | Problem | 
     return Check(call_text(call), stage, place, call, severity)
 
 
-_OWN_FOLDER = "checks"
+CHECKS_FOLDER = "checks"
 _OWN_ENDINGS = (".sql", ".py")
 
 
@@ -300,11 +301,11 @@ class OwnChecks:
 def own_check_files(root: Path) -> list[str]:
     """Relative to the project, those in SQL first."""
     try:
-        names = sorted(os.listdir(root / _OWN_FOLDER))
+        names = sorted(os.listdir(root / CHECKS_FOLDER))
     except OSError:
         return []
     names = [name for name in names if not name.startswith((".", "__"))]
-    return [f"{_OWN_FOLDER}/{name}" for ending in _OWN_ENDINGS for name in names if name.endswith(ending)]
+    return [f"{CHECKS_FOLDER}/{name}" for ending in _OWN_ENDINGS for name in names if name.endswith(ending)]
 
 
 def read_own_checks(files: Iterable[tuple[str, str]]) -> OwnChecks:

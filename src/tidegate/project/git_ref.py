@@ -14,10 +14,10 @@ from tidegate.config import FILE_NAME, Settings, load_settings
 from tidegate.errors import SelectionError, SetupError
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
+from tidegate.project.model_files import PROJECT_ENDINGS
 
 __all__ = ["at_git_ref", "settings_of_past"]
 
-_READ = (".sql", ".py", ".toml", ".yaml", ".yml")
 _REGULAR, _LINK = ("100644", "100755"), "120000"
 # Set inside hooks, where they would lead from the project's folder to no repository or to another one.
 _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
@@ -72,7 +72,7 @@ def _blobs(root: Path, ref: str, tree: str) -> dict[str, tuple[str, str]]:
     for entry in listing.split(b"\0"):
         facts, _, path = entry.partition(b"\t")
         name = path.decode(errors="surrogateescape")
-        if name.lower().endswith(_READ):
+        if name.lower().endswith(PROJECT_ENDINGS):
             mode, _, blob = facts.decode().split()
             blobs[name] = (mode, blob)
     if FILE_NAME not in blobs:

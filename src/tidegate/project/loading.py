@@ -15,10 +15,11 @@ from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
 from tidegate.problems import Place, Problem, did_you_mean
-from tidegate.project.column_masks import ColumnMask, mask_files, masks_of, read_masks, unknown_masks
+from tidegate.project.column_masks import MASKS_FOLDER, ColumnMask, mask_files, masks_of, read_masks, unknown_masks
 from tidegate.project.contract_models import ContractModels, contract_files, read_contract_models
 from tidegate.project.declared_checks import (
     CHECK_KEYS,
+    CHECKS_FOLDER,
     OwnChecks,
     freshness_check,
     own_and_inherited,
@@ -28,15 +29,17 @@ from tidegate.project.declared_checks import (
 )
 from tidegate.project.directives import Directive, read_directives
 from tidegate.project.model import LoadedProject, Materialized, Model, ModelSettings
-from tidegate.project.model_files import ModelFiles, discover
+from tidegate.project.model_files import MACROS_FOLDER, MODEL_FOLDERS, ModelFiles, discover
 from tidegate.project.setting_keys import KEYS
 from tidegate.project.setting_levels import SettingsLevel, conflicts, merge_levels, read_level
 from tidegate.project.settings_files import SettingEntry, SourceNode, entries_of, read_settings_file, read_tree
 from tidegate.project.template_names import MacroFile
 from tidegate.project.texts import Texts
-from tidegate.project.unit_test_files import UnitTest, read_unit_tests, unit_test_files
+from tidegate.project.unit_test_files import TESTS_FOLDER, UnitTest, read_unit_tests, unit_test_files
 
-__all__ = ["load_project"]
+__all__ = ["PROJECT_FOLDERS", "load_project"]
+
+PROJECT_FOLDERS = (*MODEL_FOLDERS, MACROS_FOLDER, MASKS_FOLDER, CHECKS_FOLDER, TESTS_FOLDER)
 
 
 def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProject:

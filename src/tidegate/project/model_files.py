@@ -12,12 +12,16 @@ from tidegate.names import TableName, is_plain_name, nearest, why_not_a_name
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.model import Severity
 
-__all__ = ["Discovered", "ModelFiles", "discover"]
+__all__ = ["MACROS_FOLDER", "MODEL_FOLDERS", "PROJECT_ENDINGS", "Discovered", "ModelFiles", "discover"]
 
-_ROOTS = ("models", "pipelines")
+MODEL_FOLDERS = ("models", "pipelines")
+MACROS_FOLDER = "macros"
 _SETTINGS = (".toml", ".yaml", ".yml")
 _FORMS = {".sql": "pipeline", ".py": "pipeline", **dict.fromkeys(_SETTINGS, "config")}
 """The kinds of files that belong to a model, and what such a file is called in the model's own folder."""
+
+PROJECT_ENDINGS = tuple(_FORMS)
+"""Of all files of a project except data."""
 _CONTRACTS = (".contract.toml", ".odcs.yml", ".odcs.yaml")
 _FOLDER_CONTRACTS = ("contract.toml", "contract.odcs.yml", "contract.odcs.yaml")
 _LAYOUT = "a model is models/<layer>/<name>.sql, models/<namespace>/<layer>/<name>.sql or …/<name>/pipeline.sql"
@@ -57,10 +61,10 @@ class _Files:
 def discover(root: Path, namespace: str) -> Discovered:
     project_files = Discovered()
     homes: dict[Home, _Files] = {}
-    for name in _ROOTS:
+    for name in MODEL_FOLDERS:
         for folder, names in _walk(root, name, project_files.problems):
             _place(folder, names, homes, project_files)
-    for folder, names in _walk(root, "macros", project_files.problems):
+    for folder, names in _walk(root, MACROS_FOLDER, project_files.problems):
         project_files.macros += [f"{folder}/{name}" for name in names if name.lower().endswith(".sql")]
     for home, files in sorted(homes.items(), key=lambda item: item[0]):
         _settle(home, files, namespace, homes, project_files)

@@ -16,9 +16,9 @@ from tidegate.names import TableName, nearest
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.settings_files import SourceNode, read_tree
 
-__all__ = ["FOLDER", "Cell", "DeclaredRows", "Given", "Scalar", "UnitTest", "read_unit_tests", "unit_test_files"]
+__all__ = ["TESTS_FOLDER", "Cell", "DeclaredRows", "Given", "Scalar", "UnitTest", "read_unit_tests", "unit_test_files"]
 
-FOLDER = "tests"
+TESTS_FOLDER = "tests"
 _ENDINGS = (".yaml", ".yml", ".toml")
 _KEYS = (
     "name",
@@ -42,10 +42,12 @@ _NUMBER = re.compile(r"-?(?:\d+\.\d*|\.?\d+)(?:[eE][+-]?\d+)?")
 def unit_test_files(root: Path) -> tuple[str, ...]:
     """Relative to the project; only files directly in `tests/`."""
     try:
-        names = sorted(os.listdir(root / FOLDER))
+        names = sorted(os.listdir(root / TESTS_FOLDER))
     except OSError:
         return ()
-    return tuple(f"{FOLDER}/{name}" for name in names if name.lower().endswith(_ENDINGS) and not name.startswith("."))
+    return tuple(
+        f"{TESTS_FOLDER}/{name}" for name in names if name.lower().endswith(_ENDINGS) and not name.startswith(".")
+    )
 
 
 def read_unit_tests(

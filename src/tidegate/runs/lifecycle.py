@@ -12,12 +12,7 @@ from typing import Any
 from tidegate.compiler import DiagnosticSeverity, compile_from_disk
 from tidegate.compiler.compiled import BoundQuery, Compiled, RunValues
 from tidegate.config import Settings
-from tidegate.errors import (
-    FailureKind,
-    ProjectError,
-    RunCancelledError,
-    TidegateError,
-)
+from tidegate.errors import FailureKind, ProjectError, RunCancelledError, TidegateError
 from tidegate.failures import kind_of
 from tidegate.faults import fault
 from tidegate.hooks.budget import bytes_added

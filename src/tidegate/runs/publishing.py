@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from tidegate.errors import PublishConflictError
+from tidegate.failures import pause_before
 from tidegate.faults import fault
 from tidegate.lake.branch_catalog import MAIN, BranchCatalog, Change, Pointer
 from tidegate.lake.metadata import TableMetadata, read_metadata
@@ -53,7 +53,7 @@ def publish_tables(run: RunContext, outcomes: Outcomes, rebuild: Rebuild, whole:
             if conflicts > MAX_REBUILDS:
                 return Published((), conflicts, rebuilt, error)
             run.emit("warning", None, {"message": f"publish conflict: {error}; building again on main as it is now"})
-            run.clock.sleep(0.1 * 2 ** (conflicts - 1) * (1 + random.random()))
+            run.clock.sleep(pause_before(conflicts, first=0.2, longest=1.0))
             concerned = _concerned(run, standing, reads, error.tables)
             fault("before_refresh")
             with run.use.alone(run.cancellation.check):

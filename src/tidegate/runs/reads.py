@@ -32,9 +32,9 @@ __all__ = [
     "reads_of",
     "recorded_reads",
     "still_on_main",
-    "tables_of_check",
-    "tables_of_checks",
     "tables_read",
+    "tables_read_by_check",
+    "tables_read_by_checks",
 ]
 
 Reads = Mapping[TableName, Mapping[str, TableInput]]
@@ -113,7 +113,7 @@ def checked_inputs(run: RunContext, model: CompiledModel, values: RunValues) -> 
 def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> dict[str, TableInput]:
     """Other tables that the blocking checks of the model read, as the branch has them."""
     inputs = {}
-    for table in tables_behind(tables_of_checks(run, model, values), run.compiled):
+    for table in tables_behind(tables_read_by_checks(run, model, values), run.compiled):
         if table != model.model.table and not is_elsewhere(run.settings, table):
             metadata = run.lake.metadata(table)
             if metadata is not None:
@@ -121,12 +121,12 @@ def checked_tables(run: RunContext, model: CompiledModel, values: RunValues) -> 
     return inputs
 
 
-def tables_of_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:
+def tables_read_by_checks(run: RunContext, model: CompiledModel, values: RunValues) -> set[TableName]:
     checks = (check for check in model.checks if check.stage is not Stage.AFTER_PUBLISH)
-    return {t for check in checks for t in tables_of_check(run.compiled, model, check, values)}
+    return {t for check in checks for t in tables_read_by_check(run.compiled, model, check, values)}
 
 
-def tables_of_check(compiled: Compiled, model: CompiledModel, check: Check, values: RunValues) -> set[TableName]:
+def tables_read_by_check(compiled: Compiled, model: CompiledModel, check: Check, values: RunValues) -> set[TableName]:
     """Those that it reads beside the model's own."""
     if check.call is not None:
         return {TableName.parse(other.name, compiled.namespace) for other in other_tables(check)}

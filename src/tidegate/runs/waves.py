@@ -13,7 +13,7 @@ from tidegate.planner.inputs import tables_behind
 from tidegate.results import ModelResult
 from tidegate.runs.context import RunContext
 from tidegate.runs.model_run import run_model
-from tidegate.runs.reads import tables_of_checks
+from tidegate.runs.reads import tables_read_by_checks
 from tidegate.runs.tally import ModelOutcome, Outcomes
 
 __all__ = ["downstream_of", "run_waves"]
@@ -198,5 +198,5 @@ def downstream_of(run: RunContext, tables: Iterable[TableName], among: Collectio
 def _tables_seen_by(run: RunContext, table: TableName) -> tuple[TableName, ...]:
     """Tables that its query and its checks read, also through views, which may not be selected themselves."""
     model = run.compiled.models[table]
-    checks = tables_of_checks(run, model, run.values)
+    checks = tables_read_by_checks(run, model, run.values)
     return tables_behind({*model.depends_on, *checks} - {table}, run.compiled)

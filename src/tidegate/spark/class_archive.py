@@ -33,7 +33,7 @@ def class_archive(java: Java, jars: tuple[Path, ...]) -> Path | None:
     return path if path.exists() and path.stat().st_size else None
 
 
-def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str], None]) -> Path | None:
+def ensure_class_archive(java: Java, jars: tuple[Path, ...], report: Callable[[str], None]) -> Path | None:
     """The file, created now if that was never tried. Never raises: it only makes starting quicker."""
     path = _path(java, jars)
     if os.environ.get(SPARES_ARCHIVE) or " " in str(path):  # Spark splits the JVM's options at spaces
@@ -44,7 +44,7 @@ def ensure_class_archive(java: Java, jars: tuple[Path, ...], say: Callable[[str]
     with contextlib.suppress(OSError):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            say("Preparing Spark for quicker starts: once, about half a minute")
+            report("Preparing Spark for quicker starts: once, about half a minute")
             with contextlib.suppress(subprocess.SubprocessError):
                 _warm_up(scratch)
             if not scratch.exists():

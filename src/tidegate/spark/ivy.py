@@ -45,7 +45,7 @@ class Fetched:
 
 
 def fetch(
-    artifacts: Sequence[Coordinates], scratch: Path, java: Java, total_bytes: int, say: Callable[[str], None]
+    artifacts: Sequence[Coordinates], scratch: Path, java: Java, total_bytes: int, report: Callable[[str], None]
 ) -> Fetched:
     """Fetch the artifacts, without their dependencies, into a folder under `scratch`."""
     module, log, cache, folder = (scratch / name for name in ("ivy.xml", "ivy.log", "cache", "jars"))
@@ -60,7 +60,7 @@ def fetch(
     with log.open("wb") as output:
         process = processes.start(command, stdout=output)
         try:
-            _watch(process, cache, total_bytes, say)
+            _watch(process, cache, total_bytes, report)
         finally:
             processes.end(process)
     trouble = "" if process.returncode == 0 else _trouble(log.read_text(encoding="utf-8", errors="replace"))
@@ -118,7 +118,7 @@ def _trust_options(java: Java, scratch: Path) -> tuple[str, ...]:
     return tuple(f"-Djavax.net.ssl.{name}={value}" for name, value in properties.items())
 
 
-def _watch(process: subprocess.Popen[bytes], cache: Path, total_bytes: int, say: Callable[[str], None]) -> None:
+def _watch(process: subprocess.Popen[bytes], cache: Path, total_bytes: int, report: Callable[[str], None]) -> None:
     """Reports each quarter that is fetched."""
     reported = 0
     while process.poll() is None:
@@ -127,9 +127,9 @@ def _watch(process: subprocess.Popen[bytes], cache: Path, total_bytes: int, say:
         quarter = min(_STEPS - 1, fetched * _STEPS // max(1, total_bytes))
         if quarter > reported:
             reported = quarter
-            say(f"  {100 * quarter // _STEPS:3d} %  {fetched / 1e6:.1f} of {total_bytes / 1e6:.1f} MB")
+            report(f"  {100 * quarter // _STEPS:3d} %  {fetched / 1e6:.1f} of {total_bytes / 1e6:.1f} MB")
     if process.returncode == 0:
-        say(f"  100 %  {total_bytes / 1e6:.1f} MB")
+        report(f"  100 %  {total_bytes / 1e6:.1f} MB")
 
 
 def _bytes_in(cache: Path) -> int:

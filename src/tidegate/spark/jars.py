@@ -107,8 +107,8 @@ def jars_status(jars: tuple[Jar, ...] = JARS) -> tuple[JarStatus, ...]:
     return tuple(_status(jar, jars_folder() / jar.file_name) for jar in jars)
 
 
-def ensure_jars(java: Java, say: Callable[[str], None], jars: tuple[Jar, ...] = JARS) -> tuple[Path, ...]:
-    """The files, fetched first where they are missing. `say` receives lines about the progress."""
+def ensure_jars(java: Java, report: Callable[[str], None], jars: tuple[Jar, ...] = JARS) -> tuple[Path, ...]:
+    """The files, fetched first where they are missing. `report` receives lines about the progress."""
     folder = jars_folder()
     if all(_is_verified(jar, folder / jar.file_name) for jar in jars):
         return tuple(folder / jar.file_name for jar in jars)
@@ -117,7 +117,7 @@ def ensure_jars(java: Java, say: Callable[[str], None], jars: tuple[Jar, ...] = 
         with _lock(folder / ".lock"):
             missing = tuple(jar for jar in jars if not _verify(jar, folder / jar.file_name))
             if missing:
-                _fetch_into(folder, missing, java, say)
+                _fetch_into(folder, missing, java, report)
     except OSError as error:
         raise JarsMissingError(
             f"Cannot store jars in {folder}: {error.strerror or error}",
@@ -127,11 +127,13 @@ def ensure_jars(java: Java, say: Callable[[str], None], jars: tuple[Jar, ...] = 
     return tuple(folder / jar.file_name for jar in jars)
 
 
-def _fetch_into(folder: Path, jars: tuple[Jar, ...], java: Java, say: Callable[[str], None]) -> None:
+def _fetch_into(folder: Path, jars: tuple[Jar, ...], java: Java, report: Callable[[str], None]) -> None:
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder, ignore_cleanup_errors=True) as scratch:
         for jar in jars:
-            say(f"Fetching {jar.file_name} ({jar.size / 1e6:.1f} MB) to {folder}; this happens once")
-        outcome = fetch(tuple(jar.coordinates for jar in jars), Path(scratch), java, sum(jar.size for jar in jars), say)
+            report(f"Fetching {jar.file_name} ({jar.size / 1e6:.1f} MB) to {folder}; this happens once")
+        outcome = fetch(
+            tuple(jar.coordinates for jar in jars), Path(scratch), java, sum(jar.size for jar in jars), report
+        )
         absent = [jar for jar in jars if not (outcome.folder / jar.file_name).is_file()]
         if absent:
             raise JarsMissingError(
@@ -149,7 +151,7 @@ def _fetch_into(folder: Path, jars: tuple[Jar, ...], java: Java, say: Callable[[
                 )
             fetched.replace(folder / jar.file_name)
             _stamp(jar, folder / jar.file_name)
-        say("All jars are fetched.")
+        report("All jars are fetched.")
 
 
 def _how_to_get(jars: list[Jar], folder: Path) -> str:

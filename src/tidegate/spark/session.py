@@ -49,7 +49,7 @@ _LOG_SECRETS = "TIDEGATE_LOG_SECRETS"
 def start_session(
     spark: SparkSection,
     log_dir: Path,
-    say: Callable[[str], None] = lambda line: None,
+    report: Callable[[str], None] = lambda line: None,
     drivers: tuple[Jar, ...] = (),
 ) -> SparkSession:
     """Find Java and the jars, start the JVM, return the root session. The JVM's output goes to `log_dir`/spark.log.
@@ -57,10 +57,10 @@ def start_session(
     `drivers`: those of the project's own databases; they follow the other jars on the class path.
     """
     java = find_java()
-    jars = ensure_jars(java, say)
+    jars = ensure_jars(java, report)
     starts_here = spark.master.startswith("local") and not is_connected()
-    own_drivers = ensure_jars(java, say, drivers) if drivers else ()
-    archive = ensure_class_archive(java, jars, say) if starts_here else None
+    own_drivers = ensure_jars(java, report, drivers) if drivers else ()
+    archive = ensure_class_archive(java, jars, report) if starts_here else None
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # it repeats the exception, with the JVM's stack
     if not logging.getLogger().handlers:  # else Py4J prints the stack of every call to a JVM that has ended
@@ -199,21 +199,21 @@ def interrupt(session: SparkSession) -> None:
 
 
 def open_spark(
-    settings: Settings, say: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
+    settings: Settings, report: Callable[[str], None] = lambda line: None, root: SparkSession | None = None
 ) -> SparkSession:
-    """`root`, or a new session. `say` receives STARTING, then STARTED or NOT_STARTED."""
+    """`root`, or a new session. `report` receives STARTING, then STARTED or NOT_STARTED."""
     if root is not None:
         return root
     logs, drivers = settings.root / ".tidegate" / "logs", drivers_of(settings)
     if _is_running():
-        return start_session(settings.spark, logs, say, drivers)
-    say(STARTING)
+        return start_session(settings.spark, logs, report, drivers)
+    report(STARTING)
     try:
-        session = start_session(settings.spark, logs, say, drivers)
+        session = start_session(settings.spark, logs, report, drivers)
     except BaseException:
-        say(NOT_STARTED)
+        report(NOT_STARTED)
         raise
-    say(STARTED)
+    report(STARTED)
     return session
 
 

@@ -22,7 +22,6 @@ from tidegate.operations.compile import explain as explain_diagnostic
 
 __all__ = ["compile_"]
 
-_FOLDERS = ("models", "pipelines", "macros", "contracts", "checks", "tests")
 _MOST_NAMED = 3
 
 
@@ -83,18 +82,19 @@ def _explain(invocation: Invocation, code: str) -> int:
 def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | None) -> int:
     from tidegate.cli.project_watch import WatchedPaths, watch_project  # only here: it takes 50 ms to load
     from tidegate.config.settings_file import FILE_NAME, find_project
+    from tidegate.operations.compile import PROJECT_FOLDERS
 
     if invocation.project is None and invocation.config is None:
         invocation.project = find_project(invocation.root)
     root = invocation.root.absolute()
-    folders, file = tuple(root / name for name in _FOLDERS), invocation.config or root / FILE_NAME
-    landing = _landing_root(invocation) or root / "landing"
+    folders, file = tuple(root / name for name in PROJECT_FOLDERS), invocation.config or root / FILE_NAME
+    contracts, landing = _set_folders(invocation) or (root / "contracts", root / "landing")
     # Before the first compilation, so that a save during it is not missed.
-    changes = watch_project(lambda: WatchedPaths(folders, (file,), landing))
+    changes = watch_project(lambda: WatchedPaths((*folders, contracts), (file,), landing))
     try:
         while True:
             _compile_once(invocation, variables, against)
-            landing = _landing_root(invocation) or landing
+            contracts, landing = _set_folders(invocation) or (contracts, landing)
             changed = sorted(next(changes))
             if not invocation.json:
                 print(f"\n{_name_list(changed, root)} changed\n", flush=True)
@@ -104,9 +104,11 @@ def _watch(invocation: Invocation, variables: Mapping[str, str], against: str | 
         return 0
 
 
-def _landing_root(invocation: Invocation) -> Path | None:
+def _set_folders(invocation: Invocation) -> tuple[Path, Path] | None:
+    """Of contracts and landing zones, which may be anywhere; None where the settings cannot be read."""
     with suppress(TidegateError):
-        return open_workspace(invocation).settings.landing.root
+        settings = open_workspace(invocation).settings
+        return settings.contracts.location, settings.landing.root
     return None
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import Attribute, Frame
-from tidegate.compiler.analysis.column_expansion import is_star
 from tidegate.compiler.analysis.functions.function import AGGREGATE, WINDOW
 from tidegate.compiler.analysis.functions.lookup import AROUND, FUNCTIONS, function_of, is_aggregate, is_generator
 from tidegate.compiler.analysis.functions.parser_classes import CLASSES
 from tidegate.compiler.analysis.scoping import QueryScope, column_parts
+from tidegate.compiler.sql.scopes import is_star
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 

@@ -65,7 +65,6 @@ _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _RANK = {kind: rank for rank, kind in enumerate((*_INTEGERS, "float", "double"))}
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
 _MOMENTS = frozenset({"date", "timestamp", "timestamp_ntz"})
-_NESTED = frozenset({"array", "map", "struct"})
 MOST_DIGITS = 38
 
 
@@ -83,7 +82,7 @@ def is_interval(kind: DataType) -> bool:
 
 
 def _is_atomic(kind: DataType) -> bool:
-    return kind.kind not in _NESTED and kind.kind not in ("interval", "void", "?")
+    return not kind.is_nested and kind.kind not in ("interval", "void", "?")
 
 
 def interval_of(first: str, last: str | None = None) -> DataType | None:
@@ -229,7 +228,7 @@ def same_shape(a: DataType, b: DataType) -> bool:
     """The same type but for the names of struct fields."""
     if a == b:
         return True
-    if a.kind != b.kind or a.kind not in _NESTED or len(a.args) != len(b.args):
+    if a.kind != b.kind or not a.is_nested or len(a.args) != len(b.args):
         return False
     if a.kind == "struct":
         return all(same_shape(x, y) for (_, x), (_, y) in zip(a.args, b.args, strict=True))
@@ -282,7 +281,7 @@ def can_cast_implicitly(source: DataType, target: DataType) -> bool:
 
 
 def _inner(source: DataType, target: DataType, rule: Callable[[DataType, DataType], bool]) -> bool:
-    if source.kind != target.kind or source.kind not in _NESTED or len(source.args) != len(target.args):
+    if source.kind != target.kind or not source.is_nested or len(source.args) != len(target.args):
         return False
     if source.kind == "struct":
         return all(rule(a, b) for (_, a), (_, b) in zip(source.args, target.args, strict=True))

@@ -31,11 +31,7 @@ from tidegate.datatypes import ANY, STRING, DataType, struct
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["expand_star", "is_star", "pivot_columns"]
-
-
-def is_star(node: Any) -> bool:
-    return type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star)
+__all__ = ["expand_star", "pivot_columns"]
 
 
 def expand_star(node: Any, frame: Frame, scope: QueryScope) -> tuple[list[Attribute], Unknown | None]:

@@ -14,6 +14,7 @@ from tidegate.compiler.analysis.column_errors import report_ambiguous, report_fi
 from tidegate.compiler.analysis.expressions.typed import UNKNOWN, Typed, field_type
 from tidegate.compiler.analysis.query_tokens import WrittenCall, written_calls
 from tidegate.compiler.compiled import DiagnosticSeverity, Edge, Origin
+from tidegate.compiler.sql.scopes import offset_of
 from tidegate.datatypes import ANY, BIGINT, DATE, STRING, TIMESTAMP, DataType, Relation
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "ResolvedColumn",
     "Result",
     "column_parts",
-    "offset_of",
 ]
 
 CALLED_WITHOUT_PARENTHESES: dict[str, tuple[str, DataType]] = {
@@ -342,13 +342,3 @@ def column_parts(node: Any) -> list[Any]:
     if type(node) is not exp.Column or type(node.this) is not exp.Identifier:
         return []
     return [*node.parts, *reversed(fields)]
-
-
-def offset_of(node: Any) -> int:
-    """Where a node begins in the text: its first part that has a position, else that of its parent."""
-    while node is not None:
-        starts = [n.meta["start"] for n in node.walk() if n.meta and "start" in n.meta]
-        if starts:
-            return int(min(starts))
-        node = node.parent
-    return 0

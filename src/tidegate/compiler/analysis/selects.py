@@ -25,7 +25,7 @@ from tidegate.compiler.analysis.attributes import (
     add_origins,
 )
 from tidegate.compiler.analysis.coercion import is_comparable_in_rows, is_orderable
-from tidegate.compiler.analysis.column_expansion import expand_star, is_star
+from tidegate.compiler.analysis.column_expansion import expand_star
 from tidegate.compiler.analysis.expression_types import type_of
 from tidegate.compiler.analysis.expressions.calls import generator_columns
 from tidegate.compiler.analysis.functions.lookup import is_generator
@@ -33,6 +33,7 @@ from tidegate.compiler.analysis.generated_names import generated_name
 from tidegate.compiler.analysis.relations import add_conditions, check_condition, from_clause
 from tidegate.compiler.analysis.scoping import QueryScope, Result, column_parts
 from tidegate.compiler.analysis.tracing import trace
+from tidegate.compiler.sql.scopes import is_star
 from tidegate.datatypes import ANY, VARIANT, struct
 
 __all__ = ["add_order", "select_columns"]

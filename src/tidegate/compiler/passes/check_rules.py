@@ -12,7 +12,7 @@ from tidegate.checks.check_values import Check, CheckCall, QueryRule, RowRule
 from tidegate.compiler.analysis.analyze import analyze
 from tidegate.compiler.analysis.scoping import QuerySource
 from tidegate.compiler.compiled import Diagnostic, DiagnosticSeverity
-from tidegate.compiler.digests import tables_of_checks
+from tidegate.compiler.digests import tables_named_by_checks
 from tidegate.compiler.drafts import CompilationState, Draft
 from tidegate.compiler.sql.queries import NOT_PERMITTED, SqlFault, parse_permitted
 from tidegate.compiler.table_columns import visible_columns
@@ -201,7 +201,7 @@ def _analyzed(
 
 
 def _others(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
-    for check, other, other_table in tables_of_checks(work, draft):
+    for check, other, other_table in tables_named_by_checks(work, draft):
         assert check.call is not None
         place = _place(check, check.call, other.position)
         if other_table is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 from tidegate.compiler.compiled import Diagnostic
-from tidegate.compiler.digests import tables_of_checks
+from tidegate.compiler.digests import tables_named_by_checks
 from tidegate.compiler.drafts import CompilationState
 from tidegate.compiler.inlining import tables_through
 from tidegate.names import TableName
@@ -45,7 +45,7 @@ def order_tests(work: CompilationState, edges: dict[TableName, set[TableName]]) 
         if table not in edges or (draft.test is None and not draft.model.checks):
             continue
         if draft.test is None:
-            others = {other for _, _, other in tables_of_checks(work, draft) if other is not None}
+            others = {other for _, _, other in tables_named_by_checks(work, draft) if other is not None}
         else:
             others = set(tables_through(work, draft))
         for other in sorted(others - {table}):

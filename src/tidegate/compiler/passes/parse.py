@@ -96,7 +96,7 @@ def _resolve_zone(
 def _is_filled_by_connector(draft: Draft) -> bool:
     """The first ingest makes the folder."""
     stage = draft.model.stage
-    return stage is not None and stage.ingestion.source.connector.name != "landing_push"
+    return stage is not None and stage.ingestion.source.connector.reads_source
 
 
 def _resolve(

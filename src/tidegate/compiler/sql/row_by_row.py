@@ -14,7 +14,7 @@ from tidegate.compiler.sql.scopes import alias_columns
 from tidegate.compiler.sql.script import Script, read_script
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, READ_TOO_OFTEN, STEPS, CannotRewriteError
 
-__all__ = ["Obstacle", "RowQuery", "is_row_by_row", "is_star", "read_row_query"]
+__all__ = ["Obstacle", "RowQuery", "is_row_by_row", "read_row_query"]
 
 _GAP = r"\s|--[^\n]*\n|/\*(?!\+).*?\*/"
 _SELECT = re.compile(rf"(?:{_GAP}|\()*SELECT\b(?!(?:{_GAP})*/\*\+)", re.IGNORECASE | re.DOTALL)
@@ -105,11 +105,6 @@ def read_row_query(sql: str | ParsedQuery) -> RowQuery | Obstacle:
     except RecursionError:
         return Obstacle("the query is nested too deeply", "write it with fewer subqueries")
     return RowQuery(script, selects, tuple(begins))
-
-
-def is_star(expression: Any) -> bool:
-    column = expression.this if isinstance(expression, exp.Column) else expression
-    return isinstance(column, exp.Star)
 
 
 def _selects(tree: Any) -> tuple[Any, ...] | Obstacle:

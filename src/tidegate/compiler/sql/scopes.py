@@ -14,6 +14,7 @@ __all__ = [
     "cte_of",
     "driving_path",
     "enclosing_selects",
+    "is_star",
     "offset_of",
     "sources_of",
     "visible_name",
@@ -126,6 +127,16 @@ def alias_columns(node: Any) -> list[Any]:
     return list(alias.args.get("columns") or ()) if isinstance(alias, exp.TableAlias) else []
 
 
+def is_star(node: Any) -> bool:
+    """`*` or `t.*`."""
+    return type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star)
+
+
 def offset_of(node: Any) -> int:
-    """The offset of a node's first name in the text."""
-    return min((found.meta["start"] for found in node.find_all(exp.Identifier) if "start" in found.meta), default=0)
+    """Where a node begins in the text: its first part that has a position, else that of its parent."""
+    while node is not None:
+        starts = [n.meta["start"] for n in node.walk() if n.meta and "start" in n.meta]
+        if starts:
+            return int(min(starts))
+        node = node.parent
+    return 0

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tidegate.errors import FailureKind, LakeError, LakeUnavailableError
-from tidegate.http_client import HttpClient, Reply, pause_before
+from tidegate.failures import pause_before
+from tidegate.http_client import HttpClient, Reply
 
 __all__ = ["JsonServer", "MovedError", "UnansweredError"]
 

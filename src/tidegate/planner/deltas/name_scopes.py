@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from tidegate.compiler.analysis.attributes import Attribute
 from tidegate.compiler.analysis.functions.lookup import is_aggregate, is_generator
-from tidegate.compiler.analysis.scoping import NOT_FOUND, AnalysisContext, ResolvedColumn, column_parts, offset_of
+from tidegate.compiler.analysis.scoping import NOT_FOUND, AnalysisContext, ResolvedColumn, column_parts
+from tidegate.compiler.sql.scopes import offset_of
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError, Edit
 from tidegate.names import TableName
 from tidegate.planner.deltas.blocks import Base, BlockItem, Join, JoinLink, Value

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from tidegate.compiler.sql.function_calls import calls_unknown_function, first_change
 from tidegate.compiler.sql.queries import ParsedQuery, parse_query
-from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery, is_star
+from tidegate.compiler.sql.row_by_row import Obstacle, RowQuery
+from tidegate.compiler.sql.scopes import is_star
 from tidegate.compiler.sql.script import Script, read_script
 from tidegate.compiler.sql.sql_text import CANNOT_REWRITE, CannotRewriteError, Edit, indented, name_text, union
 from tidegate.lake.progress import WHOLE, Order

@@ -25,7 +25,7 @@ from tidegate.quality.file_proof import FileProof
 from tidegate.results import CheckResult
 from tidegate.runs.checks import kind_of_check
 from tidegate.runs.damage import missing_file_behind
-from tidegate.runs.reads import tables_of_check
+from tidegate.runs.reads import tables_read_by_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,7 +135,7 @@ class CheckRunner:
         it."""
         if answer.kind is not FailureKind.NOT_FOUND:
             return answer
-        others = tables_of_check(self.compiled, model, check, self.values)
+        others = tables_read_by_check(self.compiled, model, check, self.values)
         damage = missing_file_behind(self.lake.heads(), {model.model.table, *others}, self.compiled.namespace)
         return answer if damage is None else replace(answer, error=f"{damage}: {damage.remedy}")
 

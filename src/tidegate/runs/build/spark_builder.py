@@ -48,17 +48,19 @@ _SIGNS = (
 """Texts in the failure of a model whose JVM is dying or dead; a source or a catalog that is down has none of them."""
 
 
-def open_spark_builder(settings: Settings, say: Callable[[str], None] = lambda line: None) -> SparkBuilder:
-    return SparkBuilder(open_spark(settings, say), settings, say)
+def open_spark_builder(settings: Settings, report: Callable[[str], None] = lambda line: None) -> SparkBuilder:
+    return SparkBuilder(open_spark(settings, report), settings, report)
 
 
 class SparkBuilder:
     """Thread-safe. `root`: the session that the models' own are made from."""
 
-    def __init__(self, root: SparkSession, settings: Settings, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self, root: SparkSession, settings: Settings, report: Callable[[str], None] = lambda line: None
+    ) -> None:
         self.root = root
         self._settings = settings
-        self._say = say
+        self._report = report
         self._functions = OwnFunctions(settings.root)
         self._restarts = 0
         self._jvm = running_jvm()
@@ -124,9 +126,9 @@ class SparkBuilder:
             if self._restarts >= _MOST_RESTARTS:
                 return False
             self._restarts += 1
-            self._say(f"Spark's JVM ended ({self.why}); it is started again for the models that are left")
+            self._report(f"Spark's JVM ended ({self.why}); it is started again for the models that are left")
             try:
-                self.root = open_spark(self._settings, self._say)
+                self.root = open_spark(self._settings, self._report)
             except TidegateError:
                 self._restarts = _MOST_RESTARTS
                 return False

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from tidegate.errors import FailureKind
+from tidegate.failures import growing_pause
 from tidegate.runs.clock import Clock
 from tidegate.runs.control.limits import Deadline
 
@@ -27,9 +28,8 @@ class RetryPolicy:
     longest: timedelta = timedelta(minutes=5)
 
     def ceiling(self, retry: int) -> float:
-        """The longest pause in seconds before retry number `retry` (from 1): twice as long each time."""
-        longest, first = self.longest.total_seconds(), self.first.total_seconds()
-        return min(longest, first * 2.0 ** min(retry - 1, 60))
+        """The longest pause in seconds before retry number `retry`, from 1."""
+        return growing_pause(retry, self.first.total_seconds(), self.longest.total_seconds())
 
     def pause(self, retry: int, chance: float, retry_after: float | None = None) -> float:
         """Anything up to the ceiling (`chance` is in [0, 1)), so that models that failed together are not

@@ -55,7 +55,6 @@ _ACCEPTED = {
     "c": frozenset({"array", "map", "void"}),
     "v": frozenset({"variant", "void"}),
 }
-_NESTED = frozenset({"array", "map", "struct"})
 _TARGETS = {
     "s": STRING,
     "x": BINARY,
@@ -102,7 +101,7 @@ def accepts(takes: str, place: int, kind: DataType) -> bool:
     if accepted is not None:
         return kind.kind in accepted
     if letter in "sS":
-        return kind.kind not in _NESTED
+        return not kind.is_nested
     if letter == "o":
         return is_orderable(kind)
     if letter == "g":
