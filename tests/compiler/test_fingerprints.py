@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiler.analysis.cases import CASES, Case, read_cases
 from tests.compiler.projects import build, table
 
 BASE = "-- @owner: a\nselect a.id, upper(name) as n, 'x' as k from bronze.a as a where id > 3"
@@ -54,6 +55,12 @@ def test_what_does_not_change_the_table_does_not_count(tmp_path: Path, same: str
 )
 def test_what_changes_the_table_counts(tmp_path: Path, other: str) -> None:
     assert fingerprint(tmp_path / "1", other) != fingerprint(tmp_path / "2", BASE)
+
+
+@pytest.mark.parametrize("case", read_cases(CASES / "fingerprints" / "recorded.txt"), ids=lambda case: case.title)
+def test_tables_of_an_earlier_version_stay_valid(tmp_path: Path, case: Case) -> None:
+    """Another fingerprint rebuilds the tables of every user: change it only together with the version in it."""
+    assert [f"= {fingerprint(tmp_path, case.sql)[:16]}"] == list(case.expected)
 
 
 def test_how_a_zone_is_read_counts(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from tidegate.compiler.analysis.expressions.typed import field_type
 from tidegate.compiler.compiled import EdgeKind
 from tidegate.datatypes import ANY, DataType
 
@@ -60,10 +61,11 @@ class FromItem:
     `unknown`: it may have other columns.
     `is_source`: it is a table whose unknown columns are reported.
     `is_vague`: the name of one of its columns is not known.
+    `is_untyped`: its columns are known only by the names after its alias.
     `node`: its node in the tree.
     """
 
-    __slots__ = ("is_source", "is_vague", "label", "node", "qualifier", "unknown")
+    __slots__ = ("is_source", "is_untyped", "is_vague", "label", "node", "qualifier", "unknown")
 
     def __init__(
         self,
@@ -78,6 +80,7 @@ class FromItem:
         self.unknown = unknown
         self.is_source = is_source
         self.is_vague = is_vague
+        self.is_untyped = False
         self.node: Any = None
 
 
@@ -182,7 +185,7 @@ class Frame:
         """The columns that a name may mean, and how many of its parts that takes; the rest are fields.
 
         The longest qualifier is tried first. A name qualified by a table with unknown columns is assumed to be one of
-        them.
+        them, unless a column can have it as a field.
         """
         if len(parts) == 1:
             matches = self.named.get(parts[0].lower())
@@ -192,16 +195,23 @@ class Frame:
                 return matches, 1
             return _distinct([a for a in matches if not a.hidden]), 1
         folded = tuple(part.lower() for part in parts)
+        doubtful = self._doubtful(folded)
         for hidden in (False, True):
             matches, used = self._find_qualified(folded, hidden)
-            if matches:
+            if matches and (doubtful is None or used > 1 or any(_may_have(folded[1], a) for a in matches)):
                 return _distinct(matches), used
-        for length in range(min(len(parts) - 1, 3), 0, -1):
-            for item in self.items:
-                doubtful = item.unknown is not None or item.is_vague
-                if doubtful and item.qualifier[-length:] == folded[:length]:
-                    return [self.assume(parts[length], item, new_ids)], length + 1
+        if doubtful is not None:
+            item, length = doubtful
+            return [self.assume(parts[length], item, new_ids)], length + 1
         return [], 1
+
+    def _doubtful(self, folded: tuple[str, ...]) -> tuple[FromItem, int] | None:
+        """The table with unknown columns that qualifies the name, and the length of the qualifier."""
+        for length in range(min(len(folded) - 1, 3), 0, -1):
+            for item in self.doubtful_items():
+                if item.qualifier[-length:] == folded[:length]:
+                    return item, length
+        return None
 
     def _find_qualified(self, folded: tuple[str, ...], hidden: bool) -> tuple[list[Attribute], int]:
         for length in range(min(len(folded) - 1, 3), 0, -1):
@@ -222,6 +232,12 @@ class Frame:
         attribute = Attribute(name, ANY, None, lineage, next(iter(new_ids)), item)
         self.index(attribute)
         return attribute
+
+
+def _may_have(field: str, attribute: Attribute) -> bool:
+    if attribute.type.kind in ("?", "variant", "void"):
+        return attribute.item is None or not attribute.item.is_untyped
+    return field_type(attribute.type, field) is not None
 
 
 def _distinct(attributes: list[Attribute]) -> list[Attribute]:

@@ -231,16 +231,24 @@ def _function(call: Any, node: Any, scope: QueryScope, conditions: Conditions) -
             type_of(call, scope)
         else:
             _check_gives_rows(call, scope)
-        frame = _nothing_known(node)
-        for name in alias_columns(node):
-            frame.index(Attribute(name.name, ANY, None, {}, next(scope.context.new_ids), frame.items[0]))
-        return frame
+        return _named_only(node, lineage, scope)
     alias = node.alias or (call.name if type(call) is exp.Anonymous else "")
     item = FromItem(alias, (alias.lower(),) if alias else (), None)
     new_ids = scope.context.new_ids
     attributes = [Attribute(c.name, c.type, c.nullable, lineage, next(new_ids), item) for c in columns]
     item.is_vague = any(not column.name for column in columns)
     return Frame(_with_names(attributes, node, item, scope), [item])
+
+
+def _named_only(node: Any, lineage: Lineage, scope: QueryScope) -> Frame:
+    """The columns of a call of which only the names after its alias are known; these are all it has."""
+    frame = _nothing_known(node)
+    names, item = alias_columns(node), frame.items[0]
+    if names:
+        item.unknown, item.is_untyped = None, True
+    for name in names:
+        frame.add(Attribute(name.name, ANY, None, lineage, next(scope.context.new_ids), item))
+    return frame
 
 
 def _check_gives_rows(call: Any, scope: QueryScope) -> None:

@@ -248,7 +248,7 @@ class QueryScope:
             for frame in scope.frames:
                 matches, used = frame.find(names, self.context.new_ids)
                 if len(matches) == 1:
-                    if used == 1 and len(names) > 1:
+                    if used == 1 and len(names) > 1 and not _is_of_its_namesake(matches[0]):
                         self.context.taken_apart.add(names[0].lower())
                     # A table in a nearer scope with unknown columns may have that column too.
                     certain = used > 1 or not unknown
@@ -321,6 +321,12 @@ class QueryScope:
             nullable = True if kind.kind == "map" else nullable
             kind = inner
         return ResolvedColumn(attribute, Typed(kind, nullable), fields)
+
+
+def _is_of_its_namesake(attribute: Attribute) -> bool:
+    """`LATERAL VIEW explode(…) tag AS tag`: `tag.name` means the same, whether `tag` is the view or its column."""
+    item = attribute.item
+    return item is not None and item.is_untyped and item.qualifier == (attribute.folded,)
 
 
 class _Assumed(NamedTuple):

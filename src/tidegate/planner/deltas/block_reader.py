@@ -183,7 +183,8 @@ class BlockReader:
                 scope.scattered = scope.scattered or bool(using) or scope.items[place].is_joined
             for name in join.args.get("using") or ():
                 one, other = self._merged(name, scope, merged)
-                on.append(Value(exp.EQ(this=one.tree, expression=other.tree), one.columns | other.columns))
+                equation = exp.EQ(this=one.tree, expression=other.tree)
+                on.append(Value(equation, one.columns | other.columns, None, one.flaw))
                 links += linked(one, other, False, scope, place)
             merged += [name for name in using if name not in merged]
             scope.items[place] = replace(scope.items[place], on=tuple(on))
@@ -246,9 +247,10 @@ class BlockReader:
         place = None if left is None else self.values.place(left, scope)
         several = sum(item.is_joined and column_of(item, low) is not None for item in before) > 1
         missing = column_of(scope.items[-1], low) is None
-        if not isinstance(place, int) or missing or (several and low not in merged):
+        if place is None or missing or (several and low not in merged):
             raise CannotRewriteError(f"USING ({name.name})")
-        return self._starred(place, low, scope).value, self._starred(len(before), low, scope).value
+        one = flawed(place) if isinstance(place, str) else self._starred(place, low, scope).value
+        return one, self._starred(len(before), low, scope).value
 
     def _lateral_view(self, lateral: Any, scope: SelectScope) -> None:
         if not lateral.args.get("view"):

@@ -81,6 +81,8 @@ class Values:
                 flaws.append("a subquery")
                 return node.copy()
             if isinstance(node, exp.Dot | exp.Column) and (parts := column_parts(node)):
+                if _is_variable(node, parts[0].name):
+                    return node.copy()
                 found = self._column(node, parts, scope)
                 if isinstance(found, str):
                     flaws.append(found)
@@ -130,8 +132,8 @@ class Values:
             return "a function"
         if attribute is not None and attribute.item is None and len(parts) == 1:
             for other, item in self.outputs(scope):
-                if other is attribute and isinstance(item, exp.Alias):
-                    return item.this
+                if other is attribute and item is not node and not item.is_star:
+                    return item.unalias()
         for seen in outwards(scope):
             place = None if attribute is None else self.place(attribute, seen)
             if attribute is None or place is None:
@@ -160,7 +162,8 @@ class Values:
         """The item of the scope that has the column; as text, why none has it alone; None where it has no such."""
         if attribute.item is None:
             return "FULL JOIN" if any(item.join is Join.FULL for item in scope.items) else None
-        source = attribute.item.node
+        if (source := attribute.item.node) is None:
+            return None
         if any(source is lateral for lateral in scope.laterals):
             return _GENERATED
         items = enumerate(scope.items)
@@ -173,6 +176,16 @@ class Values:
             self.fixes[start] = Edit(start, parts[at - 1].meta["start"], "")
         if isinstance(item.relation, Base) and (used := self.used[item.relation.table]) is not None:
             used.add(column_of(item, parts[at].name.lower()) or "")
+
+
+def _is_variable(node: Any, name: str) -> bool:
+    """Whether it is the variable of a lambda: the parser reads one in another case as a column."""
+    function = node.find_ancestor(exp.Lambda, exp.Query)
+    while isinstance(function, exp.Lambda):
+        if any(variable.name.lower() == name.lower() for variable in function.expressions):
+            return True
+        function = function.find_ancestor(exp.Lambda, exp.Query)
+    return False
 
 
 def column_of(item: BlockItem, low: str) -> str | None:
