@@ -13,7 +13,8 @@ import pytest
 from tidegate.contracts.ingestion import DeletionRules
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
-from tidegate.write import DELETED, DeleteRequest, WriteOutcome, WriteRequest, write
+from tidegate.write import DELETED, DeleteRequest, DeletionCounts, WriteOutcome, WriteRequest, write
+from tidegate.write.request import summed
 
 from .conftest import Branch
 
@@ -106,8 +107,17 @@ class Table:
         return {row["id"]: row["v"] for row in rows}
 
 
+def test_the_deletes_of_several_writes_are_added() -> None:
+    one, other = DeletionCounts(1, 2, 3, 4), DeletionCounts(applied=1)
+    outcomes = [WriteOutcome(0, 0, False, deletions=counts) for counts in (one, None, other)]
+    assert summed(outcomes).deletions == DeletionCounts(2, 2, 3, 4)
+    assert summed(outcomes[1:2]).deletions is None
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("settings", "soft"), [(CURRENT, True), (CURRENT, False), (HISTORY, False)], ids=str)
+@pytest.mark.parametrize(
+    ("settings", "soft"), [(CURRENT, True), (CURRENT, False), (HISTORY, False)], ids=["soft", "hard", "history"]
+)
 def test_log_and_snapshots_of_one_source_end_with_the_same_live_rows(
     branch: Branch, settings: ModelSettings, soft: bool, seed: int
 ) -> None:
