@@ -15,6 +15,7 @@ from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
 from tidegate.write import DELETED, DeleteRequest, DeletionCounts, WriteOutcome, WriteRequest, write
 from tidegate.write.request import summed
+from tidegate.write.strategies import current_state
 
 from .conftest import Branch
 
@@ -119,8 +120,10 @@ def test_the_deletes_of_several_writes_are_added() -> None:
     ("settings", "soft"), [(CURRENT, True), (CURRENT, False), (HISTORY, False)], ids=["soft", "hard", "history"]
 )
 def test_log_and_snapshots_of_one_source_end_with_the_same_live_rows(
-    branch: Branch, settings: ModelSettings, soft: bool, seed: int
+    branch: Branch, monkeypatch: pytest.MonkeyPatch, settings: ModelSettings, soft: bool, seed: int
 ) -> None:
+    """The table whose rows are removed is written as a large one."""
+    monkeypatch.setattr(current_state, "_LARGE_TABLE", 1_000_000 if soft else 1)
     chance = random.Random(f"source {seed}")
     events = random_history(chance)
     name = f"source_{settings.strategy}_{soft}_{seed}"
