@@ -13,7 +13,9 @@ import pytest
 from tidegate.contracts.ingestion import DeletionRules
 from tidegate.names import TableName
 from tidegate.project.model import ModelSettings, Strategy
-from tidegate.write import DELETED, DeleteRequest, WriteOutcome, WriteRequest, write
+from tidegate.write import DELETED, DeleteRequest, DeletionCounts, WriteOutcome, WriteRequest, write
+from tidegate.write.request import summed
+from tidegate.write.strategies import current_state
 
 from .conftest import Branch
 
@@ -106,11 +108,22 @@ class Table:
         return {row["id"]: row["v"] for row in rows}
 
 
+def test_the_deletes_of_several_writes_are_added() -> None:
+    one, other = DeletionCounts(1, 2, 3, 4), DeletionCounts(applied=1)
+    outcomes = [WriteOutcome(0, 0, False, deletions=counts) for counts in (one, None, other)]
+    assert summed(outcomes).deletions == DeletionCounts(2, 2, 3, 4)
+    assert summed(outcomes[1:2]).deletions is None
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("settings", "soft"), [(CURRENT, True), (CURRENT, False), (HISTORY, False)], ids=str)
+@pytest.mark.parametrize(
+    ("settings", "soft"), [(CURRENT, True), (CURRENT, False), (HISTORY, False)], ids=["soft", "hard", "history"]
+)
 def test_log_and_snapshots_of_one_source_end_with_the_same_live_rows(
-    branch: Branch, settings: ModelSettings, soft: bool, seed: int
+    branch: Branch, monkeypatch: pytest.MonkeyPatch, settings: ModelSettings, soft: bool, seed: int
 ) -> None:
+    """The table whose rows are removed is written as a large one."""
+    monkeypatch.setattr(current_state, "_LARGE_TABLE", 1_000_000 if soft else 1)
     chance = random.Random(f"source {seed}")
     events = random_history(chance)
     name = f"source_{settings.strategy}_{soft}_{seed}"

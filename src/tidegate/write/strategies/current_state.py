@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
 from tidegate.errors import StrategyError
-from tidegate.write.commits import commit_since, row_key_recorded, table_before
+from tidegate.faults import fault
+from tidegate.write.commits import commit_since, existing_rows, partly_written, row_key_recorded, table_before
 from tidegate.write.delete_events import (
     ORIGIN,
     events_sql,
@@ -41,6 +42,8 @@ _OP, _RANK, _WINNER, _HERE = (f"__tidegate_{name}" for name in ("op", "rank", "w
 _FLAGS = TableColumns((TableColumn(IS_DELETED, BOOLEAN), TableColumn(DELETED_AT, TIMESTAMP)))
 _INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN = "insert", "update", "revive", "delete", "again"
 _LATE, _UNKNOWN, _SAME = "late", "unknown", "same"
+_LARGE_TABLE = 1_000_000
+"""In rows. A smaller table is shuffled sooner than asked for once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,10 @@ class _State:
     @property
     def soft(self) -> bool:
         return self.request.deletion is not None and self.request.deletion.rules.soft
+
+    @property
+    def is_large(self) -> bool:
+        return self.exists and existing_rows(self.request) >= _LARGE_TABLE
 
     @property
     def others(self) -> TableColumns:
@@ -160,7 +167,7 @@ def _apply(state: _State, drift: Drift, source: str) -> WriteOutcome:
         if changed:
             before = table_before(request)
             with row_key_recorded(request.session, state.keys.names):
-                request.session.sql(_write_sql(state, counts, changes.quoted))
+                _write(state, counts, changes.quoted)
             commit_since(request, before)
             record_added_profile(request, None, written, state.table, before)
     return WriteOutcome(
@@ -180,16 +187,22 @@ def _events_sql(state: _State, source: str) -> str:
     live = state.live if state.exists else None
     events = events_sql(request, state.table, state.batch, state.keys, source, live)
     ranked = (
-        f"SELECT *, row_number() OVER {window} AS {_RANK}, first_value({ORIGIN}) OVER {window} AS {_WINNER}"
-        f" FROM ({events})"
+        f"SELECT *, row_number() OVER {window} AS {_RANK}, first_value({ORIGIN}) OVER {window} AS {_WINNER} FROM events"
     )
     values = ", ".join(f"{_value(state, column)} AS {column.quoted}" for column in state.table)
     beside = ""
     if state.exists:
-        same = " AND ".join(f"__t.{key.quoted} = __e.{key.quoted}" for key in state.keys)
-        beside = f" LEFT JOIN (SELECT *, true AS {_HERE} FROM {request.table.quoted}) __t ON {same}"
+        rows = f"SELECT *, true AS {_HERE} FROM {request.table.quoted} __r"
+        if state.is_large:
+            # An outer join shuffles the whole table, and the few rows of it that are needed are found without.
+            rows += f" LEFT SEMI JOIN events __k ON {_same_key(state, '__r', '__k')}"
+        beside = f" LEFT JOIN ({rows}) __t ON {_same_key(state, '__t', '__e')}"
     judged = f"SELECT {values}, __e.{ORIGIN}, {_operation(state)} AS {_OP} FROM ({ranked}) __e{beside}"
-    return f"SELECT * FROM ({judged}) WHERE {_OP} <> '{_SAME}'"
+    return f"WITH events AS ({events}) SELECT * FROM ({judged}) WHERE {_OP} <> '{_SAME}'"
+
+
+def _same_key(state: _State, one: str, other: str) -> str:
+    return " AND ".join(f"{one}.{key.quoted} = {other}.{key.quoted}" for key in state.keys)
 
 
 def _value(state: _State, column: TableColumn) -> str:
@@ -242,24 +255,40 @@ def _count(state: _State, changes: str) -> _EventCounts:
     return _EventCounts({(row["op"], row["origin"]): row["n"] for row in rows}, sum(row["keyless"] for row in rows))
 
 
-def _write_sql(state: _State, counts: _EventCounts, changes: str) -> str:
-    """A MERGE that also inserts shuffles the whole table, and rows to insert are known to be new."""
-    target, columns = state.request.table.quoted, state.table
-    if not counts.of(_UPDATE, _REVIVE, _DELETE, _AGAIN):
-        return f"INSERT INTO {target} ({columns.sql()}) SELECT {columns.sql()} FROM {changes} WHERE {_OP} = '{_INSERT}'"
-    same = " AND ".join(f"__t.{key.quoted} = __s.{key.quoted}" for key in state.keys)
+def _write(state: _State, counts: _EventCounts, changes: str) -> None:
+    """A MERGE that also inserts shuffles the whole table. Rows to insert are known to be new, so they can come alone:
+    for a large table a second commit is cheaper."""
+    request, columns = state.request, state.table
+    inserts, matches = counts.of(_INSERT) > 0, counts.of(_UPDATE, _REVIVE, _DELETE, _AGAIN) > 0
+    apart = inserts and (state.is_large or not matches)
+    if matches:
+        with partly_written(request.session, if_any=apart):
+            request.session.sql(_merge_sql(state, changes, inserts=inserts and not apart))
+    if matches and apart:
+        fault("between_commits", request.table)
+    if apart:
+        request.session.sql(
+            f"INSERT INTO {request.table.quoted} ({columns.sql()})"
+            f" SELECT {columns.sql()} FROM {changes} WHERE {_OP} = '{_INSERT}'"
+        )
+
+
+def _merge_sql(state: _State, changes: str, *, inserts: bool) -> str:
+    columns = state.table
     goes = f"WHEN MATCHED AND __s.{_OP} IN ('{_DELETE}', '{_AGAIN}') THEN"
     moved = [column for column in state.table if column.name in (COMMIT_TIME, SEQUENCE, *_FLAGS.names)]
     clauses = [
         f"{goes} UPDATE SET {_assigned(moved)}" if state.soft else f"{goes} DELETE",
         f"WHEN MATCHED THEN UPDATE SET {_assigned(state.others)}",
     ]
-    if counts.of(_INSERT):
+    if inserts:
         new = f"WHEN NOT MATCHED AND __s.{_OP} = '{_INSERT}'"
         clauses.append(f"{new} THEN INSERT ({columns.sql()}) VALUES ({columns.sql('__s')})")
-    written = ", ".join(f"'{op}'" for op in (_INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN))
+    operations = (_UPDATE, _REVIVE, _DELETE, _AGAIN, *([_INSERT] if inserts else []))
+    written = ", ".join(f"'{operation}'" for operation in operations)
     source = f"(SELECT * FROM {changes} WHERE {_OP} IN ({written}))"
-    return f"MERGE INTO {target} __t USING {source} __s ON {same} {' '.join(clauses)}"
+    same = _same_key(state, "__t", "__s")
+    return f"MERGE INTO {state.request.table.quoted} __t USING {source} __s ON {same} {' '.join(clauses)}"
 
 
 def _assigned(columns: TableColumns | list[TableColumn]) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.compiler.table_columns import IS_CURRENT
-from tidegate.datatypes import BOOLEAN
 from tidegate.errors import StrategyError
 from tidegate.write.commits import refuse_mass_delete
 from tidegate.write.delete_events import refuse_empty_snapshot, refuse_inferred_deletes
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
 from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
-from tidegate.write.request import COMMIT_TIME, DELETED, DeletionCounts, WriteOutcome, WriteRequest
+from tidegate.write.request import COMMIT_TIME, DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.strategies.scd2_versions import (
     MOVES,
     OP,
     History,
     changes_sql,
+    contract_events_sql,
     first_versions_sql,
     version_columns,
 )
@@ -43,12 +43,15 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     drift = None if is_rebuilt(request) else compare_columns(request, columns, bookkeeping.names)
     identity = TableColumns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
     latest = keeps_latest(request)
-    batch = _with_signals(request, columns, watermark)
-    rows = latest_rows(request, RESULT, batch, identity) if latest else f"SELECT * FROM {RESULT}"
-    with staged_table(request, rows, profiled=columns if len(batch) == len(columns) else None) as staging:
+    history = History(request, drift.columns if drift else columns, columns, keys, watermark)
+    rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
+    if request.deletion is not None:
+        _refuse_other_watermarks(request, watermark)
+        rows = contract_events_sql(history, RESULT, exists=drift is not None)
+    with staged_table(request, rows, profiled=columns if request.deletion is None else None) as staging:
         check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
         _refuse_null_watermarks(request, watermark, staging.quoted)
-        history = History(request, drift.columns if drift else columns, columns, keys, watermark, staging.quoted)
+        history = replace(history, staging=staging.quoted)
         if drift is None:
             every = TableColumns((*columns, *bookkeeping))
             changes = replacement_drift(request, every)
@@ -62,18 +65,13 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
         return _merge(request, drift, history)
 
 
-def _with_signals(request: WriteRequest, columns: TableColumns, watermark: TableColumn | None) -> TableColumns:
-    """The columns to stage: the batch may have rows that say that their key is deleted."""
-    if request.deletion is None:
-        return columns
+def _refuse_other_watermarks(request: WriteRequest, watermark: TableColumn | None) -> None:
     if watermark is None or watermark.name != COMMIT_TIME:
         raise StrategyError(
             f"deletes of a source need watermark_column {COMMIT_TIME}, so that it is known when a version ended",
             where=str(request.table),
             remedy=f"Set watermark_column to {COMMIT_TIME}.",
         )
-    said = DELETED in request.result.columns
-    return TableColumns((*columns, TableColumn(DELETED, BOOLEAN))) if said else columns
 
 
 @dataclass(frozen=True, slots=True)

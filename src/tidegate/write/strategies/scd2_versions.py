@@ -13,7 +13,7 @@ from tidegate.write.request import COMMIT_TIME, DELETED, SEQUENCE, WriteRequest
 from tidegate.write.spark_sql import null_safe_join, quote, timestamp
 from tidegate.write.write_columns import TableColumn, TableColumns
 
-__all__ = ["MOVES", "OP", "History", "changes_sql", "first_versions_sql", "version_columns"]
+__all__ = ["MOVES", "OP", "History", "changes_sql", "contract_events_sql", "first_versions_sql", "version_columns"]
 
 OP = "__tidegate_op"
 MOVES = ("open", "close", "gone", "lost")
@@ -33,14 +33,19 @@ def version_columns(settings: ModelSettings) -> TableColumns:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`table`: the columns of the table but for the bookkeeping ones; `batch`: those of the staged result."""
-
     request: WriteRequest
+
     table: TableColumns
+    """The columns of the table but for the bookkeeping ones."""
+
     batch: TableColumns
+    """Those of the result."""
+
     keys: TableColumns
     watermark: TableColumn | None
-    staging: str
+
+    staging: str = ""
+    """The staged result; where deletes are applied, its events in the columns of the table."""
 
     @property
     def valid_from(self) -> str:
@@ -74,6 +79,16 @@ class History:
         return f"SELECT {self.keys.sql()} FROM {self.request.table.quoted} WHERE {self.current}"
 
 
+def contract_events_sql(history: History, source: str, *, exists: bool) -> str:
+    """What is staged where deletes are applied: the batch and its deletes, one event of a key at each time."""
+    assert history.watermark is not None
+    live = history.live if exists else None
+    events = events_sql(history.request, history.table, history.batch, history.keys, source, live)
+    last = newest_first((*history.keys, history.watermark))
+    columns = f"{history.table.sql()}, {DELETED}, {ORIGIN}"
+    return f"SELECT {columns} FROM (SELECT *, row_number() OVER {last} AS {_RANK} FROM ({events})) WHERE {_RANK} = 1"
+
+
 def first_versions_sql(history: History) -> str:
     """The table made from the batch alone."""
     return f"WITH {_steps(history, exists=False)} SELECT {_version(history)} FROM opened WHERE NOT {DELETED}"
@@ -86,11 +101,10 @@ def changes_sql(history: History, *, exists: bool = True) -> str:
     parts = [f"SELECT {_version(history)}, explode({_moves(history)}) AS {OP} FROM opened"]
     if history.watermark and exists:
         parts.append(f"SELECT {_bare(history, _NO_TIME)}, 'reject' AS {OP} FROM rejected")
-    if history.request.deletion:
-        signal = f"{DELETED} AND {ORIGIN} = 'batch'"
-        parts.append(f"SELECT {_bare(history, _NO_TIME)}, 'late' AS {OP} FROM judged WHERE NOT {_FRESH} AND {signal}")
-        idle = f"{signal} AND {_ATTRS} <=> {_BEFORE}"
-        parts.append(f"SELECT {_bare(history, _NO_TIME)}, 'unknown' AS {OP} FROM states WHERE {idle}")
+    if history.request.deletion and DELETED in history.request.result.columns:
+        kind = f"IF({_FRESH}, 'unknown', 'late')"
+        idle = f"{DELETED} AND {ORIGIN} = 'batch' AND (NOT {_FRESH} OR {_ATTRS} <=> {_BEFORE})"
+        parts.append(f"SELECT {_bare(history, _NO_TIME)}, {kind} AS {OP} FROM states WHERE {idle}")
     if exists and history.request.complete and history.request.settings.scd_deletes == "close":
         # Never before the version began, whatever the clock says.
         ended = f"greatest({history.started}, {_HEAD_FROM})"
@@ -145,20 +159,20 @@ def _steps(history: History, *, exists: bool) -> str:
         f" {_start(history)} AS {_START}"
         f" FROM batch __b LEFT JOIN heads __h ON {null_safe_join('__b', '__h', history.keys.names)})"
     )
+    alike = f"(PARTITION BY {keys}, {_FRESH} ORDER BY {_START})"
     states = (
         f"SELECT *, IF({_PLACE} = 1, IF({_HEAD_OPEN}, {_HEAD_ATTRS}, NULL), {_PREVIOUS}) AS {_BEFORE} FROM"
-        f" (SELECT *, lag({_ATTRS}) OVER {by_time} AS {_PREVIOUS}, row_number() OVER {by_time} AS {_PLACE}"
-        f" FROM judged WHERE {_FRESH})"
+        f" (SELECT *, lag({_ATTRS}) OVER {alike} AS {_PREVIOUS}, row_number() OVER {alike} AS {_PLACE} FROM judged)"
     )
     steps = {
         "batch": f"SELECT *, {_at(history)} AS {_AT}, IF({DELETED}, NULL, {_attrs(history)}) AS {_ATTRS}"
-        f" FROM ({_events(history, exists=exists)})",
+        f" FROM ({_events(history)})",
         "versions": _versions(history) if exists else _no_versions(history),
         "heads": _heads(history),
         "placed": placed,
         "judged": f"SELECT *, {_fresh(history)} AS {_FRESH} FROM placed",
         "states": states,
-        "chain": f"SELECT * FROM states WHERE NOT ({_ATTRS} <=> {_BEFORE})",
+        "chain": f"SELECT * FROM states WHERE {_FRESH} AND NOT ({_ATTRS} <=> {_BEFORE})",
         "opened": f"SELECT *, lead({_START}) OVER {by_time} AS {_ENDS}, row_number() OVER {by_time} = 1 AS {_FIRST}"
         " FROM chain",
     }
@@ -168,16 +182,11 @@ def _steps(history: History, *, exists: bool) -> str:
     return ", ".join(f"{name} AS ({query})" for name, query in steps.items())
 
 
-def _events(history: History, *, exists: bool) -> str:
-    """The batch, and the deletes that come with it: one event of a key at each time."""
-    request, live = history.request, history.live if exists else None
-    if request.deletion is None:
-        rows = aligned(history.table, history.batch)
-        return f"SELECT {rows}, false AS {DELETED}, 'batch' AS {ORIGIN} FROM {history.staging}"
-    events = events_sql(request, history.table, history.batch, history.keys, history.staging, live)
-    assert history.watermark is not None
-    last = newest_first((*history.keys, history.watermark))
-    return f"SELECT * FROM (SELECT *, row_number() OVER {last} AS {_RANK} FROM ({events})) WHERE {_RANK} = 1"
+def _events(history: History) -> str:
+    if history.request.deletion:
+        return f"SELECT * FROM {history.staging}"
+    rows = aligned(history.table, history.batch)
+    return f"SELECT {rows}, false AS {DELETED}, 'batch' AS {ORIGIN} FROM {history.staging}"
 
 
 def _at(history: History) -> str:
