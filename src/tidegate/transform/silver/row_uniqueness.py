@@ -15,7 +15,7 @@ from tidegate.transform.silver.silver_frame import DELETED, FAILURES, STAGE, UNI
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["deduplicated_by", "fixed_order", "flag_repeated", "keep_newest", "key_text", "text_of", "unique_columns"]
+__all__ = ["columns_text", "deduplicated_by", "flag_repeated", "keep_newest", "text_of", "unique_columns"]
 
 _HOLDER, _RANK = "__tidegate_holder", "__tidegate_rank"
 
@@ -57,12 +57,13 @@ def flag_repeated(
     # Rows that hold nothing each go into a partition of their own: one for all of them would be too large.
     apart = f"CASE WHEN {_contends(column)} THEN 0 ELSE xxhash64(_source_file, _source_row, _sequence) END"
     order = ", ".join(f"{part} ASC NULLS FIRST" for part in ("_commit_time", "_sequence", *map(quote, rules.key)))
-    order += ", " + ", ".join(f"{part} ASC NULLS FIRST" for part in fixed_order(rules))
+    order += ", " + ", ".join(f"{part} ASC NULLS FIRST" for part in _fixed_order(rules))
     window = f"OVER (PARTITION BY {value}, {apart}, {STAGE} ORDER BY {order})"
     if rules.key:
         first = f"first_value({own}) {window}"
         ranked = rows.selectExpr("*", f"{first} AS {_RANK}")
-        holder = f"CASE WHEN {_contends(column)} AND {_RANK} <> {own} THEN concat('an earlier row', {_named(rules, _RANK)}) END"
+        who = f"concat('an earlier row', {_named(rules, _RANK)})"
+        holder = f"CASE WHEN {_contends(column)} AND {_RANK} <> {own} THEN {who} END"
     else:
         ranked = rows.selectExpr("*", f"row_number() {window} AS {_RANK}")
         holder = f"CASE WHEN {_contends(column)} AND {_RANK} > 1 THEN 'an earlier row' END"
@@ -116,12 +117,8 @@ def _named(rules: SilverRules, struct: str) -> str:
     return f"concat(' (', {pairs}, ')')" if rules.key else "''"
 
 
-def key_text(rules: SilverRules) -> str:
-    """SQL of `id = 7`, from a row; '' without a key."""
-    return columns_text([column for column in rules.columns if column.name in rules.key])
-
-
 def columns_text(columns: list[SilverColumn]) -> str:
+    """SQL of `id = 7, amount = -1`, from a row."""
     pairs = ", ', ', ".join(
         f"{literal(f'{column.name} = ')}, coalesce(left({text_of(column)}, 200), 'NULL')" for column in columns
     )
@@ -134,11 +131,11 @@ def text_of(column: SilverColumn) -> str:
     return as_text(quote(column.name), kind.kind if kind else "string")
 
 
-def fixed_order(rules: SilverRules) -> list[str]:
+def _fixed_order(rules: SilverRules) -> list[str]:
     """An order of rows that does not depend on how they came, for those that nothing else tells apart."""
     hashed = ", ".join(text_of(column) for column in rules.columns)
     return ["_source_file", "_source_row", f"xxhash64({hashed})", DELETED]
 
 
 def _order(rules: SilverRules) -> list[str]:
-    return ["_commit_time", "_sequence", *fixed_order(rules)]
+    return ["_commit_time", "_sequence", *_fixed_order(rules)]

@@ -184,7 +184,8 @@ def _failure(rule: SqlRule, rules: SilverRules) -> str:
         name = ", ".join(column.name for column in columns)
         value = text_of(columns[0]) if len(columns) == 1 else columns_text(columns)
     query = rule.rule.query if len(rule.rule.query) <= _MOST_TEXT else rule.rule.query[: _MOST_TEXT - 1] + "…"
-    about = f"concat({literal(f'quality rule {rule.rule.name} fails for {name} ')}, {shown(value)}, {literal(f': {query}')})"
+    before, after = literal(f"quality rule {rule.rule.name} fails for {name} "), literal(f": {query}")
+    about = f"concat({before}, {shown(value)}, {after})"
     return failure(QUALITY, name, rule.rule.name, about, shown(value))
 
 
@@ -203,9 +204,9 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
     for name, operand in (rule.rule.operators or {"mustBe": 0}).items():
         if operator_fails(name, value, operand, rule.rule.name):
             text = " and ".join(map(str, operand)) if isinstance(operand, (list, tuple)) else str(operand)
-            shown_value = "NULL" if value is None else value
+            expected = f"must {_OPERATORS[name][1]} {text}"
             raise QualityError(
-                f"quality rule '{rule.rule.name}' failed: its value is {shown_value}, and must {_OPERATORS[name][1]} {text}",
+                f"quality rule '{rule.rule.name}' failed: it gives {'NULL' if value is None else value}, and {expected}",
                 where=rule.rule.query.strip(),
                 remedy="Correct the data, or the rule in the contract.",
             )

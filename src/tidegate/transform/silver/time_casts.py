@@ -52,7 +52,8 @@ class TimeRules:
 
     @property
     def about(self) -> str:
-        return f" of the form {self.format}" if self.format else ""
+        zone = " with a time zone" if self.zone_required else " without a time zone" if self.zone_refused else ""
+        return zone + (f" of the form {self.format}" if self.format else "")
 
     @property
     def format_has_zone(self) -> bool:

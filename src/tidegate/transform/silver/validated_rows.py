@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -219,7 +219,12 @@ def _show(session: SparkSession, stack: ExitStack, judged: DataFrame, rules: Sil
     names = [quote(column.name) for column in rules.columns]
     rows = judged.where(f"{STAGE} IS NULL AND NOT {DELETED}")
     rows.select(*names, *META).createOrReplaceTempView(_VALID)
-    stack.callback(session.catalog.dropTempView, _VALID)
+    stack.callback(_hide, session)
+
+
+def _hide(session: SparkSession) -> None:
+    with suppress(Exception):  # the session may be gone; the view goes with it
+        session.catalog.dropTempView(_VALID)
 
 
 def _summary(marked: DataFrame, rules: SilverRules, applies: bool) -> _Summary:
