@@ -8,6 +8,7 @@ content are not copies of each other, and a file is read once.
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -28,6 +29,7 @@ def list_connector_zone(root: Path, zone: str, consumed: Iterable[FileMark] = ()
     folder = zone_folder(root, zone, required=False)
     names = {mark.path for mark in consumed}
     files: dict[str, ZoneFile] = {}
+    archived: frozenset[str] | None = None
     for manifest in _manifests(folder):
         for path in _paths(manifest):
             if path in files:
@@ -35,7 +37,10 @@ def list_connector_zone(root: Path, zone: str, consumed: Iterable[FileMark] = ()
             file = _file(folder, path)
             if file is not None:
                 files[path] = file
-            elif path not in names and not _is_archived(folder, path):
+            elif path not in names:
+                archived = _archived(folder) if archived is None else archived
+                if path in archived:
+                    continue
                 raise LandingError(
                     f"'{path}' of landing zone '{zone}' is not there, but {manifest.name} says that it was landed",
                     where=str(folder / path),
@@ -103,9 +108,11 @@ def _file(folder: Path, path: str) -> ZoneFile | None:
     return ZoneFile(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
-def _is_archived(folder: Path, path: str) -> bool:
-    try:
-        runs = list((folder / "_processed").iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return any((run / path).exists() for run in runs)
+def _archived(folder: Path) -> frozenset[str]:
+    """Below `_processed` and the run that read them, files have the paths that they had in the zone."""
+    return frozenset(
+        Path(below, name).relative_to(run).as_posix()
+        for run in (folder / "_processed").glob("*")
+        for below, _, names in os.walk(run)
+        for name in names
+    )
