@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import QUICK_JVM
 from tests.pointer_builder import PointerBuilder
-from tidegate.config import Settings, load_settings
+from tidegate.config import Settings, ZoneSettings, load_settings
 from tidegate.hooks.events import Event
 from tidegate.lake import open_catalog
 from tidegate.lake.branch_catalog import BranchCatalog
@@ -64,6 +64,8 @@ class ProjectFolder:
         self.clock = FakeClock()
         self.events: list[Event] = []
         self.profiles = False
+        self.zones: dict[str, ZoneSettings] = {}
+        """Of contracts, beside those of tidegate.toml."""
         spark_conf = f'[spark.conf]\n"spark.driver.extraJavaOptions" = "{QUICK_JVM}"\n'
         self.file("tidegate.toml", '[project]\nname = "shop"\n\n[spark]\nmaster = "local[2]"\n\n' + spark_conf)
 
@@ -82,7 +84,8 @@ class ProjectFolder:
     def settings(self) -> Settings:
         """Without profiles, unless a test is about them: they take a while, and there are many runs here."""
         settings = load_settings(self.root)
-        return replace(settings, run=replace(settings.run, profiles=self.profiles))
+        landing = replace(settings.landing, zones={**settings.landing.zones, **self.zones})
+        return replace(settings, run=replace(settings.run, profiles=self.profiles), landing=landing)
 
     @property
     def catalog(self) -> BranchCatalog:

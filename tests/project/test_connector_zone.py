@@ -13,7 +13,9 @@ from tidegate.project.connector_zone import list_connector_zone, unconsumed_by_n
 from tidegate.project.landing_files import ZoneFile
 
 
-def land(root: Path, run: str, *names: str, complete: bool = True, content: str = "[]") -> None:
+def land(
+    root: Path, run: str, *names: str, complete: bool = True, content: str = "[]", ordinal: int | None = None
+) -> None:
     zone = "crm/orders"
     files = [f"{run}/{name}" for name in names]
     for file in files:
@@ -22,6 +24,7 @@ def land(root: Path, run: str, *names: str, complete: bool = True, content: str 
         path.write_text(content)
     (root / zone / "_manifests").mkdir(parents=True, exist_ok=True)
     manifest = {"complete": complete, "files": files, "rows": 1, "state": None}
+    manifest |= {} if ordinal is None else {"ordinal": ordinal}
     (root / zone / "_manifests" / f"{run}.json").write_text(json.dumps(manifest))
 
 
@@ -56,6 +59,12 @@ def test_files_come_in_the_order_of_runs_and_batches_with_size_and_time(tmp_path
     ]
     status = (tmp_path / "crm/orders/run-1/000002.json").stat()
     assert files[0] == ZoneFile("run-1/000002.json", status.st_size, status.st_mtime_ns)
+
+
+def test_runs_are_counted_as_clocks_may_go_back(tmp_path: Path) -> None:
+    land(tmp_path, "run-1", "000001.json", ordinal=10)
+    land(tmp_path, "run-2", "000001.json", ordinal=9)
+    assert paths(tmp_path) == ["run-2/000001.json", "run-1/000001.json"]
 
 
 def test_a_run_is_read_once_its_manifest_is_complete(tmp_path: Path) -> None:

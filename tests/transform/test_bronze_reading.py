@@ -134,7 +134,9 @@ def test_records_of_files_that_spark_divides_have_their_numbers(spark: SparkSess
     count = 4_000
     numbers = range(1, count + 1)
     (folder / "a.csv").write_text("id,b\n" + "".join(f'{n},"text, {n}"\n' for n in numbers))
-    (folder / "b.jsonl").write_text("".join(f'{{"id": {n}}}\n' if n % 3 else f'[{{"id": {n}}}]\n' for n in numbers))
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    lines = (f'[{{"id": {n}}}, {{"id": {m}}}]\n' if n % 3 else f'{{"id": {n}}}\n{{"id": {m}}}\n' for n, m in pairs)
+    (folder / "b.jsonl").write_text("".join(lines))
     pq.write_table(pa.table({"id": list(numbers)}), folder / "c.parquet", row_group_size=100, compression="none")
     (folder / "d.csv").write_text("id\n" + "".join(f"{n}\n" for n in numbers))
     for small in range(5):

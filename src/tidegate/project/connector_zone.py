@@ -1,15 +1,17 @@
 """The files of a landing zone that a connector writes: those that its complete manifests name, in their order.
 
 A manifest is `<zone>/_manifests/<run_id>.json`, with `complete` and `files` (paths below the zone, in the order of
-batches); run ids sort by time. Such a file never changes: its name says which rows it has, so that files of equal
-content are not copies of each other, and a file is read once.
+batches) and `ordinal`, which counts the runs. Such a file never changes: its name says which rows it has, so that
+files of equal content are not copies of each other, and a file is read once.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tidegate.errors import LandingError
@@ -28,16 +30,20 @@ def list_connector_zone(root: Path, zone: str, consumed: Iterable[FileMark] = ()
     folder = zone_folder(root, zone, required=False)
     names = {mark.path for mark in consumed}
     files: dict[str, ZoneFile] = {}
-    for manifest in _manifests(folder):
-        for path in _paths(manifest):
+    archived: frozenset[str] | None = None
+    for manifest in _complete_manifests(folder):
+        for path in manifest.files:
             if path in files:
                 continue
             file = _file(folder, path)
             if file is not None:
                 files[path] = file
-            elif path not in names and not _is_archived(folder, path):
+            elif path not in names:
+                archived = _archived(folder) if archived is None else archived
+                if path in archived:
+                    continue
                 raise LandingError(
-                    f"'{path}' of landing zone '{zone}' is not there, but {manifest.name} says that it was landed",
+                    f"'{path}' of landing zone '{zone}' is not there, but {manifest.path.name} says that it was landed",
                     where=str(folder / path),
                     remedy="restore the file; or remove the manifest, so that its run is read from the source again",
                 )
@@ -50,7 +56,19 @@ def unconsumed_by_name(files: Iterable[ZoneFile], consumed: Iterable[FileMark]) 
     return UnconsumedFiles(tuple(file for file in files if file.path not in names))
 
 
-def _manifests(folder: Path) -> list[Path]:
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    path: Path
+    ordinal: int
+    files: tuple[str, ...]
+
+
+def _complete_manifests(folder: Path) -> list[_Manifest]:
+    manifests = (manifest for path in _listed(folder) if (manifest := _read(path)) is not None)
+    return sorted(manifests, key=lambda manifest: (manifest.ordinal, manifest.path.name))
+
+
+def _listed(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in (folder / MANIFESTS).iterdir() if _is_manifest(path.name))
     except (FileNotFoundError, NotADirectoryError):
@@ -68,27 +86,28 @@ def _is_manifest(name: str) -> bool:
     return name.endswith(".json") and name[0] not in "._"
 
 
-def _paths(manifest: Path) -> Iterator[str]:
-    """Of an incomplete manifest none."""
+def _read(path: Path) -> _Manifest | None:
+    """None where its run is not complete."""
     try:
-        content = json.loads(manifest.read_bytes())
+        content = json.loads(path.read_bytes())
         if content["complete"] is not True:
-            return
-        paths = [str(PurePosixPath(path)) for path in content["files"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            return None
+        files = tuple(str(PurePosixPath(file)) for file in content["files"])
+        manifest = _Manifest(path, int(content.get("ordinal", 0)), files)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise LandingError(
-            f"the manifest {manifest.name} of landing zone '{manifest.parent.parent.name}' cannot be read: {error}",
-            where=str(manifest),
+            f"the manifest {path.name} of landing zone '{path.parent.parent.name}' cannot be read: {error}",
+            where=str(path),
             remedy="restore it; or remove it, so that its run is read from the source again",
         ) from error
-    for path in paths:
-        if path.startswith("/") or _hidden(PurePosixPath(path).parts):
+    for file in manifest.files:
+        if file.startswith("/") or _hidden(PurePosixPath(file).parts):
             raise LandingError(
-                f"the manifest {manifest.name} names '{path}', which is no data file of the zone",
-                where=str(manifest),
+                f"the manifest {path.name} names '{file}', which is no data file of the zone",
+                where=str(path),
                 remedy="correct the name; names that begin with '_' or '.' are never data",
             )
-        yield path
+    return manifest
 
 
 def _hidden(parts: Collection[str]) -> bool:
@@ -103,9 +122,11 @@ def _file(folder: Path, path: str) -> ZoneFile | None:
     return ZoneFile(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
-def _is_archived(folder: Path, path: str) -> bool:
-    try:
-        runs = list((folder / "_processed").iterdir())
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return any((run / path).exists() for run in runs)
+def _archived(folder: Path) -> frozenset[str]:
+    """Below `_processed` and the run that read them, files have the paths that they had in the zone."""
+    return frozenset(
+        Path(below, name).relative_to(run).as_posix()
+        for run in (folder / "_processed").glob("*")
+        for below, _, names in os.walk(run)
+        for name in names
+    )

@@ -48,9 +48,9 @@ def read_bronze(
     """`files` in the order of arrival."""
     folder = Path(os.path.abspath(folder))
     declared = StructType([StructField(name, StringType()) for name in settings.columns or ()])
-    before = texts_of(combine([declared, known(known_columns) or StructType([])]))
+    before = texts_of(known(known_columns))
     sources = open_sources(session, folder, files, settings, declared, before)
-    found = by_name(combine([before, *(source.schema for source in sources)]))
+    found = by_name(combine([declared, before, *(source.schema for source in sources)]))
     _refuse_own_names(folder, found)
     columns = StructType([field for key, field in found.items() if key not in FROM_SOURCE])
     said = StructType([StructField(name, StringType()) for name in FROM_SOURCE if name in found])

@@ -45,6 +45,8 @@ _REMEDY = (
     "correct the file, or move it out of the zone; of pages of an API see whether content_path names the place of the "
     "records"
 )
+_EXACT = "spark.sql.json.enableExactStringParsing"
+"""Spark's default, without which it would write a value anew."""
 _CUT_UP = (JsonKind.DOCUMENTS, JsonKind.RECORDS)
 
 
@@ -69,6 +71,7 @@ class RawJsonSource(JsonSource):
             order = file_order(ordered=True)
             # Without any column, Spark would not look into the lines.
             schema = schema if schema.fields else StructType([StructField(_KEY, StringType())])
+            self._session.conf.set(_EXACT, "true")
             frame = self._reader(JsonKind.LINES).schema(schema).json([literal(path) for path in lines])
             rows = align(with_columns(frame, order), target, order)
             frames.append(number_records(rows, lines, in_pieces=True))

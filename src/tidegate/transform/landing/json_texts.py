@@ -87,20 +87,22 @@ def fields_of(text: str) -> dict[str, str | None]:
     fields: dict[str, str | None] = {}
     at = _end(_SPACE, text, 1)
     while text[at] != "}":
-        key, at = _DECODER.raw_decode(text, at)
+        key, at = _UNIQUE.raw_decode(text, at)
         at = _end(_COLON, text, at)
         value, end = _UNIQUE.raw_decode(text, at)
         if key in fields:
             raise RepeatedKeyError(key)
         # Numbers are decoded as texts, too.
-        fields[_encodable(key)] = None if value is None else _encodable(value if text[at] == '"' else text[at:end])
+        fields[key] = None if value is None else value if text[at] == '"' else text[at:end]
         at = _end(_COMMA, text, end)
-    return fields
+    if text.isascii() and "\\u" not in text:
+        return fields
+    return {_encodable(key): value if value is None else _encodable(value) for key, value in fields.items()}
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    return match.end() if match else at
+    """Where the pattern, which always matches, ends."""
+    return pattern.match(text, at).end()  # type: ignore[union-attr]
 
 
 def _encodable(text: str) -> str:
@@ -179,6 +181,9 @@ class _Cursor:
     def peek(self) -> str:
         """The next character that is no white space; empty at the end."""
         while True:
+            here = self._text[self._at : self._at + 1]
+            if here and here not in " \t\r\n":
+                return here
             self._move(_end(_SPACE, self._text, self._at))
             if self._at < len(self._text):
                 return self._text[self._at]
