@@ -58,7 +58,7 @@ class PageServer:
         self._auth = None if source is None else source.auth
         self._timing = timing
         base = None if source is None else f"{source.base_url}/"
-        url = endpoint if "://" in endpoint or base is None else urljoin(base, endpoint.lstrip("/"))
+        url = endpoint if "://" in endpoint or base is None else base + endpoint.lstrip("/")
         self._origin = _origin(url) or ""
         if not self._origin:
             remedy = f"write https://… as 'endpoint', or give base_url in [sources.{name}] of kind rest"
@@ -92,7 +92,10 @@ class PageServer:
     def follow(self, target: str, link: str, what: str = "the next page is") -> str:
         """The path and query that `link`, as the page at `target` has it, leads to. Raises SourceError for another
         server: its address is not shown with its query."""
-        url = urljoin(self._origin + target, link)
+        try:
+            url = urljoin(self._origin + target, link)
+        except ValueError:
+            url = ""
         origin = _origin(url)
         secure = self._origin.startswith("https://")
         if secure and origin == self._origin.replace("https://", "http://", 1):
