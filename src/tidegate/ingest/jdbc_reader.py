@@ -23,7 +23,7 @@ from tidegate.spark.spark_errors import read_failure
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["JdbcReader", "database_source", "value_text", "write_rows"]
+__all__ = ["JdbcReader", "database_source", "rows_in", "value_text", "write_rows"]
 
 _FETCH_SIZE = 10_000
 _WIDEST = 38
@@ -203,3 +203,10 @@ def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str,
             writer.option("ignoreNullFields", "false").json(str(folder))
     added = sorted(path.name for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
     return tuple(added), int(observation.get["rows"])
+
+
+def rows_in(file: Path) -> int:
+    """Of a Parquet file, from its footer."""
+    from pyarrow.parquet import read_metadata
+
+    return int(read_metadata(file).num_rows)

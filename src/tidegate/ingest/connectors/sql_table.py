@@ -6,23 +6,22 @@ Each connector of a database is this one with a dialect.
 from __future__ import annotations
 
 import json
-import math
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.jdbc_reader import JdbcReader, database_source, value_text, write_rows
+from tidegate.ingest.jdbc_reader import JdbcReader, database_source, rows_in, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect
 from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
 
 __all__ = ["SqlTableConnector"]
 
-_PARALLEL = 4
-"""Queries at once inside a batch."""
-_SMALLEST_RANGE = 5_000
-"""Fewer rows are not worth a query of their own."""
+_AHEAD = "_ahead"
+_AT_ONCE = 8
+"""So many batches are read by one job of Spark, whose tasks run side by side."""
 
 
 class SqlTableConnector:
@@ -44,6 +43,7 @@ class SqlTableConnector:
         self._reader = JdbcReader(source, self._table, request.session)
         self._columns: dict[str, SqlColumn] | None = None
         self._landed_rows = 0
+        self._ahead: Path | None = None
 
     def upper_bound(self, lower: str | None) -> str | None:
         if self._rules.full_snapshot:
@@ -60,54 +60,51 @@ class SqlTableConnector:
             return
         read = self._read(bounds)
         if not self._rules.batched:
-            yield self._land(read, [read.whole()], folder, None, 1, 1)
+            files, rows = self._write(read, [read.whole()], folder)
+            self._report(rows, 1, 1)
+            yield Batch(files, rows)
             return
         yield from self._batched(read, state, folder)
 
     def close(self) -> None:
         """Connections belong to Spark's tasks."""
+        if self._ahead is not None:
+            shutil.rmtree(self._ahead, ignore_errors=True)
 
     def _batched(self, read: SqlTableRead, state: str | None, folder: Path) -> Iterator[Batch]:
+        """Several batches are read by one job, each by a task of its own, and are then handed over one by one. Until
+        then they wait beside `folder`, which is emptied after each batch."""
+        self._ahead = ahead = folder.with_name(_AHEAD)
         after, done = _read_state(state)
-        ends = self._range_ends(read, after)
-        parallel = self._parallel
-        lasts = [*ends[parallel - 1 :: parallel], None]
-        for number, last in enumerate(lasts, done + 1):
-            start = (number - done - 1) * parallel
-            inner = ends[start : start + parallel - 1] if last is None else ends[start : start + parallel]
-            predicates = _ranges(read, after, inner if last is not None else [*inner, None])
-            if number == 1 and (without_value := read.without_value()):
-                predicates.append(without_value)
-            next_state = None if last is None else _state(last, number)
-            batch = self._land(read, predicates, folder, next_state, number, done + len(lasts))
-            if batch.rows or number == 1:
-                yield batch
-            after = last
+        ends: list[Key | None] = [*self._range_ends(read, after), None]
+        at_once = _AT_ONCE if self._rules.format == "parquet" else 1
+        for first in range(0, len(ends), at_once):
+            lasts = ends[first : first + at_once]
+            predicates = [read.range(*each) for each in zip([after, *lasts[:-1]], lasts, strict=True)]
+            without_value = read.without_value() if done + first == 0 else None
+            _make_empty(ahead)
+            files, rows = self._write(read, [*predicates, *([without_value] if without_value else [])], ahead)
+            batches = _by_batch(ahead, files, len(lasts)) if at_once > 1 else [(files, rows)]
+            for number, (last, (own_files, own_rows)) in enumerate(zip(lasts, batches, strict=True), done + first + 1):
+                self._report(own_rows, number - done, len(ends))
+                if own_rows or number == 1:
+                    for file in own_files:
+                        (ahead / file).rename(folder / file)
+                    yield Batch(own_files, own_rows, None if last is None else _state(last, number))
+            after = lasts[-1]
 
-    def _land(
-        self,
-        read: SqlTableRead,
-        predicates: Sequence[str | None],
-        folder: Path,
-        state: str | None,
-        number: int,
-        total: int,
-    ) -> Batch:
+    def _write(self, read: SqlTableRead, predicates: Sequence[str | None], folder: Path) -> tuple[tuple[str, ...], int]:
         frame = self._reader.frame(read.from_table, predicates)
         with self._reader.explained():
-            files, rows = write_rows(frame, folder, self._rules.format)
+            return write_rows(frame, folder, self._rules.format)
+
+    def _report(self, rows: int, number: int, total: int) -> None:
         self._landed_rows += rows
         self._request.report(Extent("batches", number, self._landed_rows, total))
-        return Batch(files, rows, state)
 
     def _range_ends(self, read: SqlTableRead, after: Key | None) -> list[Key]:
-        step = max(1, math.ceil(self._rules.batch_size / self._parallel))
-        rows = self._reader.rows(read.range_ends(step, after))
+        rows = self._reader.rows(read.range_ends(self._rules.batch_size, after))
         return [tuple(map(value_text, row[:-1])) for row in sorted(rows, key=lambda row: row[-1])]
-
-    @property
-    def _parallel(self) -> int:
-        return max(1, min(_PARALLEL, self._rules.batch_size // _SMALLEST_RANGE))
 
     def _read(self, bounds: Bounds) -> SqlTableRead:
         rules, read = self._rules, SqlTableRead(self.dialect, self._table)
@@ -150,10 +147,21 @@ class SqlTableConnector:
         )
 
 
-def _ranges(read: SqlTableRead, after: Key | None, ends: Sequence[Key | None]) -> list[str | None]:
-    """The predicates of ranges that follow one another; an end that is None is open."""
-    starts = [after, *ends[:-1]]
-    return [read.range(start, end) for start, end in zip(starts, ends, strict=True)]
+def _by_batch(folder: Path, files: Sequence[str], count: int) -> list[tuple[tuple[str, ...], int]]:
+    """The files of each batch, by the number of the task in their names; a task behind the last batch read rows
+    without a value, which belong to the first one."""
+    batches: list[tuple[tuple[str, ...], int]] = [((), 0)] * count
+    for file in files:
+        task = int(file.split("-")[1])
+        batch = task if task < count else 0
+        own_files, rows = batches[batch]
+        batches[batch] = ((*own_files, file), rows + rows_in(folder / file))
+    return batches
+
+
+def _make_empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
 
 
 def _state(last: Key, number: int) -> str:
