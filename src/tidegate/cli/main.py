@@ -88,7 +88,7 @@ COMMANDS = {
         "Kill the project's run at its fault points, on a copy of its lake, and check that nothing is lost.",
     ),
     "contract": CommandEntry("commands.contract", "contract", "Validate, scaffold and document data contracts (ODCS)."),
-    "quarantine": CommandEntry("commands.quarantine", "quarantine", "Show which rows were refused, and why."),
+    "quarantine": CommandEntry("commands.refused_rows", "quarantine", "Show which rows were refused, and why."),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(
         "commands.doctor", "doctor", "Check this machine and this project, and report how to fix them."
