@@ -29,6 +29,7 @@ _PROBES: Mapping[str, str] = {
     "run": "[run]",
     "run.budget": "[run.budget]",
     "landing.ZONE": "[landing.zone]\ncolumns = {id = 'bigint'}",
+    "contracts": "[contracts]",
     "anomalies": "[anomalies]",
     "lints": "[lints]",
     "maintenance": "[maintenance]",
