@@ -17,10 +17,7 @@ __all__ = ["read_batches"]
 def read_batches(
     pointer: Pointer, columns: Sequence[str], equal: Mapping[str, Any] | None = None
 ) -> Iterator[RecordBatch]:
-    """Batch by batch, with 32-bit offsets, so that what is held does not grow with the table.
-
-    `equal`: only rows with these values.
-    """
+    """Batch by batch, so that what is held does not grow with the table. `equal`: only rows with these values."""
     import pyarrow
     from pyiceberg.exceptions import NoSuchTableError
     from pyiceberg.expressions import AlwaysTrue, And, EqualTo

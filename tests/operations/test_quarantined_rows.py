@@ -32,11 +32,11 @@ MAIL = "named_struct('stage','{1}','column','email','rule','{2}','message','{0} 
 
 
 def refused(row: str, run: str, stage: str, *failures: str) -> str:
-    columns = ", ".join(f"f.{name}" for name in ("column",))
     given = f"array({', '.join(failures)})"
+    reasons = f"transform({given}, f -> concat(f.rule, ': ', f.message)), transform({given}, f -> f.column)"
     return (
-        f"INSERT INTO shop.silver.orders__quarantine SELECT {row}, transform({given}, f -> concat(f.rule, ': ', f.message)),"
-        f" transform({given}, f -> {columns}), '{run}', TIMESTAMP '2026-01-0{run[-1]} 10:00:00', '{stage}', {given},"
+        f"INSERT INTO shop.silver.orders__quarantine SELECT {row}, {reasons}, '{run}',"
+        f" TIMESTAMP '2026-01-0{run[-1]} 10:00:00', '{stage}', {given},"
         " 'orders/a.csv', 3, 'orders', '1.0.0', 'read', TIMESTAMP '2026-01-01 00:00:00', '1'"
     )
 

@@ -80,7 +80,7 @@ def list_quarantine(workspace: Workspace, name: str | None = None) -> Quarantine
     tables: dict[str, int] = {}
     for table, pointer, metadata in _quarantines(workspace, name):
         owner = _owner(table).short(namespace)
-        counts = _Counts()
+        counts = _CountsByRule()
         for batch in read_batches(pointer, _about(metadata)):
             counts.add(batch)
         tables[owner] = counts.rows
@@ -123,7 +123,7 @@ def _owner(table: TableName) -> TableName:
     return table.beside_quarantine or table
 
 
-class _Counts:
+class _CountsByRule:
     """Rows by stage, column and rule, added batch by batch."""
 
     def __init__(self) -> None:

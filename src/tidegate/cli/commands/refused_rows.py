@@ -13,7 +13,7 @@ from tidegate.cli.terminal import WIDEST_CELL, OutputLine, TextTable, cut_cells
 from tidegate.jsontext import json_text, json_value
 
 if TYPE_CHECKING:
-    from tidegate.operations.quarantine import QuarantinedRows, QuarantineList
+    from tidegate.operations.quarantined_rows import QuarantinedRows, QuarantineList
 
 __all__ = ["quarantine"]
 
@@ -44,7 +44,7 @@ def list_(invocation: Invocation, table: str | None) -> None:
       tidegate quarantine list silver.orders
     """
     invocation.command = "quarantine list"
-    from tidegate.operations.quarantine import list_quarantine  # only here: it imports what reads tables
+    from tidegate.operations.quarantined_rows import list_quarantine  # only here: it imports what reads tables
 
     listed = list_quarantine(open_workspace(invocation), table)
     invocation.output().show(listed.document(), lambda: _list_lines(listed))
@@ -91,7 +91,7 @@ def show(
       tidegate quarantine show silver.orders --stage cast --limit 5
     """
     invocation.command = "quarantine show"
-    from tidegate.operations.quarantine import show_quarantine  # only here, as above
+    from tidegate.operations.quarantined_rows import show_quarantine  # only here, as above
 
     rows = show_quarantine(open_workspace(invocation), table, limit, stage, column, run)
     invocation.output().show(rows.document(), lambda: _row_lines(rows, limit, full))
