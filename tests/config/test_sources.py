@@ -195,7 +195,7 @@ api_kee = "x"
 40: [sources.ft] needs 'api_secret', written as ${VAR}
 42: 'api_url' in [sources.ft] must be https: the key and secret would be readable on the way
 43: unknown key 'api_kee' in [sources.ft]; did you mean 'api_key'?
-""".strip().splitlines()
+""".strip().splitlines()  # noqa: E501
     told = [problem.removeprefix("tidegate.toml:") for problem in found]
     assert [line for line in expected if not any(problem.startswith(line) for problem in told)] == []
     assert len(told) == len(expected)

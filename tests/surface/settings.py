@@ -30,7 +30,6 @@ _PROBES: Mapping[str, str] = {
     "run.budget": "[run.budget]",
     "contracts": "[contracts]",
     "landing.ZONE": "[landing.zone]\ncolumns = {id = 'bigint'}",
-    "contracts": "[contracts]",
     "anomalies": "[anomalies]",
     "lints": "[lints]",
     "maintenance": "[maintenance]",

@@ -206,7 +206,7 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
             text = " and ".join(map(str, operand)) if isinstance(operand, (list, tuple)) else str(operand)
             expected = f"must {_OPERATORS[name][1]} {text}"
             raise QualityError(
-                f"quality rule '{rule.rule.name}' failed: it gives {'NULL' if value is None else value}, and {expected}",
+                f"quality rule '{rule.rule.name}' failed: it gives {_shown(value)}, and {expected}",
                 where=rule.rule.query.strip(),
                 remedy="Correct the data, or the rule in the contract.",
             )
@@ -245,3 +245,7 @@ def _cannot_run(rule: SqlRule, error: Exception) -> QueryError:
         f"quality rule '{rule.rule.name}' cannot be evaluated: {read_failure(error).message}",
         where=rule.rule.query.strip(),
     )
+
+
+def _shown(value: object) -> str:
+    return "NULL" if value is None else str(value)
