@@ -19,7 +19,8 @@ from tests.cli.calling import Call
 from tidegate.cli.commands.contract import CONNECTOR_NAMES
 from tidegate.contracts import OpenDataContractStandard
 from tidegate.contracts.connectors import CONNECTORS
-from tidegate.contracts.ingestion import Ingestion, read_ingestion
+from tidegate.contracts.ingestion import Ingestion
+from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.datatypes import STRING, Column, DataType, array, decimal, map_of, parse_type, struct
 from tidegate.operations.contract_scaffold import scaffold_contract

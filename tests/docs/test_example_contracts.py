@@ -15,7 +15,8 @@ import yaml
 from tidegate.cli.main import run_cli
 from tidegate.config import ZoneSettings
 from tidegate.contracts import OpenDataContractStandard
-from tidegate.contracts.ingestion import Ingestion, read_ingestion
+from tidegate.contracts.ingestion import Ingestion
+from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.operations.file_columns import columns_of_file
 

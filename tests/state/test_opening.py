@@ -44,7 +44,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "state.db")) as connection:
         versions = connection.execute("SELECT version, name FROM schema_version").fetchall()
         mode = connection.execute("PRAGMA journal_mode").fetchone()
-    names = ["m0001_runs", "m0002_check_values", "m0003_profiles", "m0004_resume", "m0005_whereabouts"]
+    names = ["m0001_runs", "m0002_check_values", "m0003_profiles", "m0004_resume", "m0005_whereabouts", "m0006_stages"]
     assert versions == list(enumerate(names, 1))
     assert mode == ("wal",)
 

@@ -25,7 +25,7 @@ from tidegate.contracts.ingestion import (
 from tidegate.names import TableName, literal, quote
 from tidegate.problems import Problem
 from tidegate.project.model import LoadedProject, Model, ModelSettings
-from tidegate.project.strategies import STRATEGIES, Strategy
+from tidegate.project.strategies import CONTRACT_STRATEGIES, STRATEGIES
 
 if TYPE_CHECKING:
     from tidegate.contracts.stage_problems import StageReading
@@ -34,7 +34,6 @@ __all__ = ["ContractModels", "contract_files", "read_contract_models", "with_con
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 _ENDINGS = (".odcs.yml", ".odcs.yaml")
-_STRATEGIES = {traits.contract_word: Strategy(name) for name, traits in STRATEGIES.items() if traits.contract_word}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +143,7 @@ def _bronze(ingestion: Ingestion, file: str, namespace: str, line: int) -> Model
         file=file,
         source=f"SELECT * FROM {{{{ landing_zone({literal(source.zone)}) }}}}\n",
         settings=ModelSettings(
-            strategy=Strategy.APPEND_ONLY, description=f"{source.name}, as delivered by {source.system}"
+            strategy=CONTRACT_STRATEGIES["append"], description=f"{source.name}, as delivered by {source.system}"
         ),
         stage=ContractStage(ingestion, is_silver=False),
         source_lines=(line,),
@@ -177,7 +176,7 @@ def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, 
 
 
 def _settings(rules: SilverRules) -> ModelSettings:
-    settings = ModelSettings(strategy=_STRATEGIES[rules.strategy], unique_key=rules.key, deletes="ignore")
+    settings = ModelSettings(strategy=CONTRACT_STRATEGIES[rules.strategy], unique_key=rules.key, deletes="ignore")
     if settings.traits.keeps_versions:
         return replace(settings, watermark_column=COMMIT_TIME)
     if settings.traits.replaces_partitions:
@@ -205,7 +204,7 @@ def _delivered(column: SilverColumn) -> str:
 
 
 def _deletion_columns(rules: SilverRules) -> Iterator[str]:
-    traits = STRATEGIES[_STRATEGIES[rules.strategy]]
+    traits = STRATEGIES[CONTRACT_STRATEGIES[rules.strategy]]
     if traits.contracts_only and rules.deletion is not None and rules.deletion.soft:
         yield "false AS `_is_deleted`"
         yield "CAST(NULL AS TIMESTAMP) AS `_deleted_at`"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "Deltas", "Strategy", "StrategyTraits"]
+__all__ = ["CONTRACT_STRATEGIES", "DEFAULT_STRATEGY", "STRATEGIES", "Deltas", "Strategy", "StrategyTraits"]
 
 
 class Strategy(StrEnum):
@@ -234,6 +234,11 @@ STRATEGIES: Mapping[str, StrategyTraits] = {
         contract_word="current_state",
     ),
 }
+
+CONTRACT_STRATEGIES = {
+    traits.contract_word: Strategy(name) for name, traits in STRATEGIES.items() if traits.contract_word
+}
+"""By what a contract calls them."""
 
 DEFAULT_STRATEGY = Strategy.FULL_REFRESH
 """Of a model that names none; a view has it too."""

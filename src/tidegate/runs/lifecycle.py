@@ -170,9 +170,12 @@ class _Run:
         contracts = {} if self.options.no_ingest else compiled.ingestions(selected)
         if not contracts:
             return {}
-        from tidegate.runs.ingestion import Reading, ingest_contracts  # only here: most projects read no source
+        from tidegate.runs.source_reads import (  # only here: most projects read no source
+            SourceReading,
+            ingest_contracts,
+        )
 
-        of_run = Reading(self.run_id, lambda: self._builder, self.emit, self.cancellation.check)
+        of_run = SourceReading(self.run_id, lambda: self._builder, self.emit, self.cancellation.check)
         return ingest_contracts(contracts, compiled, catalog, of_run)
 
     def _log(self, line: str) -> None:

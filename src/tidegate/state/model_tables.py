@@ -50,7 +50,6 @@ model_runs = Table(
     Column("rows_written", BigInteger, nullable=False),
     Column("rows_deleted", BigInteger, nullable=False),
     Column("rows_quarantined", BigInteger, nullable=False),
-    Column("stages", JSON, nullable=False),
     Column("duration_ms", BigInteger, nullable=False),
     Column("phases", JSON, nullable=False),
     Column("attempts", RedactedJson, nullable=False),
@@ -60,6 +59,7 @@ model_runs = Table(
     Column("remedy", RedactedText),
     Column("watermark", Text),
     Column("snapshot_id", BigInteger),
+    Column("stages", JSON, nullable=False),
     Index("model_runs_by_model", "model", "finished_at"),
 )
 

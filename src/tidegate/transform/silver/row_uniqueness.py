@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.contracts.ingestion import SilverColumn, SilverRules
+from tidegate.contracts.ingestion import COMMIT_TIME, SilverColumn, SilverRules
 from tidegate.datatypes import parse_type
 from tidegate.names import literal, quote
+from tidegate.project.strategies import CONTRACT_STRATEGIES, STRATEGIES
 from tidegate.transform.silver.silver_frame import DELETED, FAILURES, STAGE, UNIQUE, as_text, failure, shown
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ _HOLDER, _RANK = "__tidegate_holder", "__tidegate_rank"
 
 def deduplicated_by(rules: SilverRules) -> tuple[str, ...]:
     """The columns of which the newest row stays; none where every row does."""
-    if not rules.key or rules.strategy not in ("current_state", "history"):
-        return ()
-    return rules.key if rules.strategy == "current_state" else (*rules.key, "_commit_time")
+    traits = STRATEGIES[CONTRACT_STRATEGIES[rules.strategy]]
+    if rules.key and traits.keeps_versions:
+        return (*rules.key, COMMIT_TIME)
+    return rules.key if traits.enforces_key else ()
 
 
 def unique_columns(rules: SilverRules) -> tuple[SilverColumn, ...]:

@@ -20,11 +20,11 @@ from tidegate.runs.builder import Builder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Reading", "ingest_contracts"]
+__all__ = ["SourceReading", "ingest_contracts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceReading:
     """What a run gives to the reading of its sources."""
 
     run_id: str
@@ -36,7 +36,7 @@ class Reading:
 
 
 def ingest_contracts(
-    contracts: Mapping[TableName, Ingestion], compiled: Compiled, catalog: BranchCatalog, reading: Reading
+    contracts: Mapping[TableName, Ingestion], compiled: Compiled, catalog: BranchCatalog, reading: SourceReading
 ) -> Mapping[TableName, TidegateError]:
     """Why each contract that could not be read was not; what it has landed is continued by the next run."""
     failures: dict[TableName, TidegateError] = {}
