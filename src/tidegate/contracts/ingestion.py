@@ -7,6 +7,7 @@ work from these values and never from the file.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +47,9 @@ _DEFAULT_TYPES = {
     "vector": "array<float>",
 }
 """The type of a column that has only a logicalType."""
+
+
+_LIMITED = re.compile(r"\s*((?:var)?char)\s*\(\s*(\d+)\s*\)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class SourceRules:
 class SilverColumn:
     name: str
     type: str
-    """Spark's type, as DDL."""
+    """Spark's type, as DDL; `varchar(3)` and `char(3)` say how long the strings may be."""
 
     origin: tuple[str, ...] = ()
     """The column of bronze that it comes from, and the path inside its JSON; empty: it starts as NULL."""
@@ -264,8 +268,12 @@ def _column(source: Element, column: Element) -> SilverColumn:
 
 
 def _type(column: Element) -> str:
-    """A physicalType in Spark's spelling; else the type that stands for the logicalType."""
+    """A physicalType in Spark's spelling; else the type that stands for the logicalType. varchar and char keep their
+    length, which values must not exceed; tables have them as strings."""
     physical = column.text("physicalType")
+    limited = _LIMITED.fullmatch(physical or "")
+    if limited is not None:
+        return f"{limited[1].lower()}({limited[2]})"
     rule = physical_rule(physical) if physical else None
     if rule is not None and rule.type is not None:
         return "decimal(38,10)" if rule.any_decimal else rule.type.text
