@@ -80,7 +80,7 @@ class SourceRules:
 class SilverColumn:
     name: str
     type: str
-    """Spark's type, as DDL."""
+    """Spark's type, as DDL; `varchar(3)` and `char(3)` say how long the strings may be."""
 
     origin: tuple[str, ...] = ()
     """The column of bronze that it comes from, and the path inside its JSON; empty: it starts as NULL."""

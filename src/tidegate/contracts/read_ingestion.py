@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from tidegate.contracts.stage_contract import StageContract
 
 __all__ = ["read_ingestion"]
 
+_LIMITED = re.compile(r"\s*((?:var)?char)\s*\(\s*(\d+)\s*\)\s*", re.IGNORECASE)
 _DEFAULT_TYPES = {
     "string": "string",
     "date": "date",
@@ -125,8 +127,12 @@ def _options(column: Element) -> Mapping[str, Any]:
 
 
 def _type(column: Element) -> str:
-    """A physicalType in Spark's spelling; else the type that stands for the logicalType."""
+    """A physicalType in Spark's spelling; else the type that stands for the logicalType. varchar and char keep their
+    length, which values must not exceed; tables have them as strings."""
     physical = column.text("physicalType")
+    limited = _LIMITED.fullmatch(physical or "")
+    if limited is not None:
+        return f"{limited[1].lower()}({limited[2]})"
     rule = physical_rule(physical) if physical else None
     if rule is not None and rule.type is not None:
         return "decimal(38,10)" if rule.any_decimal else rule.type.text

@@ -211,7 +211,7 @@ def _deletion_columns(rules: SilverRules) -> Iterator[str]:
 
 
 def _is_text(column: SilverColumn) -> bool:
-    return column.type == "string"
+    return column.type.split("(")[0] in ("string", "varchar", "char")
 
 
 def _is_nested(column: SilverColumn) -> bool:

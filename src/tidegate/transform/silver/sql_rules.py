@@ -204,9 +204,9 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
     for name, operand in (rule.rule.operators or {"mustBe": 0}).items():
         if operator_fails(name, value, operand, rule.rule.name):
             text = " and ".join(map(str, operand)) if isinstance(operand, (list, tuple)) else str(operand)
-            expected = f"must {_OPERATORS[name][1]} {text}"
+            given, expected = "NULL" if value is None else value, f"must {_OPERATORS[name][1]} {text}"
             raise QualityError(
-                f"quality rule '{rule.rule.name}' failed: it gives {_shown(value)}, and {expected}",
+                f"quality rule '{rule.rule.name}' failed: it gives {given}, and {expected}",
                 where=rule.rule.query.strip(),
                 remedy="Correct the data, or the rule in the contract.",
             )
@@ -245,7 +245,3 @@ def _cannot_run(rule: SqlRule, error: Exception) -> QueryError:
         f"quality rule '{rule.rule.name}' cannot be evaluated: {read_failure(error).message}",
         where=rule.rule.query.strip(),
     )
-
-
-def _shown(value: object) -> str:
-    return "NULL" if value is None else str(value)
