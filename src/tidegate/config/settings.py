@@ -195,9 +195,9 @@ class ZoneSettings:
 class ContractsSection:
     """Where contracts and the files that they read are, apart from the warehouse."""
 
-    location: Path
+    location: Path = Path("contracts")
     """The folder of contracts that stand alone."""
-    files_root: Path
+    files_root: Path = Path()
     """What paths in contracts are relative to: a generator_notebook, and the files that connector `files` reads."""
     absolute_paths: bool = False
     """`endpoint` of a contract may name files anywhere on this machine."""
@@ -265,7 +265,6 @@ class Settings:
     state: StateSection
     run: RunSection
     landing: LandingSection
-    contracts: ContractsSection
     maintenance: MaintenanceSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
@@ -274,6 +273,7 @@ class Settings:
     anomalies: AnomaliesSection = field(default_factory=AnomaliesSection)
     masking: MaskingSection = field(default_factory=MaskingSection)
     reaper: ReaperSection = field(default_factory=ReaperSection)
+    contracts: ContractsSection = field(default_factory=ContractsSection)
     hooks: tuple[HookSettings, ...] = ()
     callback: Endpoint | None = None
     budget: BudgetSection = field(default_factory=BudgetSection)
