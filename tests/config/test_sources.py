@@ -167,7 +167,7 @@ api_kee = "x"
 """
     found = problems_of(tmp_path, text)
     expected = """
-4: 'kind' in [sources.erp] must be one of manual, catalog, database, sqlserver, jdbc, fivetran, rest, not 'manul'; did you mean 'manual'?
+4: 'kind' in [sources.erp] must be one of manual, catalog, database, sqlserver, jdbc, fivetran, rest, not 'manul'
 5: 'run_x' cannot be the name of a source: in a query it would be taken for a catalog
 7: '' in [sources.run_x] must be schema.table, as in 'public.orders'
 7: 'Public.Orders' is in [sources.run_x] twice; case does not count

@@ -12,6 +12,7 @@ from tidegate.cli.main import COMMANDS
 from tidegate.cli.reference import with_reference
 from tidegate.config import (
     AnomaliesSection,
+    ContractsSection,
     LakeSection,
     LintsSection,
     MaintenanceSection,
@@ -39,6 +40,7 @@ SECTIONS = {
     "[spark]": SparkSection,
     "[state]": StateSection,
     "[run]": RunSection,
+    "[contracts]": ContractsSection,
     "[landing.ZONE]": ZoneSettings,
     "[lints]": LintsSection,
     "[maintenance]": MaintenanceSection,

@@ -108,7 +108,7 @@ class LandingProject:
 
     def listed(self) -> list[str]:
         """The files of complete manifests, in their order."""
-        done = sorted((each for each in self.manifests() if each["complete"]), key=lambda each: each["started_at"])
+        done = sorted((each for each in self.manifests() if each["complete"]), key=lambda each: each["ordinal"])
         return [file for each in done for file in each["files"]]
 
     def manifests(self) -> list[dict[str, Any]]:

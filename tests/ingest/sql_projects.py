@@ -57,6 +57,9 @@ class Landing:
 
     def read(self, check: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
         """The rows of one logical run, in the order of its files."""
+        return [row for file in self.land(check).files for row in self.rows_of(file)]
+
+    def land(self, check: Callable[[], None] = lambda: None) -> LandedRun:
         self._runs += 1
         run = LogicalRun(
             self.ingestion,
@@ -71,11 +74,13 @@ class Landing:
         self.last = land(run)
         self.checkpoint = self.last.checkpoint
         self.consumed += self.last.files
-        return [row for file in self.last.files for row in self.rows_of(file)]
+        return self.last
+
+    def path_of(self, file: str) -> Path:
+        return self.settings.landing.root / self.ingestion.source.zone / file
 
     def rows_of(self, file: str) -> list[dict[str, Any]]:
-        path = self.settings.landing.root / self.ingestion.source.zone / file
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        rows: list[dict[str, Any]] = pq.read_table(self.path_of(file)).to_pylist()
         return rows
 
     def read_until(self, calls: int) -> bool:
@@ -87,7 +92,7 @@ class Landing:
                 raise RunCancelledError("the process ends here")
 
         try:
-            self.read(check)
+            self.land(check)
         except RunCancelledError:
             return True
         return False

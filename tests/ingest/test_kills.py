@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 CHILD = """
 import json, os, sys
 from pathlib import Path
+import httpx
+import tidegate.ingest.connectors.files_connector, tidegate.ingest.connectors.rest_connector
 from tests.ingest.landing_project import LandingProject, ingestion
 toml, contract = sys.argv[1:3]
 for place in sys.argv[3:]:

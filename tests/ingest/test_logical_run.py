@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 from collections.abc import Iterator
@@ -21,8 +22,10 @@ from tidegate.contracts.stage_contract import StageContract
 from tidegate.errors import ConfigError, LandingError, OptionsError, RunCancelledError, SourceError
 from tidegate.faults import FAULT_POINTS
 from tidegate.ingest import logical_run
+from tidegate.ingest.bronze_position import BronzePosition, bronze_position
 from tidegate.ingest.landing_folder import exclusive
 from tidegate.ingest.port import Bounds, ReadProgress
+from tidegate.lake import Consumed, ConsumedFile, Progress, TableMetadata, write_consumed
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -196,6 +199,38 @@ def test_a_connector_of_another_package_is_declared_by_its_class(monkeypatch: py
         CONNECTORS["counting"]
 
 
+def test_a_kill_while_an_unfinished_run_is_discarded_leaves_one_to_discard(
+    shop: LandingProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shop, 1, 2, 3)
+    with pytest.raises(RunCancelledError):
+        shop.land(ingestion(**COUNTING), check_cancelled=cancel)
+
+    def killed(zone: Path, run_id: str) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(logical_run, "remove_manifest", killed)
+        with pytest.raises(Killed):
+            shop.land(ingestion(**COUNTING), restart=True)
+    assert shop.land(ingestion(**COUNTING)).resumed is False
+    assert numbers(shop) == [1, 2, 3]
+
+
+def test_bronze_says_which_files_it_has_and_where_the_next_read_starts(tmp_path: Path) -> None:
+    table = TableMetadata(
+        **dict.fromkeys(field.name for field in dataclasses.fields(TableMetadata)),  # type: ignore[arg-type]
+    )
+    files = (ConsumedFile("run-1/000001.json", 1, 1, "run-1"),)
+    zone = write_consumed(str(tmp_path), Consumed("orders", files))
+    progress = Progress("run-1", "f", "full", "append_only", zones={"orders": zone})
+    properties = {"tidegate.progress": progress.to_json(), "tidegate.checkpoint": "7"}
+    table = dataclasses.replace(table, table_location=str(tmp_path), properties=properties)
+    assert bronze_position(table, "orders") == BronzePosition("7", frozenset({"run-1/000001.json"}))
+    assert bronze_position(table, "other") == BronzePosition("7")
+    assert bronze_position(None, "orders") == BronzePosition()
+
+
 class Killed(BaseException):
     """What ends a process at a fault point, without ending the test."""
 
@@ -216,19 +251,23 @@ def test_the_points_are_those_of_the_table() -> None:
             st.none() | st.tuples(st.sampled_from(POINTS), st.integers(1, 3)),
             st.integers(0, 4),
             st.booleans(),
+            st.sampled_from([False, False, True]),
         ),
         max_size=6,
     )
 )
 def test_whatever_happens_every_number_is_landed_once(
-    steps: list[tuple[int, tuple[str, int] | None, int, bool]], tmp_path_factory: pytest.TempPathFactory
+    steps: list[tuple[int, tuple[str, int] | None, int, bool, bool]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Numbers arrive, runs are killed, the source fails, and bronze takes what is complete."""
+    """Numbers arrive, runs are killed, the source fails, unfinished runs are discarded, the clock goes back, and bronze
+    takes what is complete."""
     shop = LandingProject(tmp_path_factory.mktemp("shop"))
     found, total = ingestion(**COUNTING), 0
     consumed: tuple[str, ...] = ()
     checkpoint: str | None = None
-    for arrivals, kill, failures, into_bronze in [*steps, (1, None, 0, True), (0, None, 0, True)]:
+    last = [(1, None, 0, True, False), (0, None, 0, True, False)]
+    for arrivals, kill, failures, into_bronze, restart in [*steps, *last]:
+        shop.times.seconds -= 1000
         total += arrivals
         write(shop, *range(1, total + 1))
         (shop.root / "failures").write_text(str(failures))
@@ -243,11 +282,11 @@ def test_whatever_happens_every_number_is_landed_once(
             patch.setattr(logical_run, "fault", fault)
             patch.setattr(os, "fsync", lambda handle: None)
             with contextlib.suppress(Killed, SourceError):
-                shop.land(found, consumed=consumed, checkpoint=checkpoint)
+                shop.land(found, consumed=consumed, checkpoint=checkpoint, restart=restart)
         complete = [each for each in shop.manifests() if each["complete"]]
         if into_bronze and complete:
             consumed = tuple(shop.listed())
-            checkpoint = max(complete, key=lambda each: each["started_at"])["next"]
+            checkpoint = max(complete, key=lambda each: each["ordinal"])["next"]
     assert numbers(shop) == list(range(1, total + 1))
     assert sorted(shop.listed()) == [name for name in shop.everything() if not name.startswith("_")]
     assert not [name for name in shop.everything() if name.startswith(("_scratch", "_manifests/."))]

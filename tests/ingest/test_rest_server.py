@@ -9,7 +9,12 @@ import pytest
 
 from tests.ingest.landing_project import REST, LandingProject, ingestion
 from tests.ingest.scripted_server import Answer, Call, serving
+from tidegate.config import RestSource, Secret
+from tidegate.config.rest_source import BearerToken
 from tidegate.errors import ConfigError, FailureKind, SourceError
+from tidegate.http_client import Timing
+from tidegate.ingest.connectors.page_server import PageServer
+from tidegate.sources.discovery import open_source
 
 PAGE = Answer({"results": [{"id": 1}]})
 SECRET = "a-secret-of-the-shop-77"
@@ -36,6 +41,15 @@ def test_throttling_waits_as_long_as_the_server_asks(tmp_path: Path) -> None:
         shop = project(tmp_path, server.url)
         assert shop.land(ingestion(**REST)).rows == 1
     assert shop.times.waited == [17, 3]
+
+
+def test_a_pause_of_an_hour_is_not_waited_for(tmp_path: Path) -> None:
+    with serving(lambda call: Answer(status=429, headers={"Retry-After": "3600"})) as server:
+        shop = project(tmp_path, server.url)
+        with pytest.raises(SourceError, match="too many requests") as caught:
+            shop.land(ingestion(**REST))
+        assert (caught.value.kind, caught.value.retry_after) == (FailureKind.QUOTA_EXCEEDED, 3600)
+    assert (shop.times.waited, len(server.calls)) == ([], 1)
 
 
 def test_a_burst_of_failures_is_ridden_out_without_a_row_twice(tmp_path: Path) -> None:
@@ -196,6 +210,45 @@ def test_credentials_are_not_given_to_an_endpoint_on_another_server(tmp_path: Pa
         with pytest.raises(SourceError, match="another server than base_url"):
             project(tmp_path, "https://api.example.com", FORMS["bearer"][0]).land(found)
         assert server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("?page=2", "/v1/orders?page=2"),
+        ("next", "/v1/next"),
+        ("https://api.example.com/v1/orders?page=2", "/v1/orders?page=2"),
+        ("https://api.example.com:443/x", "/x"),
+        ("http://api.example.com/v1/orders?page=2", "/v1/orders?page=2"),  # of a server behind a proxy that ends TLS
+        ("//api.example.com", "/"),
+        ("https://api.example.com:8443/x", None),
+        ("https://api.example.com.evil.example/x", None),
+        ("https://api.example.com@evil.example/x", None),
+        ("//evil.example/x", None),
+        ("https://[::1", None),
+        ("javascript:alert(1)", None),
+    ],
+)
+def test_links_lead_to_the_same_server_or_nowhere(link: str, target: str | None) -> None:
+    source = RestSource("shop", "https://api.example.com/v1", BearerToken(Secret(SECRET)))
+    server = PageServer("/orders", "shop", source, Timing())
+    if target is not None:
+        assert server.follow(server.target, link) == target
+    else:
+        with pytest.raises(SourceError, match="another server"):
+            server.follow(server.target, link)
+    server.close()
+
+
+def test_a_source_answers_a_ping_without_credentials(tmp_path: Path) -> None:
+    with serving(lambda call: Answer(status=401)) as server:
+        source = RestSource("shop", server.url, BearerToken(Secret(SECRET)))
+        ping = open_source(source).ping()
+        assert (ping.ok, ping.detail) == (True, f"{server.url} answers (HTTP 401)")
+        assert "authorization" not in server.calls[0].headers
+    ping = open_source(source).ping()
+    assert (ping.ok, open_source(source).discover()) == (False, ())
+    assert "cannot be reached: Connection refused" in ping.detail
 
 
 def test_a_source_of_another_kind_is_refused(tmp_path: Path) -> None:

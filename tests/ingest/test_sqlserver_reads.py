@@ -97,6 +97,22 @@ def test_a_query_reads_a_snapshot_or_what_is_new(shop: H2Database, tmp_path: Pat
     assert sorted(ids(snapshot.read())) == [1, 2, 3]
 
 
+def test_rows_are_landed_in_the_format_of_the_contract(shop: H2Database, tmp_path: Path) -> None:
+    shop.execute("ALTER TABLE dbo.Orders DROP COLUMN raw")
+    shop.execute("INSERT INTO dbo.Orders VALUES (1, '2024-01-01', N'a,\"b\"', 1.10), (2, NULL, NULL, NULL)")
+    expected = {
+        "jsonl": '{"id":1,"updated_at":"2024-01-01T00:00:00.000","name":"a,\\"b\\"","amount":1.10}\n'
+        '{"id":2,"updated_at":null,"name":null,"amount":null}\n',
+        "csv": 'id,updated_at,name,amount\n1,2024-01-01T00:00:00.000,"a,""b""",1.10\n2,,,\n',
+        "tsv": 'id\tupdated_at\tname\tamount\n1\t2024-01-01T00:00:00.000\t"a,""b"""\t1.10\n2\t\t\t\n',
+    }
+    for file_format, text in expected.items():
+        orders = landing(shop, tmp_path, full_snapshot=True, format=file_format)
+        (file,) = orders.land().files
+        assert file.endswith(f".{file_format}")
+        assert orders.path_of(file).read_text() == text
+
+
 def test_failures_name_the_source_and_the_table_and_no_secret(shop: H2Database, h2: H2Server, tmp_path: Path) -> None:
     def failure(url: str = shop.url, password: str = PASSWORD, **rules: Any) -> SourceError:
         contract = table_contract("sqlserver", "dbo.Orders", **{"full_snapshot": True, **rules})

@@ -87,6 +87,9 @@ COMMANDS = {
         "chaos",
         "Kill the project's run at its fault points, on a copy of its lake, and check that nothing is lost.",
     ),
+    "ingest": CommandEntry(
+        "commands.ingest", "ingest", "Land what is new in the source of CONTRACT; no table is built."
+    ),
     "contract": CommandEntry("commands.contract", "contract", "Validate data contracts (ODCS)."),
     "hooks": CommandEntry("commands.hooks", "hooks", "Try out the hooks of the project."),
     "doctor": CommandEntry(

@@ -35,6 +35,9 @@ class BatchManifest:
     definition: str
     """A digest of what the contract says of the source: another one reads something else."""
 
+    ordinal: int
+    """Of the contract's logical runs, from 1: clocks may go back."""
+
     started_at: str
     bounds: Bounds
     full_snapshot: bool
@@ -58,14 +61,10 @@ class BatchManifest:
         """Its last batch is landed, though it may not be complete."""
         return self.batches > 0 and self.state is None
 
-    @property
-    def order(self) -> tuple[str, str]:
-        return self.started_at, self.run_id
-
 
 def read_manifests(zone: Path) -> tuple[BatchManifest, ...]:
     """All of a zone, the oldest first. Raises LandingError for one that cannot be read."""
-    return tuple(sorted(_read(zone), key=lambda manifest: manifest.order))
+    return tuple(sorted(_read(zone), key=lambda manifest: manifest.ordinal))
 
 
 def write_manifest(zone: Path, manifest: BatchManifest) -> None:

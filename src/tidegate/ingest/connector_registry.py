@@ -10,9 +10,9 @@ from tidegate.contracts.connectors import own_connector_class
 if TYPE_CHECKING:
     from tidegate.ingest.port import SourceConnector, SourceRequest
 
-__all__ = ["BUILT_IN", "open_connector"]
+__all__ = ["CONNECTOR_CLASSES", "open_connector"]
 
-BUILT_IN = {
+CONNECTOR_CLASSES = {
     "rest": "tidegate.ingest.connectors.rest_connector:RestConnector",
     "files": "tidegate.ingest.connectors.files_connector:FilesConnector",
     "sqlserver": "tidegate.ingest.connectors.sqlserver:SqlServerConnector",
@@ -26,7 +26,7 @@ kind of source that is not read (`Connector.reads_source`) has no class."""
 
 def open_connector(request: SourceRequest) -> SourceConnector:
     name = request.ingestion.source.connector.name
-    if name not in BUILT_IN:
+    if name not in CONNECTOR_CLASSES:
         return cast("SourceConnector", own_connector_class(name)(request))
-    module, _, attribute = BUILT_IN[name].partition(":")
+    module, _, attribute = CONNECTOR_CLASSES[name].partition(":")
     return cast("SourceConnector", getattr(import_module(module), attribute)(request))

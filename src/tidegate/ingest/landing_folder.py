@@ -77,7 +77,9 @@ class LandingFolder:
     def take(self, number: int, names: Sequence[str]) -> None:
         """Move the files of a batch out of the temporary folder. They are on the disk when this returns."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            if not self._folder.exists():
+                self._folder.mkdir(parents=True)
+                _sync(self._zone)
             for part, name in enumerate(names):
                 source = self.scratch / name
                 ending = "".join(Path(name).suffixes[-2:] if name.endswith(".gz") else Path(name).suffixes[-1:])
@@ -85,7 +87,6 @@ class LandingFolder:
                 _sync(source)
                 source.replace(self._folder / f"{number:06d}{suffix}{ending}")
             _sync(self._folder)
-            _sync(self._zone)
             self.clear_scratch()
         except OSError as error:
             raise _failed(self._folder, error) from error

@@ -82,6 +82,8 @@ class LogicalRun:
 
     first_pause: float = 1.0
     longest_pause: float = 30.0
+    longest_retry_after: float = 120.0
+    """Where the source asks for a longer pause, the run ends at once, to be resumed."""
 
     @property
     def zone(self) -> Path:
@@ -129,6 +131,8 @@ class _Reading:
         for manifest in self._open:
             if not self._run.restart and manifest.definition == definition:
                 return manifest
+            # First: a process that is killed in between leaves a manifest that is discarded again.
+            write_manifest(self._zone, replace(manifest, definition="", batches=0, file_count=0, state=None))
             LandingFolder(self._zone, manifest.run_id).remove()
             remove_manifest(self._zone, manifest.run_id)
         return None
@@ -143,6 +147,7 @@ class _Reading:
             contract_id=run.ingestion.id,
             contract_version=run.ingestion.version,
             definition=_definition(run.ingestion),
+            ordinal=max((each.ordinal for each in self._complete), default=0) + 1,
             started_at=run.timing.wall().astimezone(UTC).isoformat(timespec="microseconds"),
             bounds=Bounds(lower),
             full_snapshot=source.full_snapshot,
@@ -233,14 +238,14 @@ class _Reading:
             except SourceError as error:
                 failures = 1 if manifest().batches > landed else failures + 1
                 landed = manifest().batches
-                if not error.kind.is_transient or failures >= run.attempts:
-                    raise
                 after = error.retry_after
+                too_long = after is not None and after > run.longest_retry_after
+                if not error.kind.is_transient or failures >= run.attempts or too_long:
+                    raise
             finally:
                 connector.close()
-            pause = pause_before(failures, run.first_pause, run.longest_pause) if after is None else after
             run.check_cancelled()
-            run.timing.wait(pause)
+            run.timing.wait(pause_before(failures, run.first_pause, run.longest_pause) if after is None else after)
 
     def _request(self, manifest: BatchManifest) -> SourceRequest:
         run = self._run

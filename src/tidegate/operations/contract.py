@@ -14,7 +14,7 @@ from tidegate.problems import Place, Problem
 
 __all__ = ["ContractReport", "ContractValidation", "project_contracts", "validate_contracts"]
 
-_FOLDERS = ("contracts", "models", "pipelines")
+_FOLDERS = ("models", "pipelines")
 _ENDINGS = (".odcs.yml", ".odcs.yaml")
 
 
@@ -56,9 +56,10 @@ class ContractValidation:
         }
 
 
-def project_contracts(root: Path) -> list[Path]:
-    """Every ODCS file of a project: those that stand alone, and those beside models."""
-    files = (path for folder in _FOLDERS for path in (root / folder).rglob("*") if path.is_file())
+def project_contracts(root: Path, location: Path | None = None) -> list[Path]:
+    """Every ODCS file of a project: those that stand alone, in `location`, and those beside models."""
+    folders = {location or root / "contracts", *(root / folder for folder in _FOLDERS)}
+    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     return sorted(path for path in files if path.name.lower().endswith(_ENDINGS))
 
 

@@ -57,7 +57,7 @@ def open_source(source: SourceSettings) -> Discoverer:
 
             return FivetranDiscoverer(source)
         case RestSource():
-            from tidegate.sources.rest_source import RestDiscoverer
+            from tidegate.sources.rest_discoverer import RestDiscoverer
 
             return RestDiscoverer(source)
         case _:

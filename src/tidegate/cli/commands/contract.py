@@ -48,11 +48,14 @@ def validate(invocation: Invocation, files: tuple[Path, ...]) -> int:
       tidegate contract validate contracts/orders.odcs.yml
     """
     invocation.command = "contract validate"
-    root = invocation.root.absolute() if files else open_workspace(invocation).settings.root
+    settings = None if files else open_workspace(invocation).settings
+    root = invocation.root.absolute() if settings is None else settings.root
     # Only here: the standard takes a while to load.
     from tidegate.operations.contract import project_contracts, validate_contracts
 
-    found = [file.absolute() for file in files] or project_contracts(root)
+    found = [file.absolute() for file in files]
+    if settings is not None:
+        found = project_contracts(root, settings.contracts.location)
     done = validate_contracts(root, found)
     invocation.output().show(done.document(), lambda: _lines(invocation, done))
     return done.exit_code

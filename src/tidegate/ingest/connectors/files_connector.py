@@ -29,7 +29,7 @@ _LEFT = "{}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Match:
+class _MatchedFile:
     path: Path
     name: str
     """Relative to the root, or absolute."""
@@ -82,23 +82,23 @@ class FilesConnector:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _is_as_before(self, matches: Iterable[_Match]) -> bool:
+    def _is_as_before(self, matches: Iterable[_MatchedFile]) -> bool:
         """Whether the files are those of the snapshot before."""
         earlier = self._request.landed[:-1]
         before = {origin.digest for origin in earlier[-1]} if earlier else set()
         return {self._digest(match) for match in matches} == before
 
-    def _digest(self, match: _Match) -> str:
+    def _digest(self, match: _MatchedFile) -> str:
         listed = ZoneFile(match.path.name, match.size, match.mtime_ns)
         digest = self._known_digest(match) or content_digest(match.path.parent, listed)
         if digest is None:
             raise self._changed(match)
         return digest
 
-    def _known_digest(self, match: _Match) -> str | None:
+    def _known_digest(self, match: _MatchedFile) -> str | None:
         return self._digests.get((match.name, match.size, match.mtime_ns))
 
-    def _matches(self) -> Iterator[_Match]:
+    def _matches(self) -> Iterator[_MatchedFile]:
         """In the order of their times."""
         root, pattern = self._root()
         found = []
@@ -110,7 +110,7 @@ class FilesConnector:
                     raise self._error(f"'{path.name}' is a link out of the folder", FailureKind.QUERY_REJECTED, path)
                 status = path.stat()
                 name = path.relative_to(root).as_posix() if root == self._contracts.files_root else str(path)
-                found.append(_Match(path, name, status.st_size, status.st_mtime_ns))
+                found.append(_MatchedFile(path, name, status.st_size, status.st_mtime_ns))
         except OSError as error:
             raise self._unreadable(error, root) from error
         yield from sorted(found, key=lambda match: (match.mtime_ns, match.name))
@@ -129,7 +129,7 @@ class FilesConnector:
             raise self._error(f"there is no folder {root}", FailureKind.NOT_FOUND, root)
         return root, pattern
 
-    def _copy(self, match: _Match, target: Path) -> OriginFile:
+    def _copy(self, match: _MatchedFile, target: Path) -> OriginFile:
         digest = blake3()
         try:
             with match.path.open("rb") as source, target.open("xb") as copy:
@@ -144,7 +144,7 @@ class FilesConnector:
             raise self._changed(match)
         return OriginFile(match.name, match.size, match.mtime_ns, digest.hexdigest())
 
-    def _changed(self, match: _Match) -> SourceError:
+    def _changed(self, match: _MatchedFile) -> SourceError:
         message = f"the file '{match.name}' was changed while it was read"
         remedy = "repeat the command once it is complete; let writers rename files into the folder"
         return self._error(message, FailureKind.TRANSIENT, match.path, remedy)
@@ -167,9 +167,9 @@ class FilesConnector:
         )
 
 
-def _groups(matches: Iterable[_Match]) -> Iterator[list[_Match]]:
+def _groups(matches: Iterable[_MatchedFile]) -> Iterator[list[_MatchedFile]]:
     """The batches: of several files where they are small."""
-    group: list[_Match] = []
+    group: list[_MatchedFile] = []
     size = 0
     for match in matches:
         if group and (len(group) == _MOST_FILES or size + match.size > _MOST_BYTES):

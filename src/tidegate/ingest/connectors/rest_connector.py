@@ -16,7 +16,7 @@ from pathlib import Path
 from tidegate.config import RestSource
 from tidegate.contracts.rest_pagination import read_pagination
 from tidegate.errors import ConfigError, FailureKind
-from tidegate.ingest.connectors.rest_api import RawPage, RestApi, with_parameters
+from tidegate.ingest.connectors.page_server import PageServer, RawPage, with_parameters
 from tidegate.ingest.connectors.rest_pages import (
     ReadPage,
     first_target,
@@ -55,7 +55,7 @@ class RestConnector:
             )
         self._pagination = read_pagination(source.properties.get("pagination"))
         self._parameter = None if source.full_snapshot else source.properties.get("incremental_parameter")
-        self._api = RestApi(source.endpoint or "", source.source, settings, request.timing)
+        self._server = PageServer(source.endpoint or "", source.source, settings, request.timing)
 
     def upper_bound(self, lower: str | None) -> None:
         """A server does not tell how far it goes: the bound is the greatest value that is seen."""
@@ -65,7 +65,7 @@ class RestConnector:
         first, rows, visited = position.page, 0, {position.target}
         while True:
             self._request.check_cancelled()
-            raw = self._api.get(position.target)
+            raw = self._server.get(position.target)
             page = self._read(raw)
             if page.is_empty and not (self._source.full_snapshot and position.page == 1):
                 return
@@ -73,7 +73,7 @@ class RestConnector:
             following = self._next(raw, page, position, reached)
             if following is not None and following.target in visited:
                 message = "the next page is one that was read already: the pages lead in a circle"
-                raise self._api.unexpected(message, raw.target)
+                raise self._server.unexpected(message, raw.target)
             name = f"page.{self._source.format}"
             (folder / name).write_bytes(raw.body)
             count = None if page.records is None else len(page.records)
@@ -92,10 +92,10 @@ class RestConnector:
             visited.add(position.target)
 
     def close(self) -> None:
-        self._api.close()
+        self._server.close()
 
     def _start(self, bounds: Bounds) -> _Position:
-        target = self._api.target
+        target = self._server.target
         if self._parameter and bounds.lower is not None:
             target = with_parameters(target, {self._parameter: bounds.lower})
         return _Position(first_target(self._pagination, target))
@@ -106,7 +106,7 @@ class RestConnector:
             return read_page(raw.body, source.format, source.multiline, source.content_path)
         except ValueError as error:
             # A proxy or a server that restarts answers so for a while.
-            raise self._api.unexpected(f"the page {error}", raw.target, FailureKind.CONNECTION_FAILED) from None
+            raise self._server.unexpected(f"the page {error}", raw.target, FailureKind.CONNECTION_FAILED) from None
 
     def _reached(self, raw: RawPage, page: ReadPage, bound: str | None) -> str | None:
         column = self._source.filtering_column
@@ -115,7 +115,7 @@ class RestConnector:
         try:
             return greatest(column, page.records, bound)
         except ValueError as error:
-            raise self._api.unexpected(f"the page {error}", raw.target) from None
+            raise self._server.unexpected(f"the page {error}", raw.target) from None
 
     def _next(self, raw: RawPage, page: ReadPage, position: _Position, reached: str | None) -> _Position | None:
         records = position.records + len(page.records or ())
@@ -123,11 +123,11 @@ class RestConnector:
             link = next_link(self._pagination, page, raw.link)
             parameters = next_parameters(self._pagination, page, position.page, records)
         except ValueError as error:
-            raise self._api.unexpected(f"the page {error}", raw.target) from None
+            raise self._server.unexpected(f"the page {error}", raw.target) from None
         if page.is_empty or (link is None and parameters is None):
             return None
         if link is not None:
-            target = self._api.follow(raw.target, link)
+            target = self._server.follow(raw.target, link)
         else:
             target = with_parameters(raw.target, parameters or {})
         return replace(position, target=target, page=position.page + 1, records=records, reached=reached)

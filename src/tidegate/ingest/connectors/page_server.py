@@ -20,7 +20,7 @@ from tidegate.errors import FailureKind, SourceError
 from tidegate.http_client import HttpClient, HttpRetryPolicy, Reply, Timing
 from tidegate.redaction import Secret, redact, register
 
-__all__ = ["RawPage", "RestApi", "with_parameters", "without_parameter"]
+__all__ = ["PageServer", "RawPage", "with_parameters", "without_parameter"]
 
 _MAX_BYTES = 256 * 2**20
 _MOST_REDIRECTS = 5
@@ -49,7 +49,7 @@ class RawPage:
     """The header `Link`."""
 
 
-class RestApi:
+class PageServer:
     """`source`: the name in `[sources.NAME]`, which may not be there; then no credentials are sent."""
 
     def __init__(self, endpoint: str, name: str, source: RestSource | None, timing: Timing) -> None:
@@ -58,7 +58,7 @@ class RestApi:
         self._auth = None if source is None else source.auth
         self._timing = timing
         base = None if source is None else f"{source.base_url}/"
-        url = endpoint if "://" in endpoint or base is None else urljoin(base, endpoint.lstrip("/"))
+        url = endpoint if "://" in endpoint or base is None else base + endpoint.lstrip("/")
         self._origin = _origin(url) or ""
         if not self._origin:
             remedy = f"write https://… as 'endpoint', or give base_url in [sources.{name}] of kind rest"
@@ -92,7 +92,10 @@ class RestApi:
     def follow(self, target: str, link: str, what: str = "the next page is") -> str:
         """The path and query that `link`, as the page at `target` has it, leads to. Raises SourceError for another
         server: its address is not shown with its query."""
-        url = urljoin(self._origin + target, link)
+        try:
+            url = urljoin(self._origin + target, link)
+        except ValueError:
+            url = ""
         origin = _origin(url)
         secure = self._origin.startswith("https://")
         if secure and origin == self._origin.replace("https://", "http://", 1):
