@@ -185,9 +185,9 @@ class ZoneSettings:
 class ContractsSection:
     """Where contracts and the files that they read are, apart from the warehouse."""
 
-    location: Path
+    location: Path = Path("contracts")
     """The folder of contracts that stand alone."""
-    files_root: Path
+    files_root: Path = Path()
     """The folder below which connector `files` finds what `endpoint` names."""
     absolute_paths: bool = False
     """`endpoint` of a contract may name files anywhere on this machine."""
@@ -256,7 +256,6 @@ class Settings:
     run: RunSection
     landing: LandingSection
     maintenance: MaintenanceSection
-    contracts: ContractsSection
     defaults: Mapping[str, Any] = field(default_factory=dict)
     vars: Mapping[str, Any] = field(default_factory=dict)
     sources: Mapping[str, SourceSettings] = field(default_factory=dict)
@@ -264,6 +263,7 @@ class Settings:
     anomalies: AnomaliesSection = field(default_factory=AnomaliesSection)
     masking: MaskingSection = field(default_factory=MaskingSection)
     reaper: ReaperSection = field(default_factory=ReaperSection)
+    contracts: ContractsSection = field(default_factory=ContractsSection)
     hooks: tuple[HookSettings, ...] = ()
     callback: Endpoint | None = None
     budget: BudgetSection = field(default_factory=BudgetSection)
