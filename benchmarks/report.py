@@ -17,6 +17,7 @@ from benchmarks.deltas import Measured as MeasuredDeltas
 from benchmarks.deltas import delta_targets
 from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
 from benchmarks.profiles import ProfileTimes, profile_targets
+from benchmarks.source_batches import BATCH_ROWS, SourceTimes, batch_targets
 from benchmarks.statements import STATEMENTS
 from benchmarks.usage import Usage
 
@@ -29,6 +30,7 @@ __all__ = [
     "memory_section",
     "page",
     "profile_section",
+    "source_section",
     "time_section",
 ]
 
@@ -40,7 +42,7 @@ _HEAD = """\
 Written by `make bench`; run it to have the numbers of your machine.
 """
 
-_ORDER = ("Compiling", "Nothing to do", "Changes", "Checks", "Profiles", "Time", "Memory")
+_ORDER = ("Compiling", "Nothing to do", "Changes", "Checks", "Profiles", "Sources", "Time", "Memory")
 
 _COMPILING = """\
 ## Compiling
@@ -112,6 +114,24 @@ another one: *plain* by a statement alone, *with profile* by the same statement 
 knows of the files: NULLs, least and greatest of each column. Taking turns, in one JVM, which has done both before.
 
 | round | plain (s) | with profile (s) |
+|---:|---:|---:|
+{rounds}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_SOURCES = """\
+## Sources
+
+{measured_with}
+
+A table of {rows:,} rows and 6 columns in PostgreSQL is read to Parquet: *plain* by one read of Spark, in parts by its
+key; *in batches* by a logical run that can be continued after each {batch:,} rows, in the order of a time and the key.
+Taking turns, in one JVM, which has done both before.
+
+| round | plain (s) | in batches (s) |
 |---:|---:|---:|
 {rounds}
 
@@ -228,6 +248,17 @@ def profile_section(times: ProfileTimes, rows: int) -> str:
         rows=rows,
         rounds="\n".join(f"| {number} | {plain:.2f} | {profiled:.2f} |" for number, (plain, profiled) in pairs),
         targets=_target_rows(profile_targets(times)),
+    )
+
+
+def source_section(times: SourceTimes, rows: int) -> str:
+    pairs = enumerate(zip(times["plain"], times["batched"], strict=True), 1)
+    return _SOURCES.format(
+        measured_with=_measured_with(_spark()),
+        rows=rows,
+        batch=BATCH_ROWS,
+        rounds="\n".join(f"| {number} | {plain:.2f} | {batched:.2f} |" for number, (plain, batched) in pairs),
+        targets=_target_rows(batch_targets(times)),
     )
 
 

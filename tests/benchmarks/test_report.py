@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.compiling import Case, targets
 from benchmarks.idle import idle_targets
-from benchmarks.report import compile_section, idle_section, page, profile_section
+from benchmarks.report import compile_section, idle_section, page, profile_section, source_section
 from benchmarks.usage import Usage
 
 MEASURED = {
@@ -57,6 +57,14 @@ def test_a_profile_is_held_to_a_tenth_of_the_write() -> None:
     slow = profile_section({"plain": [10.0], "profiled": [11.1]}, 2_000_000)
     assert "| 1 | 10.00 | 11.10 |" in slow
     assert "**missed**" in slow
+
+
+def test_a_read_in_batches_is_held_to_twice_a_plain_one() -> None:
+    assert "**missed**" not in source_section({"plain": [10.0], "batched": [19.9]}, 2_000_000)
+    slow = source_section({"plain": [10.0], "batched": [20.1]}, 2_000_000)
+    assert "| 1 | 10.00 | 20.10 |" in slow
+    assert "**missed**" in slow
+    assert "## Sources" in page("", [slow])
 
 
 def test_every_part_has_its_place_on_the_page() -> None:

@@ -149,6 +149,14 @@ def test_all_wrong_properties_are_reported_at_once(name: str) -> None:
         assert key in ("connector", *depends) or any(f"'{key}' must be" in issue for issue in found)
 
 
+@pytest.mark.parametrize(("value", "is_valid"), [(0, True), (2.5, True), ("2", False), (-1, False), (True, False)])
+def test_the_time_that_changes_are_held_back_is_a_number_of_seconds(value: Any, is_valid: bool) -> None:
+    found = issues(contract({**CDC, "cdc_held_back_seconds": value}), "landing")
+    assert [issue.partition("'cdc_held_back_seconds' ")[1] for issue in found] == (
+        [] if is_valid else ["'cdc_held_back_seconds' "]
+    )
+
+
 def test_bronze_needs_the_source_and_its_files() -> None:
     assert len(issues(contract({}), "bronze")) == 3
     (issue,) = issues(contract({**REST, "bronze_table": "orders of today"}), "bronze")

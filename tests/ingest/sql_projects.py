@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from tests.config.test_settings import settings_of
 from tidegate.config import Settings
 from tidegate.contracts.connectors import CONNECTORS
 from tidegate.contracts.ingestion import Ingestion, SilverColumn, SilverRules, SourceRules
-from tidegate.errors import RunCancelledError
+from tidegate.ingest import logical_run
 from tidegate.ingest.logical_run import LandedRun, LogicalRun, land
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Landing:
 
     def read(self, check: Callable[[], None] = lambda: None) -> list[dict[str, Any]]:
         """The rows of one logical run, in the order of its files."""
+        return [row for file in self.land(check).files for row in self.rows_of(file)]
+
+    def land(self, check: Callable[[], None] = lambda: None) -> LandedRun:
         self._runs += 1
         run = LogicalRun(
             self.ingestion,
@@ -71,23 +75,32 @@ class Landing:
         self.last = land(run)
         self.checkpoint = self.last.checkpoint
         self.consumed += self.last.files
-        return [row for file in self.last.files for row in self.rows_of(file)]
+        return self.last
+
+    def path_of(self, file: str) -> Path:
+        return self.settings.landing.root / self.ingestion.source.zone / file
 
     def rows_of(self, file: str) -> list[dict[str, Any]]:
-        path = self.settings.landing.root / self.ingestion.source.zone / file
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        rows: list[dict[str, Any]] = pq.read_table(self.path_of(file)).to_pylist()
         return rows
 
-    def read_until(self, calls: int) -> bool:
-        """A logical run that ends, as a killed one would, when it looks the n-th time; False: it looked less often."""
-        left = count(calls, -1)
+    def zone_rows(self) -> list[dict[str, Any]]:
+        """Of all files in the zone, those of unfinished logical runs too."""
+        zone = self.settings.landing.root / self.ingestion.source.zone
+        files = sorted(path.relative_to(zone).as_posix() for path in zone.glob("[!_]*/*"))
+        return [row for file in files for row in self.rows_of(file)]
 
-        def check() -> None:
-            if next(left) == 0:
-                raise RunCancelledError("the process ends here")
 
-        try:
-            self.read(check)
-        except RunCancelledError:
-            return True
-        return False
+class KilledError(BaseException):
+    """What ends a process that is killed passes every handler."""
+
+
+def kill_at(patch: pytest.MonkeyPatch, point: str, times: int) -> None:
+    """End the next logical run where it reaches a fault point for the n-th time."""
+    left = count(times - 1, -1)
+
+    def fault(reached: str) -> None:
+        if reached == point and next(left) == 0:
+            raise KilledError
+
+    patch.setattr(logical_run, "fault", fault)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.ingest.sql_projects import Landing, source_settings, table_contract
+from tests.ingest.sql_projects import KilledError, Landing, kill_at, source_settings, table_contract
 from tests.sources.postgres import Postgres, free_port
 from tidegate.errors import FailureKind, SourceError
 
@@ -69,22 +69,36 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
     return [row["id"] for row in rows]
 
 
-def test_a_batched_read_that_ends_anywhere_is_continued_to_the_same_bound(shop: Shop) -> None:
+@pytest.mark.parametrize(
+    ("point", "times"),
+    [
+        ("after_bounds", 1),
+        ("before_batch", 1),
+        ("after_batch", 2),
+        ("after_batch_recorded", 1),
+        ("after_batch_recorded", 2),
+        ("before_ingest_complete", 1),
+        ("after_ingest_complete", 1),
+    ],
+)
+def test_a_batched_read_that_is_killed_is_continued_to_the_same_bound(
+    point: str, times: int, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows share values at the end of a batch and at the bound, and some have none."""
     rows = [(1, None), (2, "2024-01-01"), (3, "2024-01-02"), (4, "2024-01-02"), (5, "2024-01-02"), (6, "2024-01-02")]
     shop.insert(*rows, (7, "2024-01-03 00:00:00.000001"), (8, "2024-01-04"), (9, "2024-01-04"), (10, None))
-    for calls in count():
-        landing = shop.landing(**BATCHED)
-        if not landing.read_until(calls):
-            break
-        shop.insert((100, "2024-01-05"))
-        assert sorted(ids(landing.read())) == list(range(1, 11))
-        assert landing.last is not None
-        assert landing.last.bounds.upper == "2024-01-04 00:00:00"
-        assert landing.last.batches == 3
-        assert ids(landing.read()) == [100]
-        shop.execute("DELETE FROM {t} WHERE id >= 100")
-    assert calls == 2
+    landing = shop.landing(**BATCHED)
+    with monkeypatch.context() as patch:
+        kill_at(patch, point, times)
+        with pytest.raises(KilledError):
+            landing.land()
+    shop.insert((11, "2024-01-05"))
+    if point != "after_ingest_complete":
+        continued = landing.land()
+        assert continued.bounds.upper == "2024-01-04 00:00:00"
+        assert continued.batches == 3
+    assert ids(landing.read()) == [11]
+    assert sorted(ids(landing.zone_rows())) == list(range(1, 12))
 
 
 def test_rows_that_change_while_they_are_read_are_left_to_the_next_run(

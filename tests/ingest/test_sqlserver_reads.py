@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.ingest.sql_projects import Landing, source_settings, table_contract
+from tests.ingest.sql_projects import KilledError, Landing, kill_at, source_settings, table_contract
 from tests.services.h2 import PASSWORD, H2Database, H2Server
 from tidegate.config import Settings
 from tidegate.errors import FailureKind, SourceError
@@ -58,7 +58,9 @@ def ids(rows: list[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.parametrize("connector", ["sqlserver", "jdbc"])
-def test_a_read_in_batches_takes_each_row_once(connector: str, shop: H2Database, tmp_path: Path) -> None:
+def test_a_read_in_batches_takes_each_row_once(
+    connector: str, shop: H2Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By text that may be NULL, and then by the key; ticks of 100 ns are told apart."""
     insert(
         shop,
@@ -67,7 +69,10 @@ def test_a_read_in_batches_takes_each_row_once(connector: str, shop: H2Database,
     )
     rules = {"filtering_column": "UPDATED_AT", "ordering_columns": ("name",), "batched": True, "batch_size": 2}
     orders = landing(shop, tmp_path, connector, **rules)
-    assert orders.read_until(0)
+    with monkeypatch.context() as patch:
+        kill_at(patch, "after_batch_recorded", 2)
+        with pytest.raises(KilledError):
+            orders.land()
     insert(shop, (8, "2024-01-02 00:00:00.0000003", "new"), (9, None, "new"))
     rows = orders.read()
     assert sorted(ids(rows)) == [1, 2, 3, 4, 5, 6, 7]
@@ -95,6 +100,22 @@ def test_a_query_reads_a_snapshot_or_what_is_new(shop: H2Database, tmp_path: Pat
     insert(shop, (3, "2024-01-01", "c"))
     assert ids(by_number.read()) == [3]
     assert sorted(ids(snapshot.read())) == [1, 2, 3]
+
+
+def test_rows_are_landed_in_the_format_of_the_contract(shop: H2Database, tmp_path: Path) -> None:
+    shop.execute("ALTER TABLE dbo.Orders DROP COLUMN raw")
+    shop.execute("INSERT INTO dbo.Orders VALUES (1, '2024-01-01', N'a,\"b\"', 1.10), (2, NULL, NULL, NULL)")
+    expected = {
+        "jsonl": '{"id":1,"updated_at":"2024-01-01T00:00:00.000","name":"a,\\"b\\"","amount":1.10}\n'
+        '{"id":2,"updated_at":null,"name":null,"amount":null}\n',
+        "csv": 'id,updated_at,name,amount\n1,2024-01-01T00:00:00.000,"a,""b""",1.10\n2,,,\n',
+        "tsv": 'id\tupdated_at\tname\tamount\n1\t2024-01-01T00:00:00.000\t"a,""b"""\t1.10\n2\t\t\t\n',
+    }
+    for file_format, text in expected.items():
+        orders = landing(shop, tmp_path, full_snapshot=True, format=file_format)
+        (file,) = orders.land().files
+        assert file.endswith(f".{file_format}")
+        assert orders.path_of(file).read_text() == text
 
 
 def test_failures_name_the_source_and_the_table_and_no_secret(shop: H2Database, h2: H2Server, tmp_path: Path) -> None:

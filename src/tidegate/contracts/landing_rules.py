@@ -34,6 +34,8 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
         assert entry is not None
         message = f"{connector.name} reads changes, so 'ingestion_read_strategy' must be incremental"
         yield Issue(entry.path, message)
+    if connector.reads_log:
+        yield from contract.expect("cdc_held_back_seconds", _is_duration, "a number of seconds", "1", required=False)
     yield from _needs_of_connector(contract)
     if connector.reads_sql:
         yield from _sql_reads(contract)
@@ -156,3 +158,7 @@ def _is_column_list(value: Any) -> bool:
 
 def _is_positive(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_duration(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0

@@ -198,11 +198,14 @@ def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str,
         case "parquet":
             writer.parquet(str(folder))
         case "csv" | "tsv":
-            writer.csv(str(folder), header=True, sep="\t" if file_format == "tsv" else ",", escape='"')
+            separator = "\t" if file_format == "tsv" else ","
+            writer.csv(str(folder), header=True, sep=separator, escape='"', compression="none")
         case _:
-            writer.option("ignoreNullFields", "false").json(str(folder))
-    added = sorted(path.name for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
-    return tuple(added), int(observation.get["rows"])
+            writer.json(str(folder), ignoreNullFields=False, compression="none")
+    added = sorted(path for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
+    # Spark's endings tell neither tsv from csv nor jsonl from json.
+    names = [path.rename(path.with_suffix(f".{file_format}")).name for path in added]
+    return tuple(names), int(observation.get["rows"])
 
 
 def rows_in(file: Path) -> int:
