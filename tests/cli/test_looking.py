@@ -176,3 +176,11 @@ def test_a_damaged_state_database_is_told_without_a_traceback(project: Path, tid
     assert told.code == 1
     assert "error: The state file is not a database" in told.err
     assert "fix: Move the file away" in told.err
+
+
+def test_a_project_without_quarantine_says_so(project: Path, tidegate: Call) -> None:
+    assert tidegate("quarantine", "list").out == "No published table has a quarantine.\n"
+    shown = tidegate("quarantine", "show", "silver.orders")
+    assert shown.code == 1
+    assert "'silver.orders' has no published quarantine" in shown.err
+    assert not (project / ".tidegate").exists()

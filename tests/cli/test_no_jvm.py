@@ -43,6 +43,8 @@ LOOKS = {
     "compile --json": '"diagnostics"',
     "plan": "9 of 9 models would run",
     "ls": "gold.daily_revenue",
+    "quarantine list": "No published table has a quarantine.",
+    "contract validate": "0 contracts, no errors",
     "lineage gold.daily_revenue": "gold.daily_revenue",
     "lineage gold.daily_revenue --format mermaid": "flowchart",
 }

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 __all__ = ["Block", "Heading", "PageTable", "Paragraph", "html_page", "markdown_page"]
 
-_MARKS = re.compile(r"([\\`*_{}\[\]<>|~&$!#])")
+_MARKS = re.compile(r"([\\`*{}\[\]<>|~&$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+"""An underscore inside a word means nothing."""
 _LINE_START = re.compile(r"^(\s*)([+\-=>]|\d+(?=[.)]))")
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["QuarantineEntry", "QuarantineList", "QuarantinedRows", "list_quarantine", "show_quarantine"]
 
 _OF_CONTRACTS = ("_stage", "_failures")
+_SEPARATOR = "\x1f"
 _STAGES_OF_MODELS = _LANDING, _CONSTRAINT = "landing", "constraint"
 """A model's quarantine has no column for the stage: only records that could not be read have the place of a line."""
 
@@ -133,15 +134,14 @@ class _CountsByRule:
     def add(self, batch: pyarrow.RecordBatch) -> None:
         self.rows += batch.num_rows
         failures = _failures(batch) if "_failures" in batch.schema.names else _reasons(batch)
+        keys = [name for name in failures.column_names if name not in ("row", "run", "at")]
         # A row counts once for a rule, however often it breaks it.
-        once = failures.group_by(["row", "stage", "column", "rule"], use_threads=False).aggregate(
-            [("run", "max"), ("at", "max")]
-        )
-        groups = once.group_by(["stage", "column", "rule"], use_threads=False).aggregate(
+        once = failures.group_by(["row", *keys], use_threads=False).aggregate([("run", "max"), ("at", "max")])
+        groups = once.group_by(keys, use_threads=False).aggregate(
             [("row", "count"), ("run_max", "max"), ("at_max", "max")]
         )
         for group in groups.to_pylist():
-            key = group["stage"], group["column"], group["rule"] or ""
+            key = group["stage"], *_rule_of(group)
             rows, at, run = self._found.get(key, (0, group["at_max_max"], group["run_max_max"]))
             newest = max((at, run), (group["at_max_max"], group["run_max_max"]))
             self._found[key] = (rows + group["row_count"], *newest)
@@ -165,27 +165,30 @@ def _failures(batch: pyarrow.RecordBatch) -> pyarrow.Table:
 
 
 def _reasons(batch: pyarrow.RecordBatch) -> pyarrow.Table:
-    """One row for each reason of a model's row, which names its constraint and what that expects. Which of the columns
-    of the row a reason is about is not recorded: those that it names are."""
+    """One row for each reason of a model's row, with all columns that the reasons of the row are about."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     reasons = batch.column("_reasons")
     rows = pc.list_parent_indices(reasons)
-    flat = pc.list_flatten(reasons)
-    separator = "\x1f"
-    columns = pc.binary_join(batch.column("_columns"), separator).take(rows)
-    pairs = pa.table({"reason": flat, "columns": columns}).combine_chunks()
-    known = {
-        (pair["reason"], pair["columns"]): _column_of(pair["reason"], (pair["columns"] or "").split(separator))
-        for pair in pairs.group_by(["reason", "columns"], use_threads=False).aggregate([]).to_pylist()
+    columns = {
+        "stage": pc.if_else(_are_records(batch), _LANDING, _CONSTRAINT).take(rows),
+        "reason": pc.list_flatten(reasons),
+        "columns": pc.binary_join(batch.column("_columns"), _SEPARATOR).take(rows),
     }
-    named = [known[pair] for pair in zip(flat.to_pylist(), columns.to_pylist(), strict=True)]
-    rules = pc.list_element(pc.split_pattern(flat, "): ", max_splits=1), 0)
-    ended = pc.if_else(pc.equal(rules, flat), rules, pc.binary_join_element_wise(rules, ")", ""))
-    columns = {"column": pa.array(named, pa.string()), "rule": ended}
-    stages = pc.if_else(_are_records(batch), _LANDING, _CONSTRAINT).take(rows)
-    return pa.table({"row": rows, "stage": stages, **columns, **_run_of(batch, rows)})
+    return pa.table({"row": rows, **columns, **_run_of(batch, rows)})
+
+
+def _rule_of(group: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Column and rule. A model's reason is a constraint and what that expects; which of the columns of the row it is
+    about is not recorded: those that it names are."""
+    if "reason" not in group:
+        return group["column"], group["rule"] or ""
+    reason = group["reason"] or ""
+    columns = [name for name in (group["columns"] or "").split(_SEPARATOR) if name]
+    about = [name for name in columns if len(columns) == 1 or mentioned(reason, {name.lower()})]
+    constraint, separator, _ = reason.partition("): ")
+    return ", ".join(about) or None, f"{constraint})" if separator else reason
 
 
 def _are_records(batch: pyarrow.RecordBatch) -> Any:
@@ -196,12 +199,6 @@ def _are_records(batch: pyarrow.RecordBatch) -> Any:
     if "_line" not in batch.schema.names:
         return pa.array([False] * batch.num_rows)
     return pc.is_valid(batch.column("_line"))
-
-
-def _column_of(reason: str, columns: list[str]) -> str | None:
-    present = [name for name in columns if name]
-    about = [name for name in present if len(present) == 1 or mentioned(reason, {name.lower()})]
-    return ", ".join(about) or None
 
 
 def _run_of(batch: pyarrow.RecordBatch, rows: Any) -> dict[str, Any]:
