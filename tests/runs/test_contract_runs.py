@@ -131,9 +131,12 @@ def test_every_row_of_a_delivery_is_accounted_for_and_read_once(orders: ProjectF
 
 
 def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFolder) -> None:
-    rule = (
-        "    quality:\n      - {type: sql, name: some, query: SELECT count(*) FROM ${object}, mustBeGreaterThan: 100}\n"
-    )
+    rule = """    quality:
+      - type: sql
+        name: some
+        query: SELECT count(*) FROM ${object}
+        mustBeGreaterThan: 100
+"""
     orders.file("contracts/orders.odcs.yml", CONTRACT + rule)
     result = orders.run()
     assert statuses(result)["silver.orders"] == "failed"

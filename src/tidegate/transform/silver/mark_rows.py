@@ -4,9 +4,8 @@ One projection after the other, each over the row alone, so nothing is shuffled 
 
 1. flatten: each silver column as text, out of a column of bronze or of the JSON in it
 2. transform: `transformLogic` over those texts
-3. null-like texts become NULL
-4. cast
-5. the first stage at which a condition fails, and then, for the few rows that fail, every failure of that stage
+3. cast, where null-like texts become NULL
+4. the first stage at which a condition fails, and then, for the few rows that fail, every failure of that stage
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidegate.contracts.ingestion import DeletionRules, SilverColumn, SilverRules
+from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, DeletionRules, SilverColumn, SilverRules
 from tidegate.names import literal, quote
 from tidegate.transform.silver.json_text import JsonPaths, group_paths
 from tidegate.transform.silver.row_logic import check_logic, guarded, guarded_text, inputs_of, shown_inputs
@@ -43,6 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnPlan", "mark_rows"]
 
+_NEVER_VALUES = frozenset(value.strip() for value in DEFAULT_NULL_VALUES)
+"""Texts that only floating types and text would take for a value."""
+
 _SPELLINGS = {True: ("true", "t", "yes", "y", "1"), False: ("false", "f", "no", "n", "0")}
 
 
@@ -57,6 +59,7 @@ class ColumnPlan:
     inputs: tuple[str, ...] = ()
     """The silver columns that its logic reads."""
 
+    null_values: tuple[str, ...] = ()
     lost: str | None = None
     """The column that says that the JSON it comes from cannot be read."""
 
@@ -74,10 +77,6 @@ class ColumnPlan:
         return f"__raw_{self.number}" if self.column.transform else self.flat
 
     @property
-    def text(self) -> str:
-        return f"__text_{self.number}"
-
-    @property
     def parsed(self) -> str | None:
         return f"__parsed_{self.number}" if self.cast.type.is_nested else None
 
@@ -88,6 +87,20 @@ class ColumnPlan:
     @property
     def value_text(self) -> str:
         return as_text(self.value, self.cast.type.kind)
+
+    @property
+    def is_null_like(self) -> str:
+        return _is_null_like(self.raw, self.null_values)
+
+    @property
+    def cast_value(self) -> str:
+        """Text that means NULL is looked for first only where the type would take it for a value; else where the cast
+        fails."""
+        value = self.cast.value(self.raw, self.parsed)
+        is_taken = not self.cast.can_fail or self.cast.type.is_floating or self.cast.type.kind == "variant"
+        if self.parsed is None and (is_taken or not _NEVER_VALUES.issuperset(self.null_values) or self.cast.length):
+            return f"CASE WHEN {self.is_null_like} THEN NULL ELSE {value} END"
+        return value
 
     def transform_failures(self) -> Iterator[tuple[str, str]]:
         """Conditions, each with its failure."""
@@ -105,9 +118,9 @@ class ColumnPlan:
 
     def cast_failures(self) -> Iterator[tuple[str, str]]:
         if self.cast.can_fail:
-            message = f"concat({_QUOTE}, {shown(self.text)}, {_QUOTE}, {literal(f' {self.cast.complaint}')})"
-            condition = f"({self.text} IS NOT NULL AND {self.value} IS NULL)"
-            yield condition, failure(CAST, self.column.name, self.column.type, message, shown(self.text))
+            message = f"concat({_QUOTE}, {shown(self.raw)}, {_QUOTE}, {literal(f' {self.cast.complaint}')})"
+            condition = f"({self.value} IS NULL AND {self.raw} IS NOT NULL AND NOT {self.is_null_like})"
+            yield condition, failure(CAST, self.column.name, self.column.type, message, shown(self.raw))
 
     def constraint_failures(self) -> Iterator[tuple[str, str]]:
         quotes = f"{_QUOTE}, " if self.cast.type.is_text else ""
@@ -153,9 +166,12 @@ def mark_rows(frame: DataFrame, rules: SilverRules) -> DataFrame:
     return (
         _logic(flat, plans)
         .selectExpr(*kept, *_logic_names(plans), *(_raw(plan) for plan in plans if plan.column.transform))
-        .selectExpr("*", *(f"{_text(plan, rules)} AS {plan.text}" for plan in plans), _deleted(rules, plans, bronze))
         .selectExpr("*", *_parsed(plans))
-        .selectExpr("*", *(f"{plan.cast.value(plan.text, plan.parsed)} AS {plan.value}" for plan in plans))
+        .selectExpr(
+            "*",
+            *(f"{plan.cast_value} AS {plan.value}" for plan in plans),
+            f"{_deleted(rules, plans, bronze)} AS {DELETED}",
+        )
         .selectExpr("*", f"{_stage(plans)} AS {STAGE}")
         .selectExpr(*_result(rules, plans))
     )
@@ -174,6 +190,7 @@ def _plans(rules: SilverRules, session_zone: str, bronze: dict[str, str], groups
                 cast,
                 tuple(column_rules(cast, f"__value_{number}")),
                 inputs_of(column.transform, names) if column.transform else (),
+                tuple(dict.fromkeys(value.strip() for value in rules.null_values)),
                 None if group is None else f"__lost_{group}",
             )
         )
@@ -195,7 +212,7 @@ def _flattened(
     parsed, lost = [], []
     for number, group in enumerate(groups):
         source, name = f"CAST({quote(group.source)} AS STRING)", f"__json_{number}"
-        read = f"CASE WHEN {_is_null_like(source, rules)} THEN NULL ELSE {source} END"
+        read = f"CASE WHEN {_is_null_like(source, rules.null_values)} THEN NULL ELSE {source} END"
         parsed += [f"{read} AS __lost_{number}_text", f"{group.parsed(read)} AS {name}"]
         lost += [f"__lost_{number}_text", f"{group.is_lost(name, f'__lost_{number}_text')} AS __lost_{number}"]
     columns = []
@@ -231,15 +248,9 @@ def _raw(plan: ColumnPlan) -> str:
     return f"{guarded_text(plan.logic)} AS {plan.raw}"
 
 
-def _is_null_like(text: str, rules: SilverRules) -> str:
-    listed = ", ".join(literal(value.strip()) for value in dict.fromkeys(rules.null_values))
+def _is_null_like(text: str, null_values: tuple[str, ...]) -> str:
+    listed = ", ".join(literal(value.strip()) for value in null_values)
     return f"trim({text}) IN ({listed})" if listed else "false"
-
-
-def _text(plan: ColumnPlan, rules: SilverRules) -> str:
-    if not rules.null_values:
-        return plan.raw
-    return f"CASE WHEN {_is_null_like(plan.raw, rules)} THEN NULL ELSE {plan.raw} END"
 
 
 def _bronze_indicator(rules: SilverRules, bronze: dict[str, str]) -> str | None:
@@ -252,6 +263,7 @@ def _bronze_indicator(rules: SilverRules, bronze: dict[str, str]) -> str | None:
 
 
 def _deleted(rules: SilverRules, plans: list[ColumnPlan], bronze: dict[str, str]) -> str:
+    """The condition that the row is a delete signal."""
     conditions = ["_op = 'delete'"]
     deletion = rules.deletion
     if deletion is not None and not deletion.inferred and deletion.indicator_column is not None:
@@ -262,7 +274,7 @@ def _deleted(rules: SilverRules, plans: list[ColumnPlan], bronze: dict[str, str]
         if text is not None:
             listed = ", ".join(map(literal, _indicated(deletion)))
             conditions.append(f"lower(trim({text})) IN ({listed})")
-    return f"coalesce({' OR '.join(f'coalesce({one}, false)' for one in conditions)}, false) AS {DELETED}"
+    return f"coalesce({' OR '.join(f'coalesce({one}, false)' for one in conditions)}, false)"
 
 
 def _indicated(deletion: DeletionRules) -> list[str]:
@@ -275,7 +287,12 @@ def _indicated(deletion: DeletionRules) -> list[str]:
 
 
 def _parsed(plans: list[ColumnPlan]) -> list[str]:
-    return [f"{plan.cast.parsed(plan.text)} AS {plan.parsed}" for plan in plans if plan.parsed]
+    parsed = []
+    for plan in plans:
+        if plan.parsed:
+            text = f"CASE WHEN {plan.is_null_like} THEN NULL ELSE {plan.raw} END"
+            parsed.append(f"{plan.cast.parsed(text)} AS {plan.parsed}")
+    return parsed
 
 
 def _stage(plans: list[ColumnPlan]) -> str:

@@ -32,6 +32,7 @@ _LONGEST = 400
 _TRUE, _FALSE = "'true', 't', 'yes', 'y', '1'", "'false', 'f', 'no', 'n', '0'"
 _WHOLE = literal(r"^\s*[+-]?\d+\.0*\s*$")
 _JAVA_NUMBER = literal(r"[xXpP]|\d\.?[dDfF]")
+_UNUSUAL = literal(r"[A-Za-z]|\d{38}")
 _INFINITE = literal("[iI][nN][fF]")
 _HUGE_EXPONENT = literal(r"[eE][+-]?0*[1-9]\d{3}")
 
@@ -152,11 +153,11 @@ def _text(text: str, cast: ColumnCast) -> str:
 
 
 def _floating(text: str, kind: str) -> str:
+    """Only a text with letters or many digits can be one that Java takes and should not, or be too large."""
     value = f"try_cast({text} AS {kind})"
     infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
-    return (
-        f"CASE WHEN NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE}) THEN {value} END"
-    )
+    taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE})"
+    return f"CASE WHEN NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
 
 
 def _decimal(text: str, kind: DataType) -> str:
