@@ -179,6 +179,7 @@ MEASURES = (
     DemoMeasure("silver.orders", "orders", "count(*)"),
     DemoMeasure("silver.customers", "versions", "count(*)"),
     DemoMeasure("silver.payments", "payments", "count(*)"),
+    DemoMeasure("silver.returns", "returns", "count(*)"),
     DemoMeasure("gold.daily_revenue", "revenue", "sum(revenue)"),
     DemoMeasure("gold.customer_value", "ordered", "sum(ordered)"),
     DemoMeasure("gold.current_customers", "Ada lives in", "max(CASE WHEN name = 'Ada' THEN city END)"),

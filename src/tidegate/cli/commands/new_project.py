@@ -100,7 +100,7 @@ def _first_day(directory: Path) -> Iterator[str]:
 def _second_day(arrived: Sequence[Path]) -> Iterator[str]:
     yield ""
     yield "Day 2: new files arrive. Ada has moved, orders are new, shipped or cancelled,"
-    yield "and one payment has a negative amount."
+    yield "one payment has a negative amount, and three of four returns are wrong."
     for path in arrived:
         yield f"  {path}"
     yield ""
@@ -119,6 +119,9 @@ def _what_happened(
     yield "The gate of silver.payments closed: it and what is built from it are as they"
     yield "were after day 1, while everything else moved on, all in one step. Some models"
     yield f"failed, so `tidegate run` would have ended with exit code {result.exit_code}."
+    yield ""
+    yield "The contract of the returns kept three of them out, each with its reason: they"
+    yield "are in silver.returns__quarantine, and the fourth is in silver.returns."
 
 
 def _outcomes(result: RunResult) -> Mapping[str, str]:
@@ -143,6 +146,7 @@ def _what_next(directory: Path, result: RunResult) -> Iterator[str]:
     yield f'  {tidegate} sql --project {folder} "SELECT * FROM gold.customer_value"'
     yield f"  {tidegate} preview --project {folder} silver.customers"
     yield f"  {tidegate} show --project {folder} silver.payments"
+    yield f"  {tidegate} quarantine show --project {folder} silver.returns"
     yield f"  {tidegate} logs --project {folder} {result.run_id}"
     yield ""
     yield "The payment provider sends a correction, and the gate opens:"
