@@ -22,14 +22,16 @@ from benchmarks.report import (
     memory_section,
     page,
     profile_section,
+    silver_section,
     time_section,
 )
 from benchmarks.running import measure_memory, measure_time
+from benchmarks.silver import SILVER_ROWS, measure_silver, silver_targets
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("checks", "compile", "deltas", "idle", "profile", "run")
+PARTS = ("checks", "compile", "deltas", "idle", "profile", "run", "silver")
 
 
 def main() -> int:
@@ -46,6 +48,7 @@ def main() -> int:
     parser.add_argument("--cells", nargs="+", help="deltas: sizes as ROWSxCOLUMNS, such as 1000000x5 (default: four)")
     parser.add_argument("--check-rows", type=int, default=CHECK_ROWS, help="checks: rows (default 5,000,000)")
     parser.add_argument("--profile-rows", type=int, default=PROFILE_ROWS, help="profile: rows (default 2,000,000)")
+    parser.add_argument("--silver-rows", type=int, default=SILVER_ROWS, help="silver: rows (default 5,000,000)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
     parts = PARTS if options.only is None else (options.only,)
@@ -68,6 +71,10 @@ def main() -> int:
             profiled = measure_profiles(work, options.profile_rows, options.rounds)
             sections.append(profile_section(profiled, options.profile_rows))
             missed += [target.about for target in profile_targets(profiled) if not target.met]
+        if "silver" in parts:
+            validated = measure_silver(work, options.silver_rows, options.rounds)
+            sections.append(silver_section(validated, options.silver_rows))
+            missed += [target.about for target in silver_targets(validated) if not target.met]
         if "deltas" in parts:
             cells = [Cell(*map(int, text.split("x"))) for text in options.cells] if options.cells else CELLS
             deltas = measure_deltas(work, cells, options.rounds)
