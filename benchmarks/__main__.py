@@ -22,16 +22,18 @@ from benchmarks.report import (
     memory_section,
     page,
     profile_section,
+    silver_section,
     source_section,
     time_section,
 )
 from benchmarks.running import measure_memory, measure_time
+from benchmarks.silver import SILVER_ROWS, measure_silver, silver_targets
 from benchmarks.source_batches import SOURCE_ROWS, batch_targets, measure_batches
 
 ROOT = Path(__file__).parent.parent
 REPORT = ROOT / "docs" / "benchmarks.md"
 TIME_ROWS = 1_000_000
-PARTS = ("checks", "compile", "deltas", "idle", "profile", "run", "source")
+PARTS = ("checks", "compile", "deltas", "idle", "profile", "run", "silver", "source")
 
 
 def main() -> int:
@@ -49,6 +51,7 @@ def main() -> int:
     parser.add_argument("--check-rows", type=int, default=CHECK_ROWS, help="checks: rows (default 5,000,000)")
     parser.add_argument("--profile-rows", type=int, default=PROFILE_ROWS, help="profile: rows (default 2,000,000)")
     parser.add_argument("--source-rows", type=int, default=SOURCE_ROWS, help="source: rows (default 2,000,000)")
+    parser.add_argument("--silver-rows", type=int, default=SILVER_ROWS, help="silver: rows (default 5,000,000)")
     parser.add_argument("--no-report", action="store_true", help="do not write docs/benchmarks.md")
     options = parser.parse_args()
     parts = PARTS if options.only is None else (options.only,)
@@ -75,6 +78,10 @@ def main() -> int:
             landed = measure_batches(work, options.source_rows, options.rounds)
             sections.append(source_section(landed, options.source_rows))
             missed += [target.about for target in batch_targets(landed) if not target.met]
+        if "silver" in parts:
+            validated = measure_silver(work, options.silver_rows, options.rounds)
+            sections.append(silver_section(validated, options.silver_rows))
+            missed += [target.about for target in silver_targets(validated) if not target.met]
         if "deltas" in parts:
             cells = [Cell(*map(int, text.split("x"))) for text in options.cells] if options.cells else CELLS
             deltas = measure_deltas(work, cells, options.rounds)

@@ -17,6 +17,7 @@ from benchmarks.deltas import Measured as MeasuredDeltas
 from benchmarks.deltas import delta_targets
 from benchmarks.idle import IDLE_MODELS, Idle, idle_targets
 from benchmarks.profiles import ProfileTimes, profile_targets
+from benchmarks.silver import SilverTimes, silver_targets
 from benchmarks.source_batches import BATCH_ROWS, SourceTimes, batch_targets
 from benchmarks.statements import STATEMENTS
 from benchmarks.usage import Usage
@@ -30,6 +31,7 @@ __all__ = [
     "memory_section",
     "page",
     "profile_section",
+    "silver_section",
     "source_section",
     "time_section",
 ]
@@ -42,7 +44,7 @@ _HEAD = """\
 Written by `make bench`; run it to have the numbers of your machine.
 """
 
-_ORDER = ("Compiling", "Nothing to do", "Changes", "Checks", "Profiles", "Sources", "Time", "Memory")
+_ORDER = ("Compiling", "Nothing to do", "Changes", "Checks", "Profiles", "Silver", "Sources", "Time", "Memory")
 
 _COMPILING = """\
 ## Compiling
@@ -114,6 +116,24 @@ another one: *plain* by a statement alone, *with profile* by the same statement 
 knows of the files: NULLs, least and greatest of each column. Taking turns, in one JVM, which has done both before.
 
 | round | plain (s) | with profile (s) |
+|---:|---:|---:|
+{rounds}
+
+| | measured | target | |
+|---|---:|---:|---|
+{targets}
+"""
+
+_SILVER = """\
+## Silver
+
+{measured_with}
+
+A bronze table of {rows:,} rows and 20 columns of text, one row of a hundred with a value that does not cast: *plain*
+reads it, casts and writes a table; *validated* also checks 15 constraints, deduplicates on the key, counts, and writes
+the rows that it refuses to a table of their own. Taking turns, in one JVM, which has done both before.
+
+| round | plain (s) | validated (s) |
 |---:|---:|---:|
 {rounds}
 
@@ -248,6 +268,16 @@ def profile_section(times: ProfileTimes, rows: int) -> str:
         rows=rows,
         rounds="\n".join(f"| {number} | {plain:.2f} | {profiled:.2f} |" for number, (plain, profiled) in pairs),
         targets=_target_rows(profile_targets(times)),
+    )
+
+
+def silver_section(times: SilverTimes, rows: int) -> str:
+    pairs = enumerate(zip(times["plain"], times["validated"], strict=True), 1)
+    return _SILVER.format(
+        measured_with=_measured_with(_spark()),
+        rows=rows,
+        rounds="\n".join(f"| {number} | {plain:.2f} | {checked:.2f} |" for number, (plain, checked) in pairs),
+        targets=_target_rows(silver_targets(times)),
     )
 
 

@@ -32,7 +32,7 @@ from tidegate.planner.inputs import recorded_inputs
 from tidegate.planner.make_plan import ModelPlan
 from tidegate.project.model import Materialized
 from tidegate.results import CheckResult
-from tidegate.runs.build.deliveries import checkpoint_properties, require_unchanged, take_files
+from tidegate.runs.build.deliveries import bronze_properties, require_unchanged, take_files
 from tidegate.runs.builder import ModelAttempt
 from tidegate.runs.checks import kind_of_check
 from tidegate.runs.context import RunContext
@@ -192,7 +192,7 @@ class PointerTableWork:
         metadata = run.lake.table(self._table)
         assert metadata is not None
         zones = take_files(files, {}, facts.inputs, root, metadata.table_location, run.run_id)
-        recorded = checkpoint_properties(self._model.model.stage, metadata, facts.inputs, files, root)
+        recorded = bronze_properties(self._model.model.stage, metadata, files, root, rows)
         fault("before_progress", self._table)
         self.set_progress(self._progress(facts, zones), recorded)
         fault("after_progress", self._table)

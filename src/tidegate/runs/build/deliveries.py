@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tidegate.contracts.ingestion import ContractStage
-from tidegate.errors import FailureKind, LandingError
+from tidegate.errors import FailureKind, LandingError, QualityError
 from tidegate.ingest.bronze_position import CHECKPOINT_PROPERTY, bronze_position, checkpoint_after, checkpoint_text
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.metadata import TableMetadata
@@ -18,7 +18,7 @@ from tidegate.project.landing_files import ZoneFile, content_digest, verify_unch
 from tidegate.transform import ZoneBatch
 from tidegate.transform.landing import Delivery
 
-__all__ = ["Files", "checkpoint_properties", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
+__all__ = ["Files", "bronze_properties", "delivery_warnings", "require_unchanged", "take_files", "zone_batches"]
 
 Files = Mapping[str, tuple[ZoneFile, ...]]
 """By zone."""
@@ -131,13 +131,21 @@ def take_files(
     return zone_inputs
 
 
-def checkpoint_properties(
-    stage: ContractStage | None, own: TableMetadata | None, inputs: Inputs, files: Files, root: Path
+def bronze_properties(
+    stage: ContractStage | None, own: TableMetadata | None, files: Files, root: Path, rows: int
 ) -> dict[str, str]:
-    """What a bronze table records of its source; nothing for other tables."""
+    """What a bronze table records of its source; nothing for other tables. Raises for a snapshot without a row, from
+    which the deletion of everything would follow."""
     if stage is None or stage.is_silver:
         return {}
-    zone = stage.ingestion.source.zone
+    zone, deletion = stage.ingestion.source.zone, stage.ingestion.silver.deletion
+    if deletion is not None and deletion.inferred and files.get(zone) and not rows:
+        raise QualityError(
+            f"the snapshot in landing zone {zone} is empty, and every row of the table would count as deleted",
+            where=str(root / zone),
+            remedy="Deliver the snapshot again; the next run reads it instead. If the source really is empty, set "
+            "deletion_enabled to false, or delete the rows in the source one by one.",
+        )
     before = bronze_position(own, zone)
     read = {file.path for file in files.get(zone, ())}
     value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)

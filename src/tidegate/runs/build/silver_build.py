@@ -92,7 +92,7 @@ def _deletions(
     taken: datetime | None = None
     keys = [quote(name) for name in ingestion.silver.key]
     if exists and rules.inferred:
-        present = _present(build, ingestion, rows)
+        present = _present(build, ingestion, rows, bronze)
         if present is not None:
             views[_PRESENT], taken = present
     elif exists and not rules.soft:
@@ -108,10 +108,13 @@ def _deletions(
             build.session.catalog.dropTempView(name)
 
 
-def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> tuple[DataFrame, datetime] | None:
+def _present(
+    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName
+) -> tuple[DataFrame, datetime] | None:
     """The keys of the newest complete snapshot, those of refused rows included, and when it was taken.
 
-    None where a row has no valid key, because then the key that seems to be gone may be that one's.
+    None where a row has no valid key or a record could not be read, because then the key that seems to be gone may be
+    that one's.
     """
     from pyspark.sql import functions as f
 
@@ -126,10 +129,12 @@ def _present(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> tu
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
     unreadable = delivered.where(has_no_key).count()
+    if build.run.lake.table(bronze.quarantine) is not None:
+        unreadable += build.session.table(bronze.quarantine.quoted).where(snapshot == newest["name"]).count()
     if unreadable:
         message = (
-            f"no deletion was inferred, because {unreadable} rows of the snapshot have no valid key and "
-            f"may be those that seem to be gone. `tidegate quarantine show {build.name}` shows them"
+            f"no deletion was inferred, because {plural(unreadable, 'row')} of the snapshot cannot be read or have no "
+            "valid key, and may be those that seem to be gone. `tidegate quarantine list` counts them"
         )
         build.notes.append(message)
         return None

@@ -31,7 +31,7 @@ from tidegate.quality.check_answers import redact_message
 from tidegate.results import CheckResult
 from tidegate.runs.build.contract_check import check_result, check_table
 from tidegate.runs.build.deliveries import (
-    checkpoint_properties,
+    bronze_properties,
     delivery_warnings,
     require_unchanged,
     take_files,
@@ -185,9 +185,8 @@ class TableBuild:
             zones = take_files(built.zone_files, built.zone_columns, self.facts.inputs, root, location, run.run_id)
             if zones:
                 fault("after_consumed", self.table)
-            stage, files = self.model.model.stage, built.zone_files
-            recorded = checkpoint_properties(stage, self._metadata(), self.facts.inputs, files, root)
-        outcome = summed(outcomes)
+            outcome, stage = summed(outcomes), self.model.model.stage
+            recorded = bronze_properties(stage, self._metadata(), built.zone_files, root, outcome.rows_written)
         return replace(outcome, properties={**outcome.properties, **recorded}), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:
