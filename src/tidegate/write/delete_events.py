@@ -75,8 +75,8 @@ def _inferred(
 
 
 def _delete(table: TableColumns, keys: TableColumns, relation: str, time: str, sequence: str, origin: str) -> str:
-    special = {COMMIT_TIME: time, SEQUENCE: sequence, **{key.name: _key(key, relation) for key in keys}}
-    values = (f"CAST({special.get(c.name, 'NULL')} AS {c.type_sql}) AS {c.quoted}" for c in table)
+    known = {COMMIT_TIME: time, SEQUENCE: sequence, **{key.name.lower(): _key(key, relation) for key in keys}}
+    values = (f"CAST({known.get(c.name.lower(), 'NULL')} AS {c.type_sql}) AS {c.quoted}" for c in table)
     return f"{', '.join(values)}, true AS {DELETED}, '{origin}' AS {ORIGIN}"
 
 

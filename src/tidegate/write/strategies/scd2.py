@@ -36,6 +36,9 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     begins when the run started. A row that is not newer than the open version is skipped: silently if the history
     already has it, otherwise with a warning.
     """
+    if request.deletion is not None:
+        # Keys are gone by what the deletion says, never because the events lack them.
+        request = replace(request, complete=False)
     keys = key_columns(request, columns)
     watermark = _watermark(request, columns)
     bookkeeping = version_columns(request.settings)
