@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
-from tidegate.contracts.ingestion import Ingestion
+from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
-from tidegate.transform.silver import STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
 from tidegate.write.request import DELETED, DeleteRequest
@@ -95,9 +95,8 @@ def _deletions(
         present = _present(build, ingestion, rows, bronze)
         if present is not None:
             views[_PRESENT], taken = present
-    elif exists and not rules.soft:
-        every = mark_rows(build.session.table(bronze.quoted), ingestion.silver).where(DELETED)
-        views[_TOMBSTONES] = every.select(*keys, "_commit_time", "_sequence")
+    elif exists and not rules.inferred:
+        views[_TOMBSTONES] = _tombstones(build, ingestion, bronze).select(*keys, COMMIT_TIME, SEQUENCE)
     for name, frame in views.items():
         frame.createOrReplaceTempView(name)
     try:
@@ -106,6 +105,15 @@ def _deletions(
     finally:
         for name in views:
             build.session.catalog.dropTempView(name)
+
+
+def _tombstones(build: TableBuild, ingestion: Ingestion, bronze: TableName) -> DataFrame:
+    """The delete signals of all of bronze: a row that arrives after its own delete must not come back to life."""
+    rows = build.session.table(bronze.quoted)
+    deletion = ingestion.silver.deletion
+    if deletion is not None and deletion.indicator_column is None:
+        rows = rows.where("_op = 'delete'")  # Iceberg leaves out files without one
+    return mark_rows(rows, ingestion.silver).where(f"{DELETED} AND {STAGE} IS NULL")
 
 
 def _present(
