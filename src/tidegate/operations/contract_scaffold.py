@@ -89,7 +89,7 @@ def scaffold_contract(
     """`keys`: columns of the primary key, by their names in the source or in silver; without them one that looks like
     a key is taken."""
     table = _snake(name or origin.name) or "table_1"
-    kind = CONNECTORS[connector or origin.connector]
+    kind = _connector(connector or origin.connector)
     columns: list[_SilverColumn] = []
     left_out: list[str] = []
     source = _first_of_each_name(origin.columns, left_out)
@@ -102,6 +102,14 @@ def scaffold_contract(
     notes = list(_notes(origin, kind, key, bool(keys), left_out))
     text = _header(origin, notes) + _dump(_document(origin, kind, table, source, silver, key))
     return Scaffold(table, text, len(silver), tuple(column.name for column in key), tuple(left_out), tuple(notes))
+
+
+def _connector(name: str) -> Connector:
+    if name not in CONNECTORS:
+        near = nearest(name, CONNECTORS, 1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise SelectionError(f"there is no connector '{name}'", remedy=f"{meant}Known are {', '.join(CONNECTORS)}.")
+    return CONNECTORS[name]
 
 
 def _first_of_each_name(columns: Iterable[Column], left_out: list[str]) -> list[Column]:
