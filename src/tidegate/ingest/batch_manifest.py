@@ -18,10 +18,10 @@ from typing import Any
 from tidegate.errors import FailureKind, LandingError
 from tidegate.ingest.port import Bounds, OriginFile
 from tidegate.lake.atomic_files import write_atomically
+from tidegate.project.connector_zone import MANIFESTS
 
-__all__ = ["MANIFESTS", "BatchManifest", "read_manifests", "remove_manifest", "write_manifest"]
+__all__ = ["BatchManifest", "read_manifests", "remove_manifest", "write_manifest"]
 
-MANIFESTS = "_manifests"
 _VERSION = 1
 
 

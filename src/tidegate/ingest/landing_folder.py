@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidegate.errors import FailureKind, LandingError
-from tidegate.ingest.batch_manifest import MANIFESTS
+from tidegate.project.connector_zone import MANIFESTS
 
 __all__ = ["LandingFolder", "exclusive"]
 

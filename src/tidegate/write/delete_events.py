@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.errors import MassDeleteError
 from tidegate.write.drift import aligned
-from tidegate.write.request import COMMIT_TIME, DELETED, SEQUENCE, DeleteRequest, WriteRequest
+from tidegate.write.request import DELETED, DeleteRequest, WriteRequest
 from tidegate.write.spark_sql import quote, timestamp
 from tidegate.write.write_columns import TableColumn, TableColumns
 

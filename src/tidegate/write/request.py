@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from tidegate.compiler.sql.row_by_row import Obstacle
 
 __all__ = [
-    "COMMIT_TIME",
     "DELETED",
     "DELETED_AT",
     "IS_DELETED",
-    "SEQUENCE",
     "BadRecords",
     "DeleteRequest",
     "DeletionCounts",
@@ -37,9 +35,6 @@ __all__ = [
 
 DELETED = "__tidegate_deleted"
 """A column of the result of a contract: the row says that its key is deleted. It is never written."""
-
-COMMIT_TIME, SEQUENCE = "_commit_time", "_sequence"
-"""When the source committed a row of a contract, and its place in that commit: the row with the greatest is newest."""
 
 IS_DELETED, DELETED_AT = "_is_deleted", "_deleted_at"
 """Columns of a table of current state whose deleted rows are flagged."""

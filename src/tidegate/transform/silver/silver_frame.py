@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidegate.names import literal
+from tidegate.write.request import DELETED
 
 __all__ = [
     "CAST",
@@ -25,7 +26,7 @@ __all__ = [
     "shown",
 ]
 
-STAGE, FAILURES, TEXTS, DELETED = "__tidegate_stage", "__tidegate_failures", "__tidegate_texts", "__tidegate_deleted"
+STAGE, FAILURES, TEXTS = "__tidegate_stage", "__tidegate_failures", "__tidegate_texts"
 META = ("_ingested_at", "_source_file", "_source_row", "_run_id", "_op", "_commit_time", "_sequence")
 """What bronze knows about each row."""
 

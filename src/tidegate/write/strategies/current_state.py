@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
 from tidegate.errors import StrategyError
 from tidegate.faults import fault
@@ -22,16 +23,7 @@ from tidegate.write.drift import Drift, apply_drift, compare_columns, replacemen
 from tidegate.write.key_columns import check_keys, key_columns
 from tidegate.write.observed_rows import record_added_profile
 from tidegate.write.replace_table import is_rebuilt, replace_table
-from tidegate.write.request import (
-    COMMIT_TIME,
-    DELETED,
-    DELETED_AT,
-    IS_DELETED,
-    SEQUENCE,
-    DeletionCounts,
-    WriteOutcome,
-    WriteRequest,
-)
+from tidegate.write.request import DELETED, DELETED_AT, IS_DELETED, DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.spark_sql import any_of, quote
 from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.write_columns import TableColumn, TableColumns, columns_of

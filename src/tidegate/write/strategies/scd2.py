@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.compiler.table_columns import IS_CURRENT
+from tidegate.contracts.ingestion import COMMIT_TIME
 from tidegate.errors import StrategyError
 from tidegate.write.commits import refuse_mass_delete
 from tidegate.write.delete_events import refuse_empty_snapshot, refuse_inferred_deletes
 from tidegate.write.drift import Drift, apply_drift, compare_columns, replacement_drift
 from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
-from tidegate.write.request import COMMIT_TIME, DeletionCounts, WriteOutcome, WriteRequest
+from tidegate.write.request import DeletionCounts, WriteOutcome, WriteRequest
 from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.strategies.scd2_versions import (
     MOVES,

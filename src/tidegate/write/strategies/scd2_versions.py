@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.compiler.table_columns import IS_CURRENT
+from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
 from tidegate.project import ModelSettings
 from tidegate.write.delete_events import ORIGIN, events_sql, is_later, newest_first
 from tidegate.write.drift import aligned
-from tidegate.write.request import COMMIT_TIME, DELETED, SEQUENCE, WriteRequest
+from tidegate.write.request import DELETED, WriteRequest
 from tidegate.write.spark_sql import null_safe_join, quote, timestamp
 from tidegate.write.write_columns import TableColumn, TableColumns
 
