@@ -39,12 +39,12 @@ print(json.dumps(answers))
 """
 
 LOOKS = {
-    "compile": "9 models",
+    "compile": "11 models",
     "compile --json": '"diagnostics"',
-    "plan": "9 of 9 models would run",
+    "plan": "9 of 11 models would run",
     "ls": "gold.daily_revenue",
     "quarantine list": "No published table has a quarantine.",
-    "contract validate": "0 contracts, no errors",
+    "contract validate": "1 contract, no errors",
     "lineage gold.daily_revenue": "gold.daily_revenue",
     "lineage gold.daily_revenue --format mermaid": "flowchart",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.contracts.ingestion import read_ingestion
+from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
 
 
