@@ -52,6 +52,7 @@ def test_story_of_the_demo_is_true(spark: SparkSession, tmp_path: Path, capsys: 
         "silver.orders": ("6", "8"),
         "silver.customers": ("5", "7"),
         "silver.payments": ("5", "5"),
+        "silver.returns": ("2", "3"),
         "gold.daily_revenue": ("311.50", "311.50"),
         "gold.customer_value": ("551.50", "453.50"),
         "gold.current_customers": ("London", "Paris"),
