@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidegate.amounts import plural
 from tidegate.checks.check_values import Check
 from tidegate.config import Settings, ZoneSettings
-from tidegate.contracts.ingestion import Ingestion
 from tidegate.datatypes import NOTHING_KNOWN, Relation
 from tidegate.names import TableName, quote
 from tidegate.project import LoadedProject, Materialized, Model
+
+if TYPE_CHECKING:
+    from tidegate.contracts.ingestion import Ingestion
 
 __all__ = [
     "SOURCE_UNAVAILABLE",

@@ -36,7 +36,6 @@ from tidegate.datatypes import NOTHING_KNOWN
 from tidegate.lake.branch_catalog import Heads
 from tidegate.names import TableName
 from tidegate.project import LoadedProject, Materialized, Model, Severity
-from tidegate.project.contract_models import with_contract_zones
 from tidegate.project.template_names import WATERMARK_NAMES
 from tidegate.sources import Discovery
 
@@ -151,7 +150,7 @@ def compile_project(
     cache: CompileCache | None = None,
 ) -> Compiled:
     """All diagnostics of all passes together."""
-    settings = with_contract_zones(settings, project)
+    settings = project.with_zones(settings)
     work = CompilationState.of(project, settings, ExternalTables.of(lake, discovery or Discovery()), cli_vars)
     with gc_paused():
         work.circular = run_passes(work, CompileCache() if cache is None else cache)

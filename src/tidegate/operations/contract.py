@@ -12,8 +12,7 @@ from tidegate.config import Settings
 from tidegate.contracts.stage_problems import read_stages
 from tidegate.errors import SelectionError
 from tidegate.problems import Place, Problem
-from tidegate.project.contract_models import contract_files
-from tidegate.project.model_files import MODEL_FOLDERS
+from tidegate.project.model_files import MODEL_FOLDERS, contract_files
 
 __all__ = ["ContractReport", "ContractValidation", "project_contracts", "validate_contracts"]
 

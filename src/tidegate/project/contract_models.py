@@ -6,13 +6,11 @@ the contract, which a query alone could not give.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tidegate.config import Settings, ZoneSettings
+from tidegate.config import ZoneSettings
 from tidegate.contracts import ModelContract
 from tidegate.contracts.ingestion import (
     COMMIT_TIME,
@@ -24,16 +22,15 @@ from tidegate.contracts.ingestion import (
 )
 from tidegate.names import TableName, literal, quote
 from tidegate.problems import Problem
-from tidegate.project.model import LoadedProject, Model, ModelSettings
+from tidegate.project.model import Model, ModelSettings
 from tidegate.project.strategies import CONTRACT_STRATEGIES, STRATEGIES
 
 if TYPE_CHECKING:
     from tidegate.contracts.stage_problems import StageReading
 
-__all__ = ["ContractModels", "contract_files", "read_contract_models", "with_contract_zones"]
+__all__ = ["ContractModels", "read_contract_models"]
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
-_ENDINGS = (".odcs.yml", ".odcs.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +47,6 @@ class ContractModels:
 
     gold: Mapping[TableName, ModelContract] = field(default_factory=dict)
     """What a contract of gold tables asks of the models that make them."""
-
-
-def contract_files(folder: Path) -> tuple[Path, ...]:
-    """The ODCS files below a folder; names that begin with `_` or `.` are left out."""
-    files = []
-    for path, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = sorted(name for name in folders if name[:1] not in ("_", "."))
-        files += [Path(path, name) for name in names if name.lower().endswith(_ENDINGS) and name[:1] not in ("_", ".")]
-    return tuple(sorted(files))
 
 
 def read_contract_models(text: str, file: str, namespace: str) -> ContractModels:
@@ -108,18 +96,6 @@ def _gold(text: str, file: str, namespace: str, reading: StageReading) -> Contra
         if contract is not None:
             contracts[TableName(namespace, GOLD, name)] = contract
     return ContractModels(problems=reading.problems, gold=contracts)
-
-
-def with_contract_zones(settings: Settings, project: LoadedProject) -> Settings:
-    """The settings of a project in which the landing zones of contracts are read as the contracts say."""
-    if not project.zones:
-        return settings
-    zones = {**settings.landing.zones}
-    for zone, read_as in project.zones.items():
-        declared = zones.get(zone, ZoneSettings())
-        chosen = {item.name: getattr(read_as, item.name) for item in fields(ZoneSettings)}
-        zones[zone] = replace(declared, **{name: value for name, value in chosen.items() if value not in (None, False)})
-    return replace(settings, landing=replace(settings.landing, zones=zones))
 
 
 def _zone(ingestion: Ingestion) -> ZoneSettings:

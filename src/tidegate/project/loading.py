@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.checks.check_parameters import ParameterKind
 from tidegate.checks.check_registry import kind_of
@@ -16,7 +17,6 @@ from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.column_masks import MASKS_FOLDER, ColumnMask, mask_files, masks_of, read_masks, unknown_masks
-from tidegate.project.contract_models import ContractModels, contract_files, read_contract_models
 from tidegate.project.declared_checks import (
     CHECK_KEYS,
     CHECKS_FOLDER,
@@ -29,13 +29,16 @@ from tidegate.project.declared_checks import (
 )
 from tidegate.project.directives import Directive, read_directives
 from tidegate.project.model import LoadedProject, Materialized, Model, ModelSettings
-from tidegate.project.model_files import MACROS_FOLDER, MODEL_FOLDERS, ModelFiles, discover
+from tidegate.project.model_files import MACROS_FOLDER, MODEL_FOLDERS, ModelFiles, contract_files, discover
 from tidegate.project.setting_keys import KEYS
 from tidegate.project.setting_levels import SettingsLevel, conflicts, merge_levels, read_level
 from tidegate.project.settings_files import SettingEntry, SourceNode, entries_of, read_settings_file, read_tree
 from tidegate.project.template_names import MacroFile
 from tidegate.project.texts import Texts
 from tidegate.project.unit_test_files import TESTS_FOLDER, UnitTest, read_unit_tests, unit_test_files
+
+if TYPE_CHECKING:
+    from tidegate.project.contract_models import ContractModels
 
 __all__ = ["PROJECT_FOLDERS", "load_project"]
 
@@ -136,6 +139,9 @@ class _ProjectReader:
 
     def contract_models(self, file: Path) -> ContractModels:
         """A file outside the project is named by its whole path."""
+        # Only here: most projects have no such file.
+        from tidegate.project.contract_models import ContractModels, read_contract_models
+
         is_inside = file.is_relative_to(self.settings.root)
         path = file.relative_to(self.settings.root).as_posix() if is_inside else str(file)
         if self.text(path) is None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from tidegate.checks.check_values import Check
-from tidegate.config import ZoneSettings
+from tidegate.config import Settings, ZoneSettings
 from tidegate.contracts import ModelContract
-from tidegate.contracts.ingestion import ContractStage
 from tidegate.names import TableName
 from tidegate.problems import Place, Problem, Severity
 from tidegate.project.column_masks import ColumnMask
 from tidegate.project.strategies import DEFAULT_STRATEGY, STRATEGIES, Deltas, Strategy, StrategyTraits
 from tidegate.project.template_names import MacroFile
 from tidegate.project.unit_test_files import UnitTest
+
+if TYPE_CHECKING:
+    from tidegate.contracts.ingestion import ContractStage
 
 __all__ = ["Freshness", "LoadedProject", "Materialized", "Model", "ModelSettings", "Severity", "Strategy"]
 
@@ -169,6 +172,17 @@ class LoadedProject:
 
     zones: Mapping[str, ZoneSettings] = field(default_factory=dict)
     """How the landing zones of contracts are read."""
+
+    def with_zones(self, settings: Settings) -> Settings:
+        """The settings, with the landing zones of contracts read as the contracts say."""
+        if not self.zones:
+            return settings
+        zones = {**settings.landing.zones}
+        for zone, read_as in self.zones.items():
+            chosen = {item.name: getattr(read_as, item.name) for item in fields(ZoneSettings)}
+            declared = {name: value for name, value in chosen.items() if value not in (None, False)}
+            zones[zone] = replace(zones.get(zone, ZoneSettings()), **declared)
+        return replace(settings, landing=replace(settings.landing, zones=zones))
 
     def origin(self, model: Model, *settings: str) -> Place:
         """The place of the first of `settings` that is set; else the model's first line."""

@@ -12,7 +12,15 @@ from tidegate.names import TableName, is_plain_name, nearest, why_not_a_name
 from tidegate.problems import Place, Problem, did_you_mean
 from tidegate.project.model import Severity
 
-__all__ = ["MACROS_FOLDER", "MODEL_FOLDERS", "PROJECT_ENDINGS", "Discovered", "ModelFiles", "discover"]
+__all__ = [
+    "MACROS_FOLDER",
+    "MODEL_FOLDERS",
+    "PROJECT_ENDINGS",
+    "Discovered",
+    "ModelFiles",
+    "contract_files",
+    "discover",
+]
 
 MODEL_FOLDERS = ("models", "pipelines")
 MACROS_FOLDER = "macros"
@@ -23,6 +31,7 @@ _FORMS = {".sql": "pipeline", ".py": "pipeline", **dict.fromkeys(_SETTINGS, "con
 PROJECT_ENDINGS = tuple(_FORMS)
 """Of all files of a project except data."""
 _CONTRACTS = (".contract.toml", ".odcs.yml", ".odcs.yaml")
+_STANDARD = (".odcs.yml", ".odcs.yaml")
 _FOLDER_CONTRACTS = ("contract.toml", "contract.odcs.yml", "contract.odcs.yaml")
 _LAYOUT = "a model is models/<layer>/<name>.sql, models/<namespace>/<layer>/<name>.sql or …/<name>/pipeline.sql"
 
@@ -195,3 +204,16 @@ def _without_sql(files: _Files, short: str, others: list[str]) -> Iterator[Probl
 
 def _short(home: Home) -> str:
     return ".".join(home[1:])
+
+
+def contract_files(folder: Path) -> tuple[Path, ...]:
+    """The ODCS files below a folder; names that begin with `_` or `.` are left out. Links are followed, each folder
+    once."""
+    files: list[Path] = []
+    visited: set[str] = set()
+    for path, folders, names in os.walk(folder, followlinks=True):
+        visited.add(os.path.realpath(path))
+        folders[:] = [name for name in folders if os.path.realpath(os.path.join(path, name)) not in visited]
+        folders[:] = sorted(name for name in folders if name[:1] not in ("_", "."))
+        files += [Path(path, name) for name in names if name.lower().endswith(_STANDARD) and name[:1] not in ("_", ".")]
+    return tuple(sorted(files))
