@@ -144,3 +144,30 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
     heads = {table.short("shop") for table in orders.main.heads()}
     assert "bronze.orders" in heads
     assert not heads & {"silver.orders", "silver.orders__quarantine", "gold.total"}
+
+
+def test_keys_that_a_snapshot_lacks_are_deleted_and_those_that_were_refused_are_not(shop: ProjectFolder) -> None:
+    contract = CONTRACT.replace("value: incremental", "value: full_snapshot").replace(
+        "value: explicit", "value: inferred"
+    )
+    contract = "\n".join(line for line in contract.split("\n") if "indicator" not in line)
+    shop.file("contracts/orders.odcs.yml", contract.replace("value: hard", "value: soft"))
+    shop.file("landing/orders/1.csv", "orderId,amount\n1,100\n2,200\n3,300\n4,400\n")
+    assert shop.run().exit_code == 0
+    shop.file("landing/orders/2.csv", "orderId,amount\n1,100\n3,x\n4,400\n")
+    second = shop.run()
+    assert model(second, "silver.orders").stages["deletes_applied"] == 1
+    live = "SELECT order_id FROM silver.orders WHERE NOT _is_deleted"
+    assert shop.rows(live) == [(1,), (3,), (4,)]
+
+    shop.file("landing/orders/3.csv", "orderId,amount\n")
+    third = shop.run()
+    assert model(third, "bronze.orders").failure_kind == "QualityFailed"
+    assert "is empty" in (model(third, "bronze.orders").error or "")
+    assert shop.rows(live) == [(1,), (3,), (4,)]
+
+    shop.file("landing/orders/3.csv", "orderId,amount\n1,100\n4,400,too many\n")
+    fourth = shop.run()
+    assert fourth.exit_code == 0
+    assert any("no deletion was inferred, because 1 row" in warning for warning in fourth.warnings)
+    assert shop.rows(live) == [(1,), (3,), (4,)]
