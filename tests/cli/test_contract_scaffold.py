@@ -22,8 +22,8 @@ from tidegate.contracts.ingestion import Ingestion
 from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.datatypes import STRING, Column, DataType, array, decimal, map_of, parse_type, struct
-from tidegate.operations.contract_scaffold import scaffold_contract
-from tidegate.operations.scaffold_origins import ScaffoldOrigin
+from tidegate.operations.contract_tools.contract_scaffold import scaffold_contract
+from tidegate.operations.contract_tools.scaffold_origins import ScaffoldOrigin
 
 ORDERS = """orderId,amount,orderedAt,day,paid,note,code
 1,12.50,2026-01-01T10:00:00Z,2026-01-01,true,,007

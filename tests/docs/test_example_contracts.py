@@ -18,7 +18,7 @@ from tidegate.contracts import OpenDataContractStandard
 from tidegate.contracts.ingestion import Ingestion
 from tidegate.contracts.read_ingestion import read_ingestion
 from tidegate.contracts.stage_contract import StageContract
-from tidegate.operations.file_columns import columns_of_file
+from tidegate.operations.contract_tools.file_columns import columns_of_file
 
 FOLDER = Path(__file__).parents[2] / "examples" / "contracts"
 README = (FOLDER / "README.md").read_text("utf-8")

@@ -22,7 +22,7 @@ from tidegate.ingest.bronze_position import bronze_position
 from tidegate.ingest.logical_run import LandedRun, LogicalRun, land
 from tidegate.ingest.port import ReadProgress
 from tidegate.names import TableName, nearest
-from tidegate.operations.contract import project_contracts
+from tidegate.operations.contract_tools.contract_validation import project_contracts
 from tidegate.operations.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tidegate.config.settings_file import FILE_NAME
 
 if TYPE_CHECKING:
     from tidegate.config import Settings
-    from tidegate.operations.contract import ContractValidation
+    from tidegate.operations.contract_tools.contract_validation import ContractValidation
 
 __all__ = ["contract"]
 
@@ -51,7 +51,7 @@ def validate(invocation: Invocation, files: tuple[Path, ...]) -> int:
     """
     invocation.command = "contract validate"
     # Only here: the standard takes a while to load.
-    from tidegate.operations.contract import project_contracts, validate_contracts
+    from tidegate.operations.contract_tools.contract_validation import project_contracts, validate_contracts
 
     settings = _settings(invocation) if files else open_workspace(invocation).settings
     root = settings.root if settings and not files else invocation.root.absolute()
@@ -95,8 +95,8 @@ def scaffold(
       tidegate contract scaffold erp.dbo.orders --connector sqlserver --output contracts/erp/orders.odcs.yml
     """
     invocation.command = "contract scaffold"
-    from tidegate.operations.contract_scaffold import scaffold_from
-    from tidegate.operations.written_file import write_file
+    from tidegate.operations.contract_tools.contract_scaffold import scaffold_from
+    from tidegate.operations.contract_tools.written_file import write_file
 
     settings = _settings(invocation)
     written = scaffold_from(origin, settings, connector, keys, name)
@@ -132,8 +132,8 @@ def docs(invocation: Invocation, file: Path, output: Path | None, html: bool, fo
       tidegate contract docs contracts/orders.odcs.yml --output docs/orders.md
     """
     invocation.command = "contract docs"
-    from tidegate.operations.contract_docs import contract_page
-    from tidegate.operations.written_file import write_file
+    from tidegate.operations.contract_tools.contract_docs import contract_page
+    from tidegate.operations.contract_tools.written_file import write_file
 
     page = contract_page(file, html)
     if output is not None:

@@ -17,7 +17,7 @@ from tidegate.contracts.model_contract import physical_rule
 from tidegate.datatypes import STRING, Column, DataType
 from tidegate.errors import OptionsError, SelectionError
 from tidegate.names import nearest
-from tidegate.operations.scaffold_origins import ScaffoldOrigin, origin_of_file, origin_of_table
+from tidegate.operations.contract_tools.scaffold_origins import ScaffoldOrigin, origin_of_file, origin_of_table
 
 __all__ = ["Scaffold", "scaffold_contract", "scaffold_from"]
 

@@ -13,7 +13,7 @@ from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import read_yaml
 from tidegate.errors import OptionsError, SelectionError
 from tidegate.jsontext import json_text
-from tidegate.operations.page_text import Block, Heading, PageTable, Paragraph, html_page, markdown_page
+from tidegate.operations.contract_tools.page_text import Block, Heading, PageTable, Paragraph, html_page, markdown_page
 
 __all__ = ["contract_page"]
 

@@ -33,7 +33,7 @@ from tidegate.datatypes import (
     struct,
 )
 from tidegate.errors import LandingError, OptionsError
-from tidegate.operations.value_types import ValueTypes
+from tidegate.operations.contract_tools.value_types import ValueTypes
 from tidegate.project.landing_files import file_format
 from tidegate.transform.landing import csv_files, json_files
 from tidegate.transform.landing.csv_dialect import find_dialect

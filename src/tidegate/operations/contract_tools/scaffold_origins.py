@@ -10,7 +10,7 @@ from tidegate.datatypes import Column
 from tidegate.errors import SelectionError
 from tidegate.lake.iceberg_types import relation_of
 from tidegate.names import nearest
-from tidegate.operations.file_columns import columns_of_file
+from tidegate.operations.contract_tools.file_columns import columns_of_file
 from tidegate.operations.workspace import Workspace
 from tidegate.sources import known_tables
 
