@@ -203,7 +203,7 @@ def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str,
         case _:
             writer.json(str(folder), ignoreNullFields=False, compression="none")
     added = sorted(path for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
-    # Spark's endings tell neither tsv from csv nor jsonl from json.
+    # Spark's endings distinguish neither tsv from csv nor jsonl from json.
     names = [path.rename(path.with_suffix(f".{file_format}")).name for path in added]
     return tuple(names), int(observation.get["rows"])
 

@@ -1,7 +1,7 @@
 """The statements of a read: the greatest value, the ends of its ranges, and the rows of each range.
 
 An incremental read takes the rows with `lower` < filtering column <= `upper`. A batched read orders them by columns and
-divides them at every n-th row. A range is told by the values of its last row, not by a count, so rows that share those
+divides them at every n-th row. A range ends at the values of its last row, not by a count, so rows that share those
 values stay together, a retried task reads the same rows, and a later process continues from the last values alone.
 """
 

@@ -14,15 +14,15 @@ _FAILURES, _REASONS = "_failures", "_reasons"
 
 def redact_quarantined(row: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
     """Of any table. Failures of a contract's rows quote values, also in their messages: those about a hidden column
-    are told without, and so are those about a whole row."""
+    lose message and value, and so are those about a whole row."""
     redacted = redact_row(row, hidden)
     failures = redacted.get(_FAILURES)
     if not hidden or not isinstance(failures, list):
         return redacted
-    told = [_without_value(failure) if _is_about(failure, hidden) else failure for failure in failures]
-    if told != failures and isinstance(redacted.get(_REASONS), list):
-        redacted[_REASONS] = [f"{failure.get('rule')}: {failure.get('message')}" for failure in told]
-    redacted[_FAILURES] = told
+    remaining = [_without_value(failure) if _is_about(failure, hidden) else failure for failure in failures]
+    if remaining != failures and isinstance(redacted.get(_REASONS), list):
+        redacted[_REASONS] = [f"{failure.get('rule')}: {failure.get('message')}" for failure in remaining]
+    redacted[_FAILURES] = remaining
     return redacted
 
 

@@ -58,7 +58,7 @@ class RestConnector:
         self._server = PageServer(source.endpoint or "", source.source, settings, request.timing)
 
     def upper_bound(self, lower: str | None) -> None:
-        """A server does not tell how far it goes: the bound is the greatest value that is seen."""
+        """A server does not report how far it goes: the bound is the greatest value that is seen."""
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
         position = self._start(bounds) if state is None else _Position(**json.loads(state))

@@ -99,7 +99,7 @@ def _lsn(value: bytes | bytearray | None) -> bytes | None:
 
 
 def _landed(changes: DataFrame) -> DataFrame:
-    """The columns of the table, with what tells the changes apart in place of the log's own columns."""
+    """The columns of the table, with what distinguishes the changes in place of the log's own columns."""
     from pyspark.sql import functions as F
 
     operation = F.col("`__$operation`")

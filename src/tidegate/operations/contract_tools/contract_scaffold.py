@@ -113,7 +113,7 @@ def _connector(name: str) -> Connector:
 
 
 def _first_of_each_name(columns: Iterable[Column], left_out: list[str]) -> list[Column]:
-    """Case does not count in lineage, so it cannot tell two columns of one name apart."""
+    """Case does not count in lineage, so it cannot distinguish two columns of one name."""
     distinct: dict[str, Column] = {}
     for column in columns:
         if distinct.setdefault(column.name.casefold(), column) is not column:

@@ -83,7 +83,7 @@ def _dropped(build: TableBuild) -> Mapping[str, str]:
 def _deletions(
     build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName, exists: bool
 ) -> Iterator[DeleteRequest | None]:
-    """What the writer must know of keys that are gone. A table that is made anew has none to delete."""
+    """What the writer must know of keys that are gone. A table that is rebuilt has none to delete."""
     rules = ingestion.silver.deletion
     if rules is None:
         yield None

@@ -46,7 +46,7 @@ _REMEDY = (
     "records"
 )
 _EXACT = "spark.sql.json.enableExactStringParsing"
-"""Spark's default, without which it would write a value anew."""
+"""Spark's default, without which it would write a value once more."""
 _CUT_UP = (JsonKind.DOCUMENTS, JsonKind.RECORDS)
 
 

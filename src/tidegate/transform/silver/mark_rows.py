@@ -208,7 +208,7 @@ def _group(column: SilverColumn, bronze: dict[str, str], groups: list[JsonPaths]
 def _flattened(
     frame: DataFrame, rules: SilverRules, plans: list[ColumnPlan], bronze: dict[str, str], groups: list[JsonPaths]
 ) -> DataFrame:
-    """META, the silver columns as text, and what tells of JSON that cannot be read."""
+    """META, the silver columns as text, and the columns that report JSON that cannot be read."""
     parsed, lost = [], []
     for number, group in enumerate(groups):
         source, name = f"CAST({quote(group.source)} AS STRING)", f"__json_{number}"

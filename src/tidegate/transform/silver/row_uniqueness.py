@@ -134,7 +134,7 @@ def text_of(column: SilverColumn) -> str:
 
 
 def _fixed_order(rules: SilverRules) -> list[str]:
-    """An order of rows that does not depend on how they came, for those that nothing else tells apart."""
+    """An order of rows that does not depend on how they came, for those that nothing else orders."""
     hashed = ", ".join(text_of(column) for column in rules.columns)
     return ["_source_file", "_source_row", f"xxhash64({hashed})", DELETED]
 
