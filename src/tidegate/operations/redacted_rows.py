@@ -14,7 +14,7 @@ _FAILURES, _REASONS = "_failures", "_reasons"
 
 def redact_quarantined(row: Mapping[str, Any], hidden: Collection[str]) -> dict[str, Any]:
     """Of any table. Failures of a contract's rows quote values, also in their messages: those about a hidden column
-    lose message and value, and so are those about a whole row."""
+    lose message and value, and so do those about a whole row."""
     redacted = redact_row(row, hidden)
     failures = redacted.get(_FAILURES)
     if not hidden or not isinstance(failures, list):

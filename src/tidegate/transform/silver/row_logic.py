@@ -1,9 +1,9 @@
 """`transformLogic`: one expression a column over the silver columns as text; a row for which it raises fails alone.
 
 Spark's `try_to_binary` gives NULL for whatever is raised inside it, in classic and in Connect sessions alike. So the
-text that the logic gives goes through it with a letter before it, which distinguishes NULL as a result from a failure. Spark
-must not pull what two expressions share out of that guard: it does not look into functions of higher order, so the
-guard is in one over an array of one element.
+text that the logic gives goes through it with a letter before it, which distinguishes NULL as a result from a failure.
+Spark must not pull what two expressions share out of that guard: it does not look into functions of higher order, so
+the guard is in one over an array of one element.
 """
 
 from __future__ import annotations
