@@ -1,6 +1,8 @@
-"""Contracts whose source delivers complete snapshots: what one of them lacks is deleted, also where all are read again."""
+"""Contracts whose source delivers complete snapshots: what one lacks is deleted, also where all are read again."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -58,3 +60,20 @@ def test_a_changed_contract_brings_no_deleted_key_back(shop: ProjectFolder) -> N
     assert result.exit_code == 0
     assert any("no deletion was inferred" in warning for warning in result.warnings)
     assert live(shop) == ([(1,), (2,), (3,), (5,)], [(1,), (2,), (3,), (5,)])
+
+
+def test_a_file_that_comes_again_unchanged_beside_others_deletes_nothing(shop: ProjectFolder) -> None:
+    shop.file("contracts/people.odcs.yml", CONTRACT.format(table="people", strategy="current_state", longest=9))
+    first = shop.file("landing/people/a.csv", "id,city\n1,Paris\n2,Bonn\n")
+    shop.file("landing/people/b.csv", "id,city\n3,Rome\n4,Oslo\n5,Riga\n")
+    assert shop.run().exit_code == 0
+    shop.file("landing/people/b.csv", "id,city\n3,Rome\n4,Oslo\n6,Kyiv\n")
+    os.utime(first, ns=(1, 1))
+    result = shop.run()
+    (failed,) = [model for model in result.materializations if model.model == "bronze.people"]
+    assert "a.csv in landing zone people came again" in str(failed.error)
+    assert shop.rows("SELECT id FROM silver.people") == [(1,), (2,), (3,), (4,), (5,)]
+
+    first.rename(first.with_name("a-2.csv"))
+    assert shop.run().exit_code == 0
+    assert shop.rows("SELECT id FROM silver.people") == [(1,), (2,), (3,), (4,), (6,)]
