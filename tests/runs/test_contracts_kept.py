@@ -48,12 +48,12 @@ def test_a_run_that_breaks_a_contract_publishes_nothing(shop: ProjectFolder, row
 
 
 def test_a_table_that_kept_a_wider_type_breaks_its_contract(shop: ProjectFolder) -> None:
-    shop.model("silver.orders", "SELECT '1' AS id, 'five' AS amount", strategy="incremental", unique_key="id")
+    history = {"merge_strategy": "scd2", "unique_key": "id"}
+    shop.model("silver.orders", "SELECT 1 AS id, 'five' AS amount", **history)
     assert shop.run().exit_code == 0
-    sql = "SELECT '2' AS id, try_cast('6' AS BIGINT) AS amount"
-    shop.model("silver.orders", sql, strategy="incremental", unique_key="id")
+    shop.model("silver.orders", "SELECT 1 AS id, try_cast('6' AS BIGINT) AS amount", **history)
     shop.file("models/silver/orders.contract.toml", '[columns.amount]\ntype = "bigint"\n')
     failed = the_model(shop.run())
     assert "column 'amount' is string, and must be bigint" in (failed.error or "")
     assert "--full-refresh" in (failed.remedy or "")
-    assert shop.rows("silver.orders") == [("1", "five")]
+    assert shop.rows("SELECT id, amount FROM silver.orders") == [(1, "five")]

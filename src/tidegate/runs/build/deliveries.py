@@ -132,10 +132,10 @@ def take_files(
 
 
 def bronze_properties(
-    stage: ContractStage | None, own: TableMetadata | None, files: Files, root: Path, rows: int
+    stage: ContractStage | None, own: TableMetadata | None, files: Files, inputs: Inputs, root: Path, rows: int
 ) -> dict[str, str]:
     """What a bronze table records of its source; nothing for other tables. Raises for a snapshot without a row, from
-    which the deletion of everything would follow."""
+    which the deletion of everything would follow, and for one that may be more than the files that were read."""
     if stage is None or stage.is_silver:
         return {}
     zone, deletion = stage.ingestion.source.zone, stage.ingestion.silver.deletion
@@ -146,7 +146,24 @@ def bronze_properties(
             remedy="Deliver the snapshot again; the next run reads it instead. If the source really is empty, set "
             "deletion_enabled to false, or delete the rows in the source one by one.",
         )
+    if deletion is not None and deletion.inferred and files.get(zone):
+        _require_whole_snapshot(zone, inputs.zones.get(zone), files[zone], root)
     before = bronze_position(own, zone)
     read = {file.path for file in files.get(zone, ())}
     value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)
     return {CHECKPOINT_PROPERTY: checkpoint_text(value)}
+
+
+def _require_whole_snapshot(zone: str, state: ZoneState | None, read: tuple[ZoneFile, ...], root: Path) -> None:
+    """A file that was written again with the content that it had is not read again, but its rows may be part of the
+    snapshot: without them, their keys would count as deleted."""
+    again = sorted(file.path for file in state.fresh.touched if file not in read) if state is not None else []
+    if not again:
+        return
+    others = f" and {len(again) - 1} more" if len(again) > 1 else ""
+    raise QualityError(
+        f"{again[0]}{others} in landing zone {zone} came again with the content that was read before, so it is unclear "
+        "whether it is part of the new snapshot, and which keys are deleted",
+        where=str(root / zone / again[0]),
+        remedy="If it is part of it, deliver it under a new name; if not, remove it from the zone.",
+    )

@@ -83,7 +83,10 @@ def _dropped(build: TableBuild) -> Mapping[str, str]:
 def _deletions(
     build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName, exists: bool
 ) -> Iterator[DeleteRequest | None]:
-    """What the writer must know of keys that are gone. A table that is rebuilt has none to delete."""
+    """What the writer must know of keys that are gone.
+
+    A table that is rebuilt reads all snapshots of bronze, and has no key that only the former ones have.
+    """
     rules = ingestion.silver.deletion
     if rules is None:
         yield None
@@ -91,11 +94,11 @@ def _deletions(
     views: dict[str, DataFrame] = {}
     taken: datetime | None = None
     keys = [quote(name) for name in ingestion.silver.key]
-    if exists and rules.inferred:
+    if rules.inferred:
         present = _present(build, ingestion, rows, bronze)
         if present is not None:
             views[_PRESENT], taken = present
-    elif exists and not rules.inferred:
+    elif exists:
         views[_TOMBSTONES] = _tombstones(build, ingestion, bronze).select(*keys, COMMIT_TIME, SEQUENCE)
     for name, frame in views.items():
         frame.createOrReplaceTempView(name)
@@ -121,8 +124,8 @@ def _present(
 ) -> tuple[DataFrame, datetime] | None:
     """The keys of the newest complete snapshot, those of refused rows included, and when it was taken.
 
-    None where a row has no valid key or a record could not be read, because then the key that seems to be gone may be
-    that one's.
+    A snapshot in which a row has no valid key or a record could not be read is none, because the key that seems to be
+    gone may be that one's. What the one before it lacks is gone nevertheless, as it was when that was read alone.
     """
     from pyspark.sql import functions as f
 
@@ -130,23 +133,26 @@ def _present(
     if ingestion.source.connector.name != "landing_push":
         # A connector names the folder of its files after its run.
         snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
-    newest = rows.marked.select(f.max(f.struct("_ingested_at", snapshot.alias("name"), "_commit_time"))).collect()[0][0]
-    if newest is None:
-        return None
-    delivered = rows.marked.where(snapshot == newest["name"])
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
-    unreadable = delivered.where(has_no_key).count()
+    newest = f.max(f.struct("_ingested_at", snapshot.alias("name"), "_commit_time"))
+    snapshots = rows.marked.groupBy(snapshot).agg(newest.alias("of"), f.count_if(has_no_key).alias("keyless")).collect()
+    unreadable = {row["of"]["name"]: row["keyless"] for row in snapshots}
     if build.run.lake.table(bronze.quarantine) is not None:
-        unreadable += build.session.table(bronze.quarantine.quoted).where(snapshot == newest["name"]).count()
-    if unreadable:
+        for name, records in build.session.table(bronze.quarantine.quoted).groupBy(snapshot).count().collect():
+            unreadable[name] = unreadable.get(name, 0) + records
+    by_time = sorted((row["of"] for row in snapshots), reverse=True)
+    if by_time and (count := unreadable[by_time[0]["name"]]):
         message = (
-            f"no deletion was inferred, because {plural(unreadable, 'row')} of the snapshot cannot be read or have no "
+            f"no deletion was inferred, because {plural(count, 'row')} of the snapshot cannot be read or have no "
             "valid key, and may be those that seem to be gone. `tidegate quarantine list` counts them"
         )
         build.notes.append(message)
-        return None
-    return delivered.select(*keys).distinct(), newest["_commit_time"].astimezone(UTC)
+    for taken in by_time:
+        if not unreadable[taken["name"]]:
+            delivered = rows.marked.where(snapshot == taken["name"])
+            return delivered.select(*keys).distinct(), taken["_commit_time"].astimezone(UTC)
+    return None
 
 
 def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:

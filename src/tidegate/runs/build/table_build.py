@@ -186,7 +186,8 @@ class TableBuild:
             if zones:
                 fault("after_consumed", self.table)
             outcome, stage = summed(outcomes), self.model.model.stage
-            recorded = bronze_properties(stage, self._metadata(), built.zone_files, root, outcome.rows_written)
+            inputs, rows = self.facts.inputs, outcome.rows_written
+            recorded = bronze_properties(stage, self._metadata(), built.zone_files, inputs, root, rows)
         return replace(outcome, properties={**outcome.properties, **recorded}), zones
 
     def _from_changes_if_they_can(self) -> WriteOutcome | None:

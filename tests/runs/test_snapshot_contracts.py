@@ -1,0 +1,79 @@
+"""Contracts whose source delivers complete snapshots: what one lacks is deleted, also where all are read again."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.projects import ProjectFolder
+
+pytestmark = pytest.mark.spark
+
+CONTRACT = """apiVersion: v3.1.0
+kind: DataContract
+id: {table}
+version: 1.0.0
+status: active
+schema:
+  - name: {table}_source
+    customProperties:
+      - {{property: connector, value: landing_push}}
+      - {{property: source_system, value: shop}}
+      - {{property: landing_directory, value: people}}
+      - {{property: landing_file_format, value: csv}}
+      - {{property: ingestion_read_strategy, value: full_snapshot}}
+      - {{property: bronze_table, value: {table}}}
+    properties: [{{name: id, logicalType: string}}, {{name: city, logicalType: string}}]
+  - name: {table}
+    customProperties:
+      - {{property: silver_write_strategy, value: {strategy}}}
+      - {{property: deletion_enabled, value: true}}
+      - {{property: deletion_detection, value: inferred}}
+      - {{property: deletion_mode, value: hard}}
+    properties:
+      - {{name: id, physicalType: bigint, logicalType: integer, primaryKey: true}}
+      - {{name: city, physicalType: string, logicalType: string, logicalTypeOptions: {{maxLength: {longest}}}}}
+"""
+
+
+def contracts(shop: ProjectFolder, longest: int) -> None:
+    for table, strategy in (("people", "current_state"), ("moves", "history")):
+        shop.file(f"contracts/{table}.odcs.yml", CONTRACT.format(table=table, strategy=strategy, longest=longest))
+
+
+def live(shop: ProjectFolder) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    return shop.rows("SELECT id FROM silver.people"), shop.rows("SELECT id FROM silver.moves WHERE is_current")
+
+
+def test_a_changed_contract_brings_no_deleted_key_back(shop: ProjectFolder) -> None:
+    contracts(shop, longest=9)
+    shop.file("landing/people/1.csv", "id,city\n1,Paris\n2,Bonn\n3,Rome\n4,Oslo\n")
+    assert shop.run().exit_code == 0
+    shop.file("landing/people/2.csv", "id,city\n1,Paris\n2,Bonn\n3,Rome\n")
+    assert shop.run().exit_code == 0
+    assert live(shop) == ([(1,), (2,), (3,)], [(1,), (2,), (3,)])
+
+    contracts(shop, longest=8)
+    shop.file("landing/people/3.csv", "id,city\n1,Paris\n5,Riga\nx,Bonn\n")
+    result = shop.run()
+    assert result.exit_code == 0
+    assert any("no deletion was inferred" in warning for warning in result.warnings)
+    assert live(shop) == ([(1,), (2,), (3,), (5,)], [(1,), (2,), (3,), (5,)])
+
+
+def test_a_file_that_comes_again_unchanged_beside_others_deletes_nothing(shop: ProjectFolder) -> None:
+    shop.file("contracts/people.odcs.yml", CONTRACT.format(table="people", strategy="current_state", longest=9))
+    first = shop.file("landing/people/a.csv", "id,city\n1,Paris\n2,Bonn\n")
+    shop.file("landing/people/b.csv", "id,city\n3,Rome\n4,Oslo\n5,Riga\n")
+    assert shop.run().exit_code == 0
+    shop.file("landing/people/b.csv", "id,city\n3,Rome\n4,Oslo\n6,Kyiv\n")
+    os.utime(first, ns=(1, 1))
+    result = shop.run()
+    (failed,) = [model for model in result.materializations if model.model == "bronze.people"]
+    assert "a.csv in landing zone people came again" in str(failed.error)
+    assert shop.rows("SELECT id FROM silver.people") == [(1,), (2,), (3,), (4,), (5,)]
+
+    first.rename(first.with_name("a-2.csv"))
+    assert shop.run().exit_code == 0
+    assert shop.rows("SELECT id FROM silver.people") == [(1,), (2,), (3,), (4,), (6,)]
