@@ -142,8 +142,7 @@ class CompiledModel:
     def quarantines(self) -> bool:
         """Whether it has a second table, for the rows and records that it refuses."""
         is_table = self.model.settings.materialized is Materialized.TABLE
-        is_silver = self.model.stage is not None and self.model.stage.is_silver
-        return is_table and (self.model.settings.quarantine or self.bad_records or is_silver)
+        return is_table and (self.model.settings.quarantine or self.bad_records or self.model.is_silver)
 
 
 @dataclass(frozen=True, slots=True)

@@ -342,7 +342,7 @@ def refuses_rows(draft: Draft) -> bool:
     """Whether rows that break its constraints go to a table of their own."""
     model = draft.model
     if model.stage is not None:
-        return model.stage.is_silver
+        return model.is_silver
     return draft.is_table and model.settings.quarantine and bool(row_constraints(model.checks, NOTHING_KNOWN))
 
 

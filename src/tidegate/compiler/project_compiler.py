@@ -121,7 +121,7 @@ def _fingerprint(work: CompilationState, draft: Draft, inlined: dict[str, str] |
 
 def _quarantine_digest(model: Model) -> str:
     """Independent of the columns: the fingerprint must not change with what is known of them."""
-    if model.stage is not None and model.stage.is_silver:
+    if model.stage is not None and model.is_silver:
         return model.stage.ingestion.digest
     if not model.settings.quarantine or not model.checks:
         return ""

@@ -24,6 +24,7 @@ from tidegate.ingest.port import ReadProgress
 from tidegate.names import TableName, nearest
 from tidegate.operations.contract_tools.contract_validation import project_contracts
 from tidegate.operations.workspace import Workspace
+from tidegate.project.contract_models import BRONZE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,7 +98,7 @@ def ingest(workspace: Workspace, name: str, options: IngestOptions | None = None
     path = _find(workspace, name)
     ingestion = _read(path, _shown(workspace, path))
     source = ingestion.source
-    table = TableName(settings.project.namespace, "bronze", source.table)
+    table = TableName(settings.project.namespace, BRONZE, source.table)
     position = bronze_position(workspace.metadata(table), source.zone)
     timing = options.timing or Timing()
 

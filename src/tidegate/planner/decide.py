@@ -231,7 +231,7 @@ def _decide_changed_definition(
     bound: Callable[[], BoundQuery] | None,
 ) -> Decision:
     traits = model.model.settings.traits
-    if model.model.stage is not None and model.model.stage.is_silver:
+    if model.model.is_silver:
         return Decision(RunType.BACKFILL, "definition changed", rebuild=True)
     if traits.deltas is Deltas.INSERTED and traits.never_rereads:
         return _append(model, progress, inputs, "definition changed: applies to new rows", bound)

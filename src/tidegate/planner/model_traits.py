@@ -15,14 +15,9 @@ def keeps_history(model: CompiledModel) -> bool:
         return False
     if model.reads_itself:
         return True
-    if traits.replaces_table or _is_silver(model):
+    if traits.replaces_table or model.model.is_silver:
         return False
     return traits.keeps_history or model.manual or bool(model.zones) or is_upsert(model)
-
-
-def _is_silver(model: CompiledModel) -> bool:
-    """Bronze has all rows that ever came."""
-    return model.model.stage is not None and model.model.stage.is_silver
 
 
 def result_is_complete(model: CompiledModel) -> bool:

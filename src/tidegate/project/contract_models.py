@@ -28,7 +28,7 @@ from tidegate.project.strategies import CONTRACT_STRATEGIES, STRATEGIES
 if TYPE_CHECKING:
     from tidegate.contracts.stage_problems import StageReading
 
-__all__ = ["ContractModels", "read_contract_models"]
+__all__ = ["BRONZE", "ContractModels", "read_contract_models"]
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 

@@ -139,7 +139,12 @@ class Model:
     @property
     def takes_new_rows(self) -> bool:
         """Only the rows that its inputs gained are read, unless the table is rebuilt."""
-        return self.settings.traits.deltas is Deltas.INSERTED or (self.stage is not None and self.stage.is_silver)
+        return self.settings.traits.deltas is Deltas.INSERTED or self.is_silver
+
+    @property
+    def is_silver(self) -> bool:
+        """It makes the silver table of a contract: from bronze, which has all rows that ever came."""
+        return self.stage is not None and self.stage.is_silver
 
     @property
     def sql_tests(self) -> tuple[Check, ...]:

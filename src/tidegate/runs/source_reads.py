@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tidegate.amounts import plural
 from tidegate.compiler.compiled import Compiled
 from tidegate.contracts.ingestion import Ingestion
 from tidegate.errors import LandingError, SourceError, TidegateError
@@ -42,7 +44,9 @@ def ingest_contracts(
     failures: dict[TableName, TidegateError] = {}
     main = BranchView(catalog, MAIN)
 
+    @cache
     def session() -> SparkSession:
+        """One for all contracts: each leaves an open handle on the catalog."""
         sessions = reading.builder().session_factory(catalog)
         assert sessions is not None
         return sessions(MAIN)
@@ -87,7 +91,6 @@ def _landed_text(name: str, ingestion: Ingestion, landed: LandedRun) -> str:
     source = ingestion.source
     if not landed.files:
         return f"{name}: nothing new in {source.connector.name} {source.source}"
-    rows = f"{landed.rows} rows in " if landed.rows is not None else ""
-    files = f"{len(landed.files)} file{'' if len(landed.files) == 1 else 's'}"
-    resumed = ", continued" if landed.resumed else ""
+    rows = f"{plural(landed.rows, 'row')} in " if landed.rows is not None else ""
+    files, resumed = plural(len(landed.files), "file"), ", continued" if landed.resumed else ""
     return f"{name}: {rows}{files} landed from {source.connector.name} {source.source}{resumed}"

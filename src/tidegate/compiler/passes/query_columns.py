@@ -87,7 +87,7 @@ def _table(work: CompilationState, draft: Draft, table: TableName) -> Relation:
     upstream = work.models.get(table)
     if upstream is None and table in work.quarantines:
         beside = work.models[work.quarantines[table]]
-        if beside.model.stage is not None and beside.model.stage.is_silver:
+        if beside.model.is_silver:
             return judged_columns(beside.relation)
         return quarantine_columns(beside.relation, work.external.relation(table), reads_bad_records(work, beside))
     if upstream is None:

@@ -130,7 +130,7 @@ def _present(
     from pyspark.sql import functions as f
 
     snapshot = f.col("_run_id")
-    if ingestion.source.connector.name != "landing_push":
+    if ingestion.source.connector.reads_source:
         # A connector names the folder of its files after its run.
         snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
     keys = [f.col(quote(name)) for name in ingestion.silver.key]

@@ -126,7 +126,7 @@ class TableBuild:
         self.arrival, self.obstacle = (arrival, None) if isinstance(arrival, Arrival) else (None, arrival)
         outcome = self._from_changes_if_they_can() if self.decision.delta else None
         zones: Mapping[str, ZoneInput] = {}
-        if outcome is None and self._is_silver:
+        if outcome is None and self.model.model.is_silver:
             outcome = write_silver(self)
         elif outcome is None:
             outcome, zones = self._from_rows()
@@ -282,10 +282,6 @@ class TableBuild:
         self.run.lake.restore(self.table, former)
         dropped = dict(self.former.dropped_columns) if self.former else {}
         return self._write(self.request(built.frame, dropped=dropped))
-
-    @property
-    def _is_silver(self) -> bool:
-        return self.model.model.stage is not None and self.model.model.stage.is_silver
 
     def _frame(self, interval: Interval | None, forget: bool) -> Built:
         run = self.run
