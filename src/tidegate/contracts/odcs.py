@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tidegate.contracts.element import Element
+from tidegate.contracts.ingestion import TableRules
 from tidegate.contracts.issues import Issue, problems_of
 from tidegate.contracts.model_contract import (
     ColumnRule,
     ContractTerm,
     ModelContract,
+    RowRules,
     TypeRule,
     logical_rule,
     physical_rule,
 )
 from tidegate.contracts.odcs_schema import structural_issues
+from tidegate.contracts.read_ingestion import read_column, read_key, read_quality
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
-from tidegate.problems import Problem
+from tidegate.problems import Place, Problem
 
 __all__ = ["read_odcs", "type_issues"]
 
@@ -31,6 +35,8 @@ def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, t
         return None, problems_of(document, issues)
     reader = _ModelContractReader(document)
     contract = reader.contract(table)
+    if issues or reader.issues:
+        contract = replace(contract, rows=None)
     return contract, problems_of(document, [*issues, *reader.issues])
 
 
@@ -66,7 +72,35 @@ class _ModelContractReader:
                 protected.append(ContractTerm(name.value, self.document.place(mark.path)))
             elif mark is not None and mark.value is not False:
                 self.issues.append(Issue(mark.path, "'protected' must be true or false"))
-        return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules))
+        described = [column for column in table.items("properties") if column.column_name.lower() in required]
+        rows = self._rows(table, described)
+        return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules), rows)
+
+    def _rows(self, table: Element, columns: list[Element]) -> RowRules:
+        rules = TableRules(
+            name=table.text("name") or "",
+            table=(table.text("physicalName") or table.text("name") or "").rpartition(".")[2],
+            columns=tuple(map(read_column, columns)),
+            key=read_key(columns),
+        )
+        quality = [
+            (name, None if rule is None else ContractTerm(rule, self.document.place(part.path)))
+            for part, name, rule in read_quality(table)
+        ]
+        return RowRules(
+            rules,
+            tuple(term for _, term in quality if term is not None),
+            tuple(name for name, term in quality if term is None),
+            {(column.column_name, key): place for column in columns for key, place in self._places(column)},
+        )
+
+    def _places(self, column: Element) -> Iterator[tuple[str, Place]]:
+        """Of each key of the column, its options included; an empty key: of the column."""
+        yield "", self.document.place(column.path)
+        for key in column.value:
+            yield key, self.document.place(column.at(key))
+        for option in column.part("logicalTypeOptions").value:
+            yield option, self.document.place(column.at("logicalTypeOptions", option))
 
     def _name(self, column: Element) -> ContractTerm[str] | None:
         key = "physicalName" if "physicalName" in column.value else "name"

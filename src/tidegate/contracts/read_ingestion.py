@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tidegate.contracts.connectors import CONNECTORS
@@ -16,11 +17,12 @@ from tidegate.contracts.ingestion import (
     SilverColumn,
     SilverRules,
     SourceRules,
+    default_strategy,
 )
 from tidegate.contracts.model_contract import LOGICAL_TYPES, physical_rule
 from tidegate.contracts.stage_contract import StageContract
 
-__all__ = ["read_ingestion"]
+__all__ = ["read_column", "read_ingestion", "read_key", "read_quality"]
 
 _LIMITED = re.compile(r"\s*((?:var)?char)\s*\(\s*(\d+)\s*\)\s*", re.IGNORECASE)
 _DEFAULT_TYPES = {
@@ -65,7 +67,7 @@ def _source(contract: StageContract, source: Element) -> SourceRules:
         zone=(contract.text("landing_directory") or "").strip("/"),
         format=contract.text("landing_file_format") or "",
         full_snapshot=contract.is_set("ingestion_read_strategy", "full_snapshot"),
-        columns=tuple(_name(column) for column in source.items("properties")),
+        columns=tuple(column.column_name for column in source.items("properties")),
         physical_name=source.text("physicalName"),
         endpoint=contract.text("endpoint"),
         content_path=contract.text("content_path") or "",
@@ -80,38 +82,42 @@ def _source(contract: StageContract, source: Element) -> SourceRules:
 
 def _silver(contract: StageContract, source: Element, silver: Element) -> SilverRules:
     columns = list(silver.items("properties"))
-    keys = sorted(
-        (column for column in columns if column.flag("primaryKey")),
-        key=lambda column: column.number("primaryKeyPosition") or 0,
-    )
+    keys = read_key(columns)
     null_values = contract.lookup("null_values", silver)
-    partitions = [_name(column) for column in columns if column.flag("partitioned")]
-    rules, others = _quality(silver, columns)
+    partitions = [column.column_name for column in columns if column.flag("partitioned")]
+    rules = [(name, rule) for _, name, rule in read_quality(silver)]
     return SilverRules(
         name=silver.text("name") or "",
         table=contract.table_name(silver, "silver_table"),
-        columns=tuple(_column(source, column) for column in columns),
-        key=tuple(map(_name, keys)),
-        strategy=contract.text("silver_write_strategy", silver) or ("current_state" if keys else "append"),
+        columns=tuple(
+            replace(read_column(column), origin=_origin(source, column), transform=column.text("transformLogic"))
+            for column in columns
+        ),
+        key=keys,
+        strategy=contract.text("silver_write_strategy", silver) or default_strategy(bool(keys)),
         deletion=_deletion(contract, silver),
         null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(map(str, null_values.value)),
-        quality=rules,
-        not_evaluated=others,
+        quality=tuple(rule for _, rule in rules if rule is not None),
+        not_evaluated=tuple(name for name, rule in rules if rule is None),
         partition_column=partitions[0] if partitions else None,
     )
 
 
-def _column(source: Element, column: Element) -> SilverColumn:
-    allowed = _allowed(column)
+def read_key(columns: Sequence[Element]) -> tuple[str, ...]:
+    keys = [column for column in columns if column.flag("primaryKey")]
+    ordered = sorted(keys, key=lambda column: column.number("primaryKeyPosition") or 0)
+    return tuple(column.column_name for column in ordered)
+
+
+def read_column(column: Element) -> SilverColumn:
+    """Without where its values come from."""
     return SilverColumn(
-        name=_name(column),
+        name=column.column_name,
         type=_type(column),
-        origin=_origin(source, column),
-        transform=column.text("transformLogic"),
         required=column.flag("required") is True,
         primary_key=column.flag("primaryKey") is True,
         unique=column.flag("unique") is True,
-        allowed=allowed,
+        allowed=_allowed(column),
         options=_options(column),
         logical_type=column.text("logicalType"),
     )
@@ -142,8 +148,8 @@ def _type(column: Element) -> str:
 
 
 def _origin(source: Element, column: Element) -> tuple[str, ...]:
-    origins, name = column.texts("transformSourceObjects"), _name(column)
-    known_columns = {known.lower(): known for known in map(_name, source.items("properties"))}
+    origins, name = column.texts("transformSourceObjects"), column.column_name
+    known_columns = {known.lower(): known for known in (part.column_name for part in source.items("properties"))}
     if not origins:
         is_there = not known_columns or name.lower() in known_columns
         return (known_columns.get(name.lower(), name),) if is_there else ()
@@ -190,26 +196,20 @@ def _deletion(contract: StageContract, silver: Element) -> DeletionRules | None:
     )
 
 
-def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule, ...], tuple[str, ...]]:
-    """The rules of type sql, and the names of the others."""
-    rules, others = [], []
-    for part, column in [(silver, None), *((column, _name(column)) for column in columns)]:
+def read_quality(table: Element) -> Iterator[tuple[Element, str, QualityRule | None]]:
+    """Each quality rule with its name; None for those of other types than sql."""
+    for part, column in [(table, None), *((column, column.column_name) for column in table.items("properties"))]:
         for number, rule in enumerate(part.items("quality"), 1):
             metric = rule.text("metric") or rule.text("rule")
-            name = rule.text("name") or rule.text("id") or metric or f"{column or silver.text('name')} quality {number}"
+            name = rule.text("name") or rule.text("id") or metric or f"{column or table.text('name')} quality {number}"
             query = rule.text("query")
             if rule.text("type") != "sql" or query is None:
-                others.append(name)
+                yield rule, name, None
                 continue
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            rules.append(QualityRule(name, query, column, operators))
-    return tuple(rules), tuple(others)
-
-
-def _name(column: Element) -> str:
-    return column.text("physicalName") or column.text("name") or ""
+            yield rule, name, QualityRule(name, query, column, operators)
 
 
 def _names(value: Any) -> tuple[str, ...]:

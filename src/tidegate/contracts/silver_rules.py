@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from tidegate.contracts.element import Element
+from tidegate.contracts.ingestion import WRITE_STRATEGIES
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.landing_rules import table_name_issues
 from tidegate.contracts.odcs import type_issues
@@ -18,10 +19,8 @@ from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["WRITE_STRATEGIES", "silver_issues"]
+__all__ = ["silver_issues"]
 
-WRITE_STRATEGIES = ("current_state", "history", "append", "snapshot")
-_KEYED = ("current_state", "history")
 _PLACEHOLDER = re.compile(r"\$?\{\s*(\w+)\s*\}")
 
 
@@ -36,7 +35,7 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
             yield contract.root.issue(message, "add an object without a connector, with the silver columns", "schema")
         return
     yield from table_name_issues(contract, silver, "silver_table")
-    yield from contract.expect_choice("silver_write_strategy", WRITE_STRATEGIES, silver, required=False)
+    yield from contract.expect_choice("silver_write_strategy", tuple(WRITE_STRATEGIES), silver, required=False)
     columns = list(silver.items("properties"))
     if not columns:
         yield silver.issue("the silver object has no properties, so it has no columns", None, "properties")
@@ -50,26 +49,24 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
             yield from _quality(rule)
 
 
-def _name(column: Element) -> str:
-    return column.text("physicalName") or column.text("name") or ""
-
-
 def _names(columns: list[Element]) -> Iterator[Issue]:
-    counts = Counter(_name(column).lower() for column in columns)
+    counts = Counter(column.column_name.lower() for column in columns)
     described: set[str] = set()
     for column in columns:
-        name = _name(column).lower()
+        name = column.column_name.lower()
         if name in described and counts[name] > 1:
-            yield column.issue(f"column '{_name(column)}' is described twice")
+            yield column.issue(f"column '{column.column_name}' is described twice")
         described.add(name)
         if name.startswith("_"):
-            yield column.issue(f"column '{_name(column)}' begins with '_', as columns that are added do", "rename it")
+            yield column.issue(
+                f"column '{column.column_name}' begins with '_', as columns that are added do", "rename it"
+            )
 
 
 def _key(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
     keys = [column for column in columns if column.flag("primaryKey")]
     strategy = contract.text("silver_write_strategy", silver)
-    if not keys and strategy in _KEYED:
+    if not keys and strategy is not None and strategy in WRITE_STRATEGIES and WRITE_STRATEGIES[strategy].needs_key:
         message = f"silver_write_strategy {strategy} needs a primary key"
         yield silver.issue(message, "set primaryKey: true on the columns of the key", "properties")
     positions = [column.number("primaryKeyPosition") for column in keys]
@@ -80,24 +77,24 @@ def _key(contract: StageContract, silver: Element, columns: list[Element]) -> It
         yield keys[0].issue(message, None, "primaryKeyPosition")
     for column in columns:
         if not column.flag("primaryKey") and (column.number("primaryKeyPosition") or -1) > 0:
-            message = f"column '{_name(column)}' has a primaryKeyPosition and is no primary key"
+            message = f"column '{column.column_name}' has a primaryKeyPosition and is no primary key"
             yield column.issue(message, "set primaryKey: true, or remove the position", "primaryKeyPosition")
 
 
 def _column(contract: StageContract, column: Element, columns: list[Element]) -> Iterator[Issue]:
-    name = _name(column)
+    name = column.column_name
     if not column.text("physicalType") and not column.text("logicalType"):
         message = f"column '{name}' has neither a physicalType nor a logicalType"
         yield column.issue(message, "write for example physicalType: decimal(10,2)")
     yield from type_issues(column, name)
     logic = column.text("transformLogic")
     if logic is not None:
-        yield from _transform(column, logic, {_name(other).lower() for other in columns})
+        yield from _transform(column, logic, {other.column_name.lower() for other in columns})
     yield from _lineage(contract, column, name, logic is not None)
 
 
 def _transform(column: Element, logic: str, columns: set[str]) -> Iterator[Issue]:
-    name = _name(column)
+    name = column.column_name
     parsed = _parse(f"SELECT ({logic}\n) AS x")
     if isinstance(parsed, str):
         yield column.issue(f"the transformLogic of column '{name}' is not Spark SQL: {parsed}", None, "transformLogic")
@@ -135,13 +132,13 @@ def _lineage(contract: StageContract, column: Element, name: str, has_logic: boo
         return
     for position, origin in enumerate(origins):
         if not _exists(source, properties, origin):
-            names = [_name(candidate) for candidate in properties]
+            names = [candidate.column_name for candidate in properties]
             suggestion = did_you_mean(nearest(origin.rpartition(".")[2], names, 1))
             message = f"column '{name}' comes from '{origin}', which the source does not have"
             yield column.issue(message, suggestion, "transformSourceObjects", position)
     if not origins and not has_logic and not _exists(source, properties, name):
         message = f"column '{name}' has no transformSourceObjects, and the source has no column of its name"
-        yield column.issue(message, did_you_mean(nearest(name, [_name(other) for other in properties], 1)))
+        yield column.issue(message, did_you_mean(nearest(name, [other.column_name for other in properties], 1)))
 
 
 def _exists(source: Element, properties: list[Element], origin: str) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import sqlglot
 from sqlglot import exp
 
-from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules
+from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules, TableRules
 from tidegate.errors import QualityError, QueryError
 from tidegate.names import literal, quote
 from tidegate.spark.spark_errors import read_failure
@@ -30,7 +30,7 @@ from tidegate.transform.silver.silver_frame import DELETED, FAILURES, QUALITY, S
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SqlRule", "flag_rows", "operator_fails", "read_rule", "require_scalar"]
+__all__ = ["SqlRule", "flag_rows", "gives_one_value", "is_scalar", "operator_fails", "read_rule", "require_scalar"]
 
 _SELECT = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(?\s*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
 _PLACEHOLDER = re.compile(r"\$?\{\s*(object|table|schema|property|column|field)\s*\}", re.IGNORECASE)
@@ -62,8 +62,8 @@ class SqlRule:
     """The silver columns that it reads."""
 
 
-def read_rule(rule: QualityRule, rules: SilverRules, view: str) -> SqlRule:
-    """`view` stands for the valid rows. Raises QueryError."""
+def read_rule(rule: QualityRule, rules: TableRules, view: str, layer: str = "silver") -> SqlRule:
+    """`view` stands for the valid rows of the table, which is in `layer`. Raises QueryError."""
 
     def replace(match: re.Match[str]) -> str:
         if match[1].lower() not in _OF_COLUMN:
@@ -82,7 +82,7 @@ def read_rule(rule: QualityRule, rules: SilverRules, view: str) -> SqlRule:
     changed = False
     with_names = {cte.alias.lower() for cte in parsed.find_all(exp.CTE)}
     for table in parsed.find_all(exp.Table):
-        if table.name.lower() in own - with_names and table.db.lower() in ("", "silver"):
+        if table.name.lower() in own - with_names and table.db.lower() in ("", layer):
             alias = table.alias or table.name
             table.replace(exp.to_table(quote(view), dialect="spark").as_(alias, table=True))
             changed = True
@@ -105,6 +105,12 @@ def is_scalar(session: SparkSession, rule: SqlRule, rules: SilverRules) -> bool:
     )
 
 
+def gives_one_value(session: SparkSession, rule: SqlRule, rules: TableRules) -> bool:
+    """As `is_scalar`, where any rows may be given, because none of them is looked for."""
+    names = _result_names(session, rule)
+    return len(names) == 1 and _found_by(rules, names) is None
+
+
 def _result_names(session: SparkSession, rule: SqlRule) -> list[str]:
     try:
         return list(session.sql(rule.text).columns)
@@ -112,13 +118,13 @@ def _result_names(session: SparkSession, rule: SqlRule) -> list[str]:
         raise _cannot_run(rule, error) from error
 
 
-def _found_by(rules: SilverRules, names: Sequence[str]) -> list[str] | None:
+def _found_by(rules: TableRules, names: Sequence[str]) -> list[str] | None:
     """The columns by which the rows of a result are found among the valid ones."""
     given = {name.lower() for name in names}
     wanted = list(rules.key) or [column.name for column in rules.columns]
     if not all(name.lower() in given for name in wanted):
         return None
-    return [*wanted, "_commit_time"] if rules.strategy == "history" and "_commit_time" in given else wanted
+    return [*wanted, "_commit_time"] if rules.keeps_versions and "_commit_time" in given else wanted
 
 
 def flag_rows(session: SparkSession, rows: DataFrame, rules: SilverRules, found: Sequence[SqlRule]) -> DataFrame:

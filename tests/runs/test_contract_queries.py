@@ -1,0 +1,82 @@
+"""What a contract asks of rows, as the questions that a run puts to the table that it built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.checks.check_values import GroupRule, RowRule
+from tidegate.contracts import RowRules, read_contract
+from tidegate.datatypes import Column, Relation, parse_type
+from tidegate.errors import QueryError
+from tidegate.quality import CheckAnswer
+from tidegate.runs.build.contract_check import difference
+from tidegate.runs.build.contract_queries import RowQuestion, questions_about_rows
+
+HEAD = "version: 1.0.0\napiVersion: v3.1.0\nkind: DataContract\nid: revenue\nstatus: active\nschema:\n- name: revenue\n"
+CASES = Path(__file__).parent.parent / "cases" / "contracts" / "rows.txt"
+
+
+def read_cases() -> list[tuple[str, str, list[str]]]:
+    """Of each case: the columns of the table, the contract's properties, and the questions."""
+    blocks = CASES.read_text("utf-8").split("=== ")[1:]
+    cases = []
+    for block in blocks:
+        heading, _, rest = block.partition("\n")
+        properties, _, expected = rest.partition("--\n")
+        cases.append((heading, properties, expected.split("\n\n")[0].splitlines()))
+    return cases
+
+
+def rules_of(properties: str) -> RowRules:
+    contract, problems = read_contract(f"{HEAD}  properties:\n{properties}", "revenue.odcs.yml", "revenue")
+    assert problems == ()
+    assert contract is not None
+    assert contract.rows is not None
+    return contract.rows
+
+
+def relation(text: str) -> Relation:
+    columns = []
+    for part in text.split("; "):
+        name, _, written = part.partition(" ")
+        kind = parse_type(written)
+        assert kind is not None
+        columns.append(Column(name, kind, None))
+    return Relation(tuple(columns))
+
+
+def asked(question: RowQuestion) -> str:
+    form = question.query.form
+    if isinstance(form, GroupRule):
+        return f"{question.place.line}: {', '.join(form.keys)} twice: {question.complaint}"
+    assert isinstance(form, RowRule)
+    return f"{question.place.line}: {form.violates}: {question.complaint}"
+
+
+@pytest.mark.parametrize(("heading", "properties", "expected"), read_cases())
+def test_a_contract_asks_of_rows(heading: str, properties: str, expected: list[str]) -> None:
+    columns, _, hidden = heading.partition(" without ")
+    questions = questions_about_rows(rules_of(properties), relation(columns), frozenset(hidden.split()), "UTC")
+    assert [asked(question) for question in questions] == expected
+
+
+def test_a_constraint_that_the_type_of_the_table_cannot_keep_is_an_error_with_its_line() -> None:
+    rules = rules_of("  - {name: day, physicalType: date,\n     logicalTypeOptions: {minimum: 2020}}\n")
+    with pytest.raises(QueryError, match="minimum 2020 of column 'day' cannot be used") as error:
+        list(questions_about_rows(rules, relation("day date"), frozenset(), "UTC"))
+    assert error.value.where == "revenue.odcs.yml:10"
+
+
+def test_a_difference_shows_some_rows_and_the_line() -> None:
+    rules = rules_of("  - {name: id, logicalType: integer, primaryKey: true, logicalTypeOptions: {minimum: 1}}\n")
+    _, least, key = questions_about_rows(rules, relation("id bigint"), frozenset(), "UTC")
+    samples = tuple({"id": -number, "note": "x" * 100} for number in range(4))
+    shown = ", ".join(f"(id = {-number}, note = '{'x' * 79}…)" for number in range(3))
+    assert difference(least, CheckAnswer("failed", 1200, "", samples)) == (
+        f"column 'id' is less than the minimum 1: 1200 rows, such as {shown} (revenue.odcs.yml:9)"
+    )
+    assert difference(key, CheckAnswer("failed", 1, "", ({"id": "***", "n": 2},))) == (
+        "primary key id is not unique: 1 value, such as (id = '***') 2 times (revenue.odcs.yml:9)"
+    )
