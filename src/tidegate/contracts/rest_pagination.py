@@ -18,6 +18,8 @@ from tidegate.problems import did_you_mean
 __all__ = [
     "PAGINATIONS",
     "CursorPages",
+    "DetectedPages",
+    "HeaderCursors",
     "HeaderLinks",
     "JsonLinks",
     "NumberedPages",
@@ -32,6 +34,13 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class SinglePage:
     kind: ClassVar[str] = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedPages:
+    """The first page shows which of the other forms it is."""
+
+    kind: ClassVar[str] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,11 @@ class OffsetPages:
     limit: int = 100
     limit_parameter: str = "limit"
     offset_parameter: str = "offset"
+    total_path: str = ""
+    """The number of all records."""
+
+    has_more_path: str = ""
+    """Whether there is a next page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,10 @@ class NumberedPages:
     """Records of a page; 0: as the server likes."""
 
     size_parameter: str = "page_size"
+    total_path: str = ""
+    """The number of all pages."""
+
+    has_more_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +96,28 @@ class CursorPages:
     kind: ClassVar[str] = "cursor"
     path: str
     parameter: str = "cursor"
+    has_more_path: str = ""
 
 
-Pagination = SinglePage | JsonLinks | HeaderLinks | OffsetPages | NumberedPages | CursorPages
+@dataclass(frozen=True, slots=True)
+class HeaderCursors:
+    """A header holds the value of a parameter that gives the next page."""
+
+    kind: ClassVar[str] = "header_cursor"
+    header: str
+    parameter: str = "cursor"
+
+
+Pagination = (
+    SinglePage | DetectedPages | JsonLinks | HeaderLinks | OffsetPages | NumberedPages | CursorPages | HeaderCursors
+)
 PAGINATIONS: Mapping[str, type[Pagination]] = {
-    form.kind: form for form in (SinglePage, JsonLinks, HeaderLinks, OffsetPages, NumberedPages, CursorPages)
+    **{
+        form.kind: form
+        for form in (JsonLinks, HeaderLinks, OffsetPages, NumberedPages, CursorPages, HeaderCursors, DetectedPages)
+    },
+    SinglePage.kind: SinglePage,
+    "single_page": SinglePage,
 }
 
 
@@ -126,7 +161,11 @@ def rest_issues(contract: StageContract) -> Iterator[Issue]:
             file_format = contract.text("landing_file_format") or "json"
             if isinstance(pagination, OffsetPages | CursorPages) and file_format not in ("json", "jsonl", "ndjson"):
                 message = f"'pagination' of kind {pagination.kind} looks into pages, which only JSON lets it do"
-                yield Issue(entry.path, message, "write header_link, page_number or none")
+                yield Issue(entry.path, message, "write header_link, header_cursor, page_number or none")
+            elif file_format != "json" and (isinstance(pagination, DetectedPages) or _looks_at_the_end(pagination)):
+                what = "of kind auto" if isinstance(pagination, DetectedPages) else "with total_path or has_more_path"
+                message = f"'pagination' {what} looks into documents of JSON, and the files are {file_format}"
+                yield Issue(entry.path, message, "write json as 'landing_file_format', or another form")
     yield from contract.expect(
         "incremental_parameter", _is_name, "the name of a query parameter", "updated_since", required=False
     )
@@ -137,6 +176,10 @@ def rest_issues(contract: StageContract) -> Iterator[Issue]:
 
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
+
+
+def _looks_at_the_end(pagination: Pagination) -> bool:
+    return bool(getattr(pagination, "total_path", "") or getattr(pagination, "has_more_path", ""))
 
 
 def _hint(name: Any, known: Mapping[str, Any]) -> str:

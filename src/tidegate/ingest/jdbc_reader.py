@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -23,10 +24,11 @@ from tidegate.spark.spark_errors import read_failure
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["JdbcReader", "database_source", "rows_in", "value_text", "write_rows"]
+__all__ = ["JdbcReader", "WrittenTask", "database_source", "value_text", "write_rows"]
 
 _FETCH_SIZE = 10_000
 _WIDEST = 38
+_TASK = "__tidegate_task"
 _REFUSED = re.compile(
     r".*SPARK_GEN_SUBQ_\d+ WHERE 1=0\. (.*?)(?:; SQL statement:.*)?(?: The error occurred during .*)?", re.DOTALL
 )
@@ -180,19 +182,31 @@ def value_text(value: Any) -> str | None:
             return str(value)
 
 
-def write_rows(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
-    """The files that were added to the folder, in the order of the frame's tasks, and how many rows they hold."""
+@dataclass(frozen=True, slots=True)
+class WrittenTask:
+    """What one task of a frame wrote."""
+
+    files: tuple[str, ...]
+    rows: int
+
+
+def write_rows(frame: DataFrame, folder: Path, file_format: str, tasks: int = 1) -> list[WrittenTask]:
+    """What was added to the folder, task by task. With `tasks` 1 the frame may have several, which count as one."""
     with temporary_conf(frame.sparkSession, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}):
-        return _write(frame, folder, file_format)
+        return _write(frame, folder, file_format, tasks)
 
 
-def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str, ...], int]:
+def _write(frame: DataFrame, folder: Path, file_format: str, tasks: int) -> list[WrittenTask]:
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     before = {path.name for path in folder.iterdir()}
     observation = Observation()
-    rows = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
+    if tasks == 1:
+        rows = frame.observe(observation, F.count(F.lit(1)).alias("rows0"))
+    else:
+        counts = [F.count_if(F.col(_TASK) == number).alias(f"rows{number}") for number in range(tasks)]
+        rows = frame.withColumn(_TASK, F.spark_partition_id()).observe(observation, *counts).drop(_TASK)
     writer = rows.write.mode("append")
     match file_format:
         case "parquet":
@@ -205,11 +219,10 @@ def _write(frame: DataFrame, folder: Path, file_format: str) -> tuple[tuple[str,
     added = sorted(path for path in folder.iterdir() if path.name not in before and path.name.startswith("part-"))
     # Spark's endings distinguish neither tsv from csv nor jsonl from json.
     names = [path.rename(path.with_suffix(f".{file_format}")).name for path in added]
-    return tuple(names), int(observation.get["rows"])
-
-
-def rows_in(file: Path) -> int:
-    """Of a Parquet file, from its footer."""
-    from pyarrow.parquet import read_metadata
-
-    return int(read_metadata(file).num_rows)
+    return [
+        WrittenTask(
+            tuple(name for name in names if tasks == 1 or int(name.split("-")[1]) == number),
+            int(observation.get[f"rows{number}"]),
+        )
+        for number in range(tasks)
+    ]

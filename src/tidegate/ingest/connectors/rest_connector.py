@@ -9,13 +9,15 @@ read already.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tidegate.config import RestSource
-from tidegate.contracts.rest_pagination import read_pagination
+from tidegate.contracts.rest_pagination import DetectedPages, read_pagination
 from tidegate.errors import ConfigError, FailureKind
+from tidegate.ingest.connectors.page_detection import detected
 from tidegate.ingest.connectors.page_server import PageServer, RawPage, with_parameters
 from tidegate.ingest.connectors.rest_pages import (
     ReadPage,
@@ -41,6 +43,9 @@ class _Position:
 
     reached: str | None = None
 
+    form: Mapping[str, Any] | None = None
+    """The pagination that the first page showed."""
+
 
 class RestConnector:
     def __init__(self, request: SourceRequest) -> None:
@@ -62,7 +67,7 @@ class RestConnector:
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
         position = self._start(bounds) if state is None else _Position(**json.loads(state))
-        first, rows, visited = position.page, 0, {position.target}
+        first, rows, visited, before = position.page, 0, {position.target}, b""
         while True:
             self._request.check_cancelled()
             raw = self._server.get(position.target)
@@ -70,8 +75,11 @@ class RestConnector:
             if page.is_empty and not (self._source.full_snapshot and position.page == 1):
                 return
             reached = self._reached(raw, page, position.reached or bounds.lower)
+            position = self._with_form(raw, page, position)
             following = self._next(raw, page, position, reached)
-            if following is not None and following.target in visited:
+            repeats = position.form is not None and raw.body == before
+            before = raw.body
+            if repeats or (following is not None and following.target in visited):
                 message = "the next page is one that was read already: the pages lead in a circle"
                 raise self._server.unexpected(message, raw.target)
             name = f"page.{self._source.format}"
@@ -117,11 +125,21 @@ class RestConnector:
         except ValueError as error:
             raise self._server.unexpected(f"the page {error}", raw.target) from None
 
+    def _with_form(self, raw: RawPage, page: ReadPage, position: _Position) -> _Position:
+        if not isinstance(self._pagination, DetectedPages) or position.form is not None or page.is_empty:
+            return position
+        try:
+            form = detected(page, raw.headers)
+        except ValueError as error:
+            raise self._server.unexpected(f"the page {error}", raw.target) from None
+        return replace(position, form={"kind": form.kind, **{k: v for k, v in asdict(form).items() if v != ""}})
+
     def _next(self, raw: RawPage, page: ReadPage, position: _Position, reached: str | None) -> _Position | None:
         records = position.records + len(page.records or ())
         try:
-            link = next_link(self._pagination, page, raw.link)
-            parameters = next_parameters(self._pagination, page, position.page, records)
+            pagination = self._pagination if position.form is None else read_pagination(position.form)
+            link = next_link(pagination, page, raw.headers)
+            parameters = next_parameters(pagination, page, raw.headers, position.page, records)
         except ValueError as error:
             raise self._server.unexpected(f"the page {error}", raw.target) from None
         if page.is_empty or (link is None and parameters is None):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.jdbc_reader import JdbcReader, database_source, rows_in, value_text, write_rows
+from tidegate.ingest.jdbc_reader import JdbcReader, WrittenTask, database_source, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect
 from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
@@ -60,9 +60,9 @@ class SqlTableConnector:
             return
         read = self._read(bounds)
         if not self._rules.batched:
-            files, rows = self._write(read, [read.whole()], folder)
-            self._report(rows, 1, 1)
-            yield Batch(files, rows)
+            (written,) = self._write(read, [read.whole()], folder)
+            self._report(written.rows, 1, 1)
+            yield Batch(written.files, written.rows)
             return
         yield from self._batched(read, state, folder)
 
@@ -77,26 +77,26 @@ class SqlTableConnector:
         self._ahead = ahead = folder.with_name(_AHEAD)
         after, done = _read_state(state)
         ends: list[Key | None] = [*self._range_ends(read, after), None]
-        at_once = _AT_ONCE if self._rules.format == "parquet" else 1
-        for first in range(0, len(ends), at_once):
-            lasts = ends[first : first + at_once]
+        for first in range(0, len(ends), _AT_ONCE):
+            lasts = ends[first : first + _AT_ONCE]
             predicates = [read.range(*each) for each in zip([after, *lasts[:-1]], lasts, strict=True)]
             without_value = read.without_value() if done + first == 0 else None
             _make_empty(ahead)
-            files, rows = self._write(read, [*predicates, *([without_value] if without_value else [])], ahead)
-            batches = _by_batch(ahead, files, len(lasts)) if at_once > 1 else [(files, rows)]
-            for number, (last, (own_files, own_rows)) in enumerate(zip(lasts, batches, strict=True), done + first + 1):
-                self._report(own_rows, number - done, len(ends))
-                if own_rows or number == 1:
-                    for file in own_files:
+            batches = self._write(read, [*predicates, *([without_value] if without_value else [])], ahead)
+            if without_value:
+                batches = _with_first(batches)
+            for number, (last, written) in enumerate(zip(lasts, batches, strict=True), done + first + 1):
+                self._report(written.rows, number - done, len(ends))
+                if written.rows or number == 1:
+                    for file in written.files:
                         (ahead / file).rename(folder / file)
-                    yield Batch(own_files, own_rows, None if last is None else _state(last, number))
+                    yield Batch(written.files, written.rows, None if last is None else _state(last, number))
             after = lasts[-1]
 
-    def _write(self, read: SqlTableRead, predicates: Sequence[str | None], folder: Path) -> tuple[tuple[str, ...], int]:
+    def _write(self, read: SqlTableRead, predicates: Sequence[str | None], folder: Path) -> list[WrittenTask]:
         frame = self._reader.frame(read.from_table, predicates)
         with self._reader.explained():
-            return write_rows(frame, folder, self._rules.format)
+            return write_rows(frame, folder, self._rules.format, len(predicates))
 
     def _report(self, rows: int, number: int, total: int) -> None:
         self._landed_rows += rows
@@ -147,16 +147,10 @@ class SqlTableConnector:
         )
 
 
-def _by_batch(folder: Path, files: Sequence[str], count: int) -> list[tuple[tuple[str, ...], int]]:
-    """The files of each batch, by the number of the task in their names; a task behind the last batch read rows
-    without a value, which belong to the first one."""
-    batches: list[tuple[tuple[str, ...], int]] = [((), 0)] * count
-    for file in files:
-        task = int(file.split("-")[1])
-        batch = task if task < count else 0
-        own_files, rows = batches[batch]
-        batches[batch] = ((*own_files, file), rows + rows_in(folder / file))
-    return batches
+def _with_first(written: Sequence[WrittenTask]) -> list[WrittenTask]:
+    """The last task read the rows without a value, which belong to the first batch."""
+    first, *others, last = written
+    return [WrittenTask((*first.files, *last.files), first.rows + last.rows), *others]
 
 
 def _make_empty(folder: Path) -> None:

@@ -65,10 +65,10 @@ class SqlServerCdcConnector:
         predicates = ["1 = 1"] if is_small else part_predicates([bytes(last) for last, _ in parts])
         changes = self._reader.frame(f"({read.changes(lsn.first, lsn.end)}) changes", predicates)
         with self._reader.explained():
-            files, rows = write_rows(_landed(changes), folder, self._rules.format)
-        self._request.report(Extent("batches", 1, rows, 1))
-        if rows:
-            yield Batch(files, rows)
+            (written,) = write_rows(_landed(changes), folder, self._rules.format)
+        self._request.report(Extent("batches", 1, written.rows, 1))
+        if written.rows:
+            yield Batch(written.files, written.rows)
 
     def close(self) -> None:
         """Connections belong to Spark's tasks."""
