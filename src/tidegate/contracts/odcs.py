@@ -35,8 +35,8 @@ def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, t
         return None, problems_of(document, issues)
     reader = _ModelContractReader(document)
     contract = reader.contract(table)
-    if issues or reader.issues:
-        contract = replace(contract, rows=None)
+    if not issues and not reader.issues:
+        contract = replace(contract, rows=reader.rows(table))
     return contract, problems_of(document, [*issues, *reader.issues])
 
 
@@ -72,11 +72,15 @@ class _ModelContractReader:
                 protected.append(ContractTerm(name.value, self.document.place(mark.path)))
             elif mark is not None and mark.value is not False:
                 self.issues.append(Issue(mark.path, "'protected' must be true or false"))
-        described = [column for column in table.items("properties") if column.column_name.lower() in required]
-        rows = self._rows(table, described)
-        return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules), rows)
+        return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules))
 
-    def _rows(self, table: Element, columns: list[Element]) -> RowRules:
+    def rows(self, name: str) -> RowRules | None:
+        """Of a contract without issues."""
+        objects = list(Element(self.document.value).items("schema"))
+        if not objects:
+            return None
+        table = _object_of(objects, name)
+        columns = [column for column in table.items("properties") if column.text("semanticType") != "measure"]
         rules = TableRules(
             name=table.text("name") or "",
             table=(table.text("physicalName") or table.text("name") or "").rpartition(".")[2],

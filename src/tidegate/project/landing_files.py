@@ -46,10 +46,13 @@ class ZoneFile:
     mtime_ns: int
 
 
-def list_zone(root: Path, zone: str) -> tuple[ZoneFile, ...]:
-    """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included."""
-    folder = zone_folder(root, zone)
+def list_zone(root: Path, zone: str, required: bool = True) -> tuple[ZoneFile, ...]:
+    """Every data file of the zone, sorted by path. Names that begin with `_` or `.` are not data, folders included.
+    `required` False: the folder need not be there."""
+    folder = zone_folder(root, zone, required)
     files: list[ZoneFile] = []
+    if not folder.exists():
+        return ()
     try:
         _walk(folder, "", zone, files, (_identity(folder),))
     except OSError as error:
