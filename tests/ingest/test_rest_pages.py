@@ -175,16 +175,19 @@ def test_a_page_shows_its_form(document: Any, form: Pagination) -> None:
 
 
 def test_several_pages_without_a_number_are_refused(tmp_path: Path) -> None:
-    with serving(lambda call: Answer({"results": [1], "total_pages": 3})) as server:
-        with pytest.raises(SourceError, match="one of several and does not say which"):
-            project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
+    page = {"results": [1], "total_pages": 3}
+    with (
+        serving(lambda call: Answer(page)) as server,
+        pytest.raises(SourceError, match="one of several and does not say which"),
+    ):
+        project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
     assert LandingProject(tmp_path).listed() == []
 
 
 def test_a_server_that_ignores_the_detected_parameter_gives_no_row_twice(tmp_path: Path) -> None:
-    with serving(lambda call: Answer({"results": [1], "page": 1, "total_pages": 3})) as server:
-        with pytest.raises(SourceError, match="lead in a circle"):
-            project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
+    page = {"results": [1], "page": 1, "total_pages": 3}
+    with serving(lambda call: Answer(page)) as server, pytest.raises(SourceError, match="lead in a circle"):
+        project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
     assert LandingProject(tmp_path).listed() == []
 
 

@@ -6,17 +6,16 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.rest_pagination import rest_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import is_plain_name, nearest
 from tidegate.problems import did_you_mean
 
 __all__ = ["bronze_issues", "gold_issues", "landing_issues"]
 
-_FORMATS = ("csv", "json", "jsonl", "ndjson", "parquet", "tsv")
 _EXTRACTION_MODES = ("single_query", "batched")
 
 
@@ -39,8 +38,8 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
     yield from _needs_of_connector(contract)
     if connector.reads_sql:
         yield from _sql_reads(contract)
-    if connector.name == "rest":
-        yield from rest_issues(contract)
+    if connector.issues is not None:
+        yield from connector.issues(contract)
 
 
 def _one_source(contract: StageContract) -> Iterator[Issue]:
@@ -63,7 +62,7 @@ def _landing_files(contract: StageContract) -> Iterator[Issue]:
     yield from contract.expect(
         "landing_directory", _is_relative_folder, "a folder below [landing] root, without '..'", "orders"
     )
-    yield from contract.expect_choice("landing_file_format", _FORMATS)
+    yield from contract.expect_choice("landing_file_format", tuple(FILE_FORMATS))
 
 
 def _needs_of_connector(contract: StageContract) -> Iterator[Issue]:
@@ -86,7 +85,7 @@ def _needs_of_connector(contract: StageContract) -> Iterator[Issue]:
 def _sql_reads(contract: StageContract) -> Iterator[Issue]:
     source = contract.source
     assert source is not None
-    columns = {name.lower() for column in source.items("properties") if (name := _column_name(column))}
+    columns = {name.lower() for column in source.items("properties") if (name := column.column_name)}
     if contract.is_set("ingestion_read_strategy", "incremental"):
         yield from contract.expect_text("ingestion_filtering_column", "updated_at")
     if contract.is_set("sql_extraction_mode", "batched"):
@@ -139,10 +138,6 @@ def gold_issues(contract: StageContract, workspace_path: str | None) -> Iterator
     elif workspace_path is not None and not os.path.isfile(os.path.join(workspace_path, entry.value)):
         message = f"the generator_notebook '{entry.value}' is not there in {workspace_path}"
         yield Issue(entry.path, message, "correct the path, or add the file")
-
-
-def _column_name(column: Element) -> str | None:
-    return column.text("physicalName") or column.text("name")
 
 
 def _is_relative_folder(value: Any) -> bool:

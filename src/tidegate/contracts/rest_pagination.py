@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.stage_contract import StageContract
+from tidegate.contracts.stage_contract import StageContract, is_text
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
@@ -159,7 +160,7 @@ def rest_issues(contract: StageContract) -> Iterator[Issue]:
             yield Issue(entry.path, f"'pagination' {error}", "write for example {kind: json_link, path: next}")
         else:
             file_format = contract.text("landing_file_format") or "json"
-            if isinstance(pagination, OffsetPages | CursorPages) and file_format not in ("json", "jsonl", "ndjson"):
+            if isinstance(pagination, OffsetPages | CursorPages) and _reader(file_format) != "json":
                 message = f"'pagination' of kind {pagination.kind} looks into pages, which only JSON lets it do"
                 yield Issue(entry.path, message, "write header_link, header_cursor, page_number or none")
             elif file_format != "json" and (isinstance(pagination, DetectedPages) or _looks_at_the_end(pagination)):
@@ -167,15 +168,15 @@ def rest_issues(contract: StageContract) -> Iterator[Issue]:
                 message = f"'pagination' {what} looks into documents of JSON, and the files are {file_format}"
                 yield Issue(entry.path, message, "write json as 'landing_file_format', or another form")
     yield from contract.expect(
-        "incremental_parameter", _is_name, "the name of a query parameter", "updated_since", required=False
+        "incremental_parameter", is_text, "the name of a query parameter", "updated_since", required=False
     )
     parameter = contract.lookup("incremental_parameter")
     if parameter is not None and contract.lookup("ingestion_filtering_column") is None:
         yield contract.missing("ingestion_filtering_column", contract.source, "updated_at")
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _reader(file_format: str) -> str:
+    return FILE_FORMATS[file_format].reader if file_format in FILE_FORMATS else ""
 
 
 def _looks_at_the_end(pagination: Pagination) -> bool:

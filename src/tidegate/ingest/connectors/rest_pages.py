@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.contracts.rest_pagination import (
     CursorPages,
     HeaderCursors,
@@ -40,13 +41,14 @@ class ReadPage:
 
 def read_page(body: bytes, file_format: str, multiline: bool | None, content_path: str) -> ReadPage:
     """Raises ValueError with what is wrong, for a sentence that begins with 'the page'."""
-    if file_format not in ("json", "jsonl", "ndjson"):
+    form = FILE_FORMATS[file_format]
+    if form.reader != "json":
         return ReadPage(None, None, is_empty=not body.strip())
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("is not UTF-8 text") from None
-    if file_format != "json":
+    if form.by_line:
         lines = _lines(text)
         return ReadPage(None, lines, is_empty=not lines)
     try:

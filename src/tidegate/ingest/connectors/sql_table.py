@@ -1,49 +1,40 @@
-"""Tables of a SQL database: whole or from a bound on, in one query or in batches.
-
-Each connector of a database is this one with a dialect.
-"""
+"""Tables of SQL databases: whole or from a bound on, in one query or in batches. Their connectors differ by dialect."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tidegate.config import DatabaseSource, JdbcSource
 from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.jdbc_reader import JdbcReader, WrittenTask, database_source, value_text, write_rows
+from tidegate.ingest.jdbc_reader import JdbcReader, WrittenTask, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
-from tidegate.ingest.sql_dialects import SqlColumn, SqlDialect
+from tidegate.ingest.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, generic_dialect
 from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
 
-__all__ = ["SqlTableConnector"]
+__all__ = ["JdbcConnector", "PostgresConnector", "SqlServerConnector"]
 
 _AHEAD = "_ahead"
 _AT_ONCE = 8
 """So many batches are read by one job of Spark, whose tasks run side by side."""
 
 
-class SqlTableConnector:
-    """`dialect` is set by the classes derived from it."""
-
-    dialect: SqlDialect
-
+class SqlTableConnector(ABC):
     def __init__(self, request: SourceRequest) -> None:
-        rules = request.ingestion.source
-        self._request, self._rules = request, rules
-        self._table = rules.physical_name or rules.name
-        source = database_source(request.settings, rules.source, rules.connector.name)
-        if request.session is None:
-            raise SourceError(
-                f"source '{source.name}': table {self._table} is read by Spark, which is not available here",
-                source=source.name,
-                kind=FailureKind.QUERY_REJECTED,
-            )
-        self._reader = JdbcReader(source, self._table, request.session)
+        self._request, self._rules = request, request.ingestion.source
+        self._reader = JdbcReader(request)
+        self._table = self._reader.table
+        self._dialect = self._dialect_of(self._reader.source)
         self._columns: dict[str, SqlColumn] | None = None
         self._landed_rows = 0
         self._ahead: Path | None = None
+
+    @abstractmethod
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect: ...
 
     def upper_bound(self, lower: str | None) -> str | None:
         if self._rules.full_snapshot:
@@ -107,7 +98,7 @@ class SqlTableConnector:
         return [tuple(map(value_text, row[:-1])) for row in sorted(rows, key=lambda row: row[-1])]
 
     def _read(self, bounds: Bounds) -> SqlTableRead:
-        rules, read = self._rules, SqlTableRead(self.dialect, self._table)
+        rules, read = self._rules, SqlTableRead(self._dialect, self._table)
         if self._columns is None:
             self._columns = self._reader.columns(read.columns())
         filtering = None
@@ -145,6 +136,28 @@ class SqlTableConnector:
             FailureKind.QUERY_REJECTED,
             "correct 'ingestion_filtering_column' in the contract, or set ingestion_read_strategy to full_snapshot",
         )
+
+
+class SqlServerConnector(SqlTableConnector):
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect:
+        return TRANSACT_SQL
+
+
+class PostgresConnector(SqlTableConnector):
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect:
+        return POSTGRES
+
+
+class JdbcConnector(SqlTableConnector):
+    """Any database that has a JDBC driver. Where it has a dialect of its own, that is more exact."""
+
+    def _dialect_of(self, source: DatabaseSource | JdbcSource) -> SqlDialect:
+        if isinstance(source, DatabaseSource):
+            return POSTGRES
+        url = source.url.lower()
+        if url.startswith("jdbc:sqlserver:"):
+            return TRANSACT_SQL
+        return POSTGRES if url.startswith("jdbc:postgresql:") else generic_dialect(source.url)
 
 
 def _with_first(written: Sequence[WrittenTask]) -> list[WrittenTask]:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.errors import FailureKind, SourceError
+from tidegate.errors import FailureKind
 from tidegate.ingest.cdc_reads import ChangesRead, LsnBounds, capture_instance, part_predicates
-from tidegate.ingest.jdbc_reader import JdbcReader, database_source, value_text, write_rows
+from tidegate.ingest.jdbc_reader import JdbcReader, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 
 if TYPE_CHECKING:
@@ -32,16 +32,9 @@ class SqlServerCdcConnector:
     def __init__(self, request: SourceRequest) -> None:
         rules = request.ingestion.source
         self._request, self._rules = request, rules
-        self._table = rules.physical_name or rules.name
+        self._reader = JdbcReader(request)
+        self._table = self._reader.table
         self._instance = str(rules.properties.get("capture_instance") or capture_instance(self._table))
-        source = database_source(request.settings, rules.source, rules.connector.name)
-        if request.session is None:
-            raise SourceError(
-                f"source '{source.name}': table {self._table} is read by Spark, which is not available here",
-                source=source.name,
-                kind=FailureKind.QUERY_REJECTED,
-            )
-        self._reader = JdbcReader(source, self._table, request.session)
 
     def upper_bound(self, lower: str | None) -> str | None:
         """A tick that is younger than a second by the server's clock may get further transactions: it is left to the

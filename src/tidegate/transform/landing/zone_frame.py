@@ -30,7 +30,7 @@ from tidegate.transform.landing.json_read import JsonSource
 from tidegate.transform.landing.landing_errors import local_path
 from tidegate.transform.landing.parquet_read import ParquetSource
 from tidegate.transform.landing.schemas import align, combine, ddl, known, nullable, settle
-from tidegate.transform.landing.zone_source import ORDER, ORDER_FILE, ORDER_LINE, ORDER_PIECE, ZoneSource
+from tidegate.transform.landing.zone_source import ORDER, ORDER_FILE, ORDER_LINE, ORDER_PIECE, Delivery, ZoneSource
 
 __all__ = ["ZoneFrame", "open_sources", "read_delivery", "rows_in_order", "sorted_by_place"]
 
@@ -92,7 +92,7 @@ def open_sources(
     """The files by format, looked through for their columns. `declared` of a raw zone names columns by place alone."""
     formats = _RAW_FORMATS if settings.raw else _FORMATS
     return [
-        formats[kind](session, [folder / file.path for file in group], settings, declared, before)
+        formats[kind](session, Delivery([folder / file.path for file in group], settings, declared, before))
         for kind, group in files_by_format(folder, sorted(files), settings.format).items()
     ]
 
