@@ -26,6 +26,7 @@ from tidegate.transform.silver.silver_frame import (
     CONSTRAINT,
     DELETED,
     FAILURES,
+    GONE,
     META,
     QUALITY,
     STAGE,
@@ -160,7 +161,7 @@ def _divide(
     summary = _summary(marked, rules, applies)
     live = marked.where(f"{STAGE} IS NULL" if applies else f"{STAGE} IS NULL AND NOT {DELETED}").drop(TEXTS)
     has_dropped = summary.ranked > summary.groups
-    judged = keep_newest(live, rules) if has_dropped else live
+    judged = keep_newest(live, rules) if has_dropped else live.selectExpr("*", f"false AS {GONE}")
     looked_at = [c for c in unique_columns(rules) if target is not None or c.name in summary.repeated]
     for column in looked_at:
         judged = flag_repeated(session, judged, rules, column, target)
@@ -217,7 +218,7 @@ def _judge(
 def _show(session: SparkSession, stack: ExitStack, judged: DataFrame, rules: SilverRules) -> None:
     """The valid rows so far, as the view that quality rules read."""
     names = [quote(column.name) for column in rules.columns]
-    rows = judged.where(f"{STAGE} IS NULL AND NOT {DELETED}")
+    rows = judged.where(f"{STAGE} IS NULL AND NOT {DELETED} AND NOT {GONE}")
     rows.select(*names, *META).createOrReplaceTempView(_VALID)
     stack.callback(_hide, session)
 
@@ -271,6 +272,7 @@ def _counts(judged: DataFrame, summary: _Summary, applies: bool) -> StageCounts:
     row = judged.selectExpr(
         f"count_if({STAGE} IS NULL AND NOT {DELETED}) AS valid",
         f"count_if({STAGE} IS NULL AND {DELETED}) AS signals",
+        f"count_if({GONE}) AS gone",
         f"count_if({STAGE} = '{UNIQUE}') AS {UNIQUE}",
         f"count_if({STAGE} = '{QUALITY}') AS {QUALITY}",
     ).first()
@@ -280,7 +282,7 @@ def _counts(judged: DataFrame, summary: _Summary, applies: bool) -> StageCounts:
         read=summary.read,
         valid=row["valid"],
         quarantined={stage: {**summary.by_stage, **late}[stage] for stage in STAGES},
-        deduplicated=summary.ranked - summary.groups,
+        deduplicated=summary.ranked - summary.groups - row["gone"],
         delete_signals=row["signals"] if applies else summary.signals,
     )
 
