@@ -80,13 +80,12 @@ def _missed(
     """By era: the keys that its whole snapshot has, and how many more than in the era before are missing for a time."""
     comes_back = f"coalesce({_NEXT} IS NOT NULL AND NOT {_AGAIN}, false)"
     marks = (
-        f"array(struct({_ERA} AS era, int({_WHOLE}) AS keys, 0 AS missed), "
-        f"struct({_ERA} + 1, 0, int({comes_back})), "
-        f"struct({_NEXT} + IF({_NEXT_WHOLE}, 0, 1), 0, -int({comes_back})))"
+        f"stack(3, {_ERA}, int({_WHOLE}), 0, {_ERA} + 1, 0, int({comes_back}),"
+        f" {_NEXT} + IF({_NEXT_WHOLE}, 0, 1), 0, -int({comes_back})) AS (era, keys, missed)"
     )
     rows = request.session.sql(
         "SELECT era, sum(keys) AS keys, sum(missed) AS missed FROM"
-        f" (SELECT inline({marks}) FROM ({_eras_of_keys(deletion, keys, live)})) WHERE era IS NOT NULL GROUP BY era"
+        f" (SELECT {marks} FROM ({_eras_of_keys(deletion, keys, live)})) WHERE era IS NOT NULL GROUP BY era"
     ).collect()
     return {row["era"]: row["keys"] for row in rows}, {row["era"]: row["missed"] for row in rows}
 

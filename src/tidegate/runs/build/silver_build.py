@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from tidegate.amounts import plural
 from tidegate.compiler import bind
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion
+from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
+from tidegate.results import CheckResult
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
 from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
 from tidegate.write.request import DELETED, SNAPSHOT, DeleteRequest, Snapshot
@@ -63,7 +66,9 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         run.started_at,
         target=build.table.quoted if exists else None,
     )
-    with build.phases.timed("iceberg_write"), rows_judged as rows:
+    with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, ingestion, rows):
+        build.attempt.stages = _stages(rows.counts)
+        _require_rules(build, ingestion, rows)
         run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
         with _deletions(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
@@ -75,6 +80,47 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         build.attempt.stages = _stages(rows.counts, outcome)
         build.notes += _notes(ingestion, rows)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
+
+
+@contextmanager
+def _shown_if_refused(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> Iterator[None]:
+    """Where a gate closes no table holds the rows that it refused, so the run shows some."""
+    try:
+        yield
+    except TidegateError as error:
+        if error.kind is FailureKind.QUALITY_FAILED:
+            for note in (*build.notes, *_notes(ingestion, rows)):
+                build.run.emit("warning", build.name, {"message": f"{build.name}: {note}"})
+        raise
+
+
+def _require_rules(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> None:
+    """Rules about the whole table, which blame no row, let all rows in or none."""
+    if not rows.failures:
+        return
+    build.attempt.failed_rules = tuple(
+        CheckResult(
+            build.name,
+            failure.rule.name,
+            stage="before_write",
+            severity="error",
+            status="failed",
+            value=failure.value if isinstance(failure.value, (int, float, str, bool)) else str(failure.value),
+            expected=failure.expected,
+            duration_ms=0,
+            description=failure.rule.query.strip(),
+        )
+        for failure in rows.failures
+    )
+    bronze = f"bronze.{ingestion.source.table}"
+    corrected = "Deliver rows that correct it: a row replaces an older one with its key. Or change"
+    raise QualityError(
+        f"{'; '.join(map(str, rows.failures))}: the table takes none of {plural(rows.counts.valid, 'valid row')}",
+        where=str(build.model.model.path),
+        remedy=f"{corrected if deduplicated_by(ingestion.silver) else 'Change'} the rule in the contract, or move the "
+        f"file that is wrong out of landing zone {ingestion.source.zone} and run `tidegate run {bronze} {build.name} "
+        f"--full-refresh`. Until then the rows stay in {bronze}, and each run judges them again, with new ones.",
+    )
 
 
 def _dropped(build: TableBuild) -> Mapping[str, str]:
@@ -170,11 +216,11 @@ def _snapshots(
     return present, tuple(snapshots)
 
 
-def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:
+def _stages(counts: StageCounts, outcome: WriteOutcome | None = None) -> Mapping[str, int]:
     found = {"read": counts.read, "valid": counts.valid}
     found |= {f"quarantined_{stage}": rows for stage, rows in counts.quarantined.items()}
     found |= {"deduplicated": counts.deduplicated, "delete_signals": counts.delete_signals}
-    deletions = outcome.deletions
+    deletions = outcome.deletions if outcome else None
     if deletions is not None:
         found |= {"deletes_applied": deletions.applied, "deletes_ignored": deletions.ignored_late + deletions.unknown}
     return found

@@ -58,7 +58,8 @@ class _EventCounts:
     @property
     def deletions(self) -> DeletionCounts:
         return DeletionCounts(
-            applied=self.of(_DELETE, _INSERT_DELETED, _REVIVE_DELETED),
+            # A row that comes after its own delete is late; its delete was counted when it came.
+            applied=self.of(_DELETE, _INSERT_DELETED, _REVIVE_DELETED) - self.of(_INSERT_DELETED, origin="tombstone"),
             ignored_late=self.of(_LATE),
             unknown=self.of(_UNKNOWN, _AGAIN, origin="batch"),
             revived=self.of(_REVIVE, _REVIVE_DELETED),
@@ -235,7 +236,7 @@ def _last_values(state: _State) -> str:
 
 def _has_last_values(state: _State) -> str:
     """Whether the batch has a row of the deleted key that is newer than the table's."""
-    given = f"__e.{_LAST} IS NOT NULL AND __e.{ORIGIN} <> 'tombstone'"
+    given = f"__e.{_LAST} IS NOT NULL"
     if not state.exists:
         return f"({given})"
     return f"({given} AND (__t.{_HERE} IS NULL OR {is_newer(f'__e.{_LAST}', '__t')}))"
