@@ -95,6 +95,9 @@ def _facts(result: ModelResult) -> Iterator[str]:
             yield f"{result.rows_quarantined} quarantined"
         if result.reason.endswith(f"; {VERIFIED}"):
             yield VERIFIED
+    elif result.stages:
+        yield "nothing published"
+        yield from _stage_facts(result.stages)
     yield duration(result.duration_ms)
 
 

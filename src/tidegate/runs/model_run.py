@@ -362,11 +362,13 @@ class _ModelBuild:
             error = ModelError(f"{type(error).__name__}: {error}")
         self.retry_after = error.retry_after
         self.aborted = isinstance(error, RunAbortedError)
+        self.checks += self.attempt.failed_rules
         result = ModelResult(
             model=self.name,
             status="failed",
             strategy=self.settings.written_as,
             run_type=str(self.attempt.decision.run_type) if self.attempt.decision else None,
             reason=self._reason,
+            stages=self.attempt.stages,
         )
         return result.failed(error, "cancelled" if isinstance(error, RunCancelledError) else "failed")
