@@ -79,8 +79,10 @@ def read_contract_models(text: str, file: str, namespace: str) -> ContractModels
     assert silver is not None
     columns = [place(column.at("transformLogic")).line for column in silver.items("properties")]
     bronze = _bronze(ingestion, file, namespace, place(source.path).line)
+    rule_places = tuple(place(rule.path) for rule in ingestion.silver.quality)
+    stage = ContractStage(ingestion, is_silver=True, rule_places=rule_places)
     return ContractModels(
-        (bronze, _silver(ingestion, file, namespace, bronze.table, [place(silver.path).line, *columns])),
+        (bronze, _silver(stage, file, namespace, bronze.table, [place(silver.path).line, *columns])),
         {ingestion.source.zone: _zone(ingestion)},
     )
 
@@ -126,8 +128,8 @@ def _bronze(ingestion: Ingestion, file: str, namespace: str, line: int) -> Model
     )
 
 
-def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, lines: list[int]) -> Model:
-    rules = ingestion.silver
+def _silver(stage: ContractStage, file: str, namespace: str, bronze: TableName, lines: list[int]) -> Model:
+    rules = stage.ingestion.silver
     selected = _selected(rules)
     inner = [f"{_delivered(column)} AS {quote(column.name)}" for column in rules.columns]
     passed_on = f"{quote(COMMIT_TIME)}, {quote(SEQUENCE)}"
@@ -146,7 +148,7 @@ def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, 
         file=file,
         source="".join(f"{text}\n" for text, _ in body),
         settings=_settings(rules),
-        stage=ContractStage(ingestion, is_silver=True),
+        stage=stage,
         source_lines=tuple(line for _, line in body),
     )
 
