@@ -1,8 +1,7 @@
-"""Contracts that drive data and their mistakes: each case of tests/cases/contracts/driving.txt, compiled."""
+"""Contracts that drive data and those of gold tables: the mistakes of tests/cases/contracts, compiled."""
 
 from __future__ import annotations
 
-import copy
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,33 +13,38 @@ import yaml
 from tests.compiler.projects import build
 
 FOLDER = Path(__file__).parents[1] / "cases" / "contracts"
-BASE = yaml.safe_load((FOLDER / "orders.odcs.yml").read_text("utf-8"))
 FILE = "contracts/orders.odcs.yml"
+BESIDE = {
+    "landing/orders/": "",
+    "notebooks/revenue.py": "",
+    "models/gold/revenue.sql": "SELECT 'open' AS state, 1L AS amount",
+}
 
 
 @dataclass(frozen=True)
 class Case:
     title: str
+    base: str
     changes: dict[str, Any]
     expected: tuple[tuple[str, str, str], ...]
 
 
-def read_cases() -> list[Case]:
-    _, *blocks = re.split(r"^--- ", (FOLDER / "driving.txt").read_text("utf-8"), flags=re.MULTILINE)
-    return [read_case(block) for block in blocks]
+def read_cases(name: str, base: str) -> list[Case]:
+    _, *blocks = re.split(r"^--- ", (FOLDER / name).read_text("utf-8"), flags=re.MULTILINE)
+    return [read_case(block, base) for block in blocks]
 
 
-def read_case(block: str) -> Case:
+def read_case(block: str, base: str) -> Case:
     title, *lines = block.splitlines()
     expected = [line.removeprefix("> ").split(" | ", 2) for line in lines if line.startswith("> ")]
     changes = yaml.safe_load("\n".join(line for line in lines if not line.startswith("> "))) or {}
-    return Case(title, changes, tuple((code, at, message) for code, at, message in expected))
+    return Case(title, base, changes, tuple((code, at, message) for code, at, message in expected))
 
 
-def changed(changes: dict[str, Any]) -> str:
-    contract = copy.deepcopy(BASE)
+def changed(base: str, changes: dict[str, Any]) -> str:
+    contract = yaml.safe_load((FOLDER / base).read_text("utf-8"))
     contract.update(changes.get("contract", {}))
-    source, silver = contract["schema"]
+    source, silver = contract["schema"][0], contract["schema"][-1]
     for part, name in ((source, "source"), (silver, "silver")):
         values = {entry["property"]: entry["value"] for entry in part.get("customProperties", ())}
         values |= changes.get(name, {})
@@ -57,13 +61,13 @@ def changed(changes: dict[str, Any]) -> str:
     return text.replace(before, after) if before else text
 
 
-CASES = read_cases()
+CASES = [*read_cases("driving.txt", "orders.odcs.yml"), *read_cases("gold.txt", "revenue.odcs.yml")]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.title for case in CASES])
 def test_mistakes_are_reported_where_they_are(tmp_path: Path, case: Case) -> None:
-    text = changed(case.changes)
-    found = build(tmp_path, {FILE: text, "landing/orders/": ""}).compiled.diagnostics
+    text = changed(case.base, case.changes)
+    found = build(tmp_path, {**BESIDE, FILE: text}).compiled.diagnostics
     lines = ["", *text.splitlines()]
     reported = [
         (d.code, lines[d.span.line], f"{d.message}; {d.suggestion}") for d in found if d.span and d.span.file == FILE
