@@ -186,7 +186,7 @@ def test_several_pages_without_a_number_are_refused(tmp_path: Path) -> None:
 
 def test_a_server_that_ignores_the_detected_parameter_gives_no_row_twice(tmp_path: Path) -> None:
     page = {"results": [1], "page": 1, "total_pages": 3}
-    with serving(lambda call: Answer(page)) as server, pytest.raises(SourceError, match="lead in a circle"):
+    with serving(lambda call: Answer(page)) as server, pytest.raises(SourceError, match="the same as the one before"):
         project(tmp_path, server).land(ingestion(**REST, pagination="auto"))
     assert LandingProject(tmp_path).listed() == []
 
@@ -234,6 +234,16 @@ def test_pages_that_lead_in_a_circle_fail(tmp_path: Path) -> None:
     with serving(answer) as server, pytest.raises(SourceError, match="lead in a circle"):
         project(tmp_path, server).land(ingestion(**REST))
     assert server.targets == ["/orders", "/orders at=1", "/orders at=2", "/orders at=0"]
+    assert LandingProject(tmp_path).listed() == []
+
+
+@pytest.mark.parametrize("pagination", ["page_number", "offset", {"kind": "cursor", "path": "results.0.at"}])
+def test_a_server_that_ignores_its_parameters_does_not_keep_the_read_forever(pagination: Any, tmp_path: Path) -> None:
+    """It gives its first page again and again, or, asked for pages behind the last one, its last."""
+    same = pytest.raises(SourceError, match="the page is the same as the one before")
+    with serving(lambda call: Answer({"results": [{"at": 1}]})) as server, same:
+        project(tmp_path, server).land(ingestion(**REST, pagination=pagination))
+    assert len(server.calls) == 2
     assert LandingProject(tmp_path).listed() == []
 
 

@@ -209,7 +209,7 @@ def read_quality(table: Element) -> Iterator[tuple[Element, str, QualityRule | N
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            yield rule, name, QualityRule(name, query, column, operators)
+            yield rule, name, QualityRule(name, query, column, operators, rule.at("query"))
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 `ingestion_read_strategy: incremental` with `ingestion_filtering_column` and `incremental_parameter`: the parameter gets
 the greatest value of the column that earlier runs have seen, and the greatest that this one sees is the next bound.
 Reading stops at a page without records, a page that names no next one, and fails where a page leads to one that was
-read already.
+read already, or is byte by byte the page before it: a server that ignores its parameters would never end.
 """
 
 from __future__ import annotations
@@ -74,12 +74,14 @@ class RestConnector:
             page = self._read(raw)
             if page.is_empty and not (self._source.full_snapshot and position.page == 1):
                 return
+            if raw.body == before:
+                message = "the page is the same as the one before: the server does not go on to the next page"
+                raise self._server.unexpected(message, raw.target)
+            before = raw.body
             reached = self._reached(raw, page, position.reached or bounds.lower)
             position = self._with_form(raw, page, position)
             following = self._next(raw, page, position, reached)
-            repeats = position.form is not None and raw.body == before
-            before = raw.body
-            if repeats or (following is not None and following.target in visited):
+            if following is not None and following.target in visited:
                 message = "the next page is one that was read already: the pages lead in a circle"
                 raise self._server.unexpected(message, raw.target)
             name = f"page.{self._source.format}"

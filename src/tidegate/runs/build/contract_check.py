@@ -15,7 +15,7 @@ from tidegate.compiler.table_columns import table_columns
 from tidegate.contracts import ColumnRule, ContractTerm, ModelContract, RowRules
 from tidegate.contracts.ingestion import QualityRule
 from tidegate.datatypes import Column, Relation, from_json
-from tidegate.errors import ContractBrokenError, QualityError, QueryError
+from tidegate.errors import ContractBrokenError, QueryError
 from tidegate.lake.iceberg_types import relation_of
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import quote
@@ -30,7 +30,7 @@ from tidegate.runs.build.contract_queries import (
     questions_about_nulls,
     questions_about_rows,
 )
-from tidegate.transform.silver.sql_rules import gives_one_value, read_rule, require_scalar
+from tidegate.transform.silver.sql_rules import gives_one_value, read_rule, scalar_failures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -156,16 +156,14 @@ class _RowCheck:
             sql = read_rule(term.value, rules, view, self.model.model.table.layer)
             if not sql.is_select or not gives_one_value(self.session, sql, rules):
                 return quality_question(sql, term.place)
-            require_scalar(self.session, sql)
-        except QualityError as error:
-            is_hidden = bool(self._hidden_in(sql.text))
-            message = f"quality rule '{sql.rule.name}' failed; its value may come from a hidden column"
-            return f"{message if is_hidden else error} ({_text(term.place)})"
+            failures = list(map(str, scalar_failures(self.session, sql)))
         except QueryError as error:
             raise QueryError(
                 self._safe(str(error)), where=_text(term.place), remedy="Correct the rule in the contract."
             ) from error
-        return None
+        if failures and self._hidden_in(sql.text):
+            failures = [f"quality rule '{sql.rule.name}' fails; its value may come from a hidden column"]
+        return f"{' and '.join(failures)} ({_text(term.place)})" if failures else None
 
     def _answers(self, questions: Sequence[RowQuestion]) -> Iterator[str]:
         run, table = self.run, self.model.model.table
