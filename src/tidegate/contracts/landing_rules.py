@@ -11,7 +11,7 @@ from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.stage_contract import GENERATOR, StageContract
-from tidegate.names import is_plain_name, nearest
+from tidegate.names import is_plain_name, is_zone_name, nearest
 from tidegate.problems import did_you_mean
 
 __all__ = ["bronze_issues", "gold_issues", "landing_issues", "missing_generator"]
@@ -60,7 +60,10 @@ def _connector(contract: StageContract) -> Iterator[Issue]:
 
 def _landing_files(contract: StageContract) -> Iterator[Issue]:
     yield from contract.expect(
-        "landing_directory", _is_relative_folder, "a folder below [landing] root, without '..'", "orders"
+        "landing_directory",
+        _is_relative_folder,
+        "a folder below [landing] root, in which no name begins with '_' or '.'",
+        "orders",
     )
     yield from contract.expect_choice("landing_file_format", tuple(FILE_FORMATS))
 
@@ -147,7 +150,7 @@ def missing_generator(name: str, workspace_path: str) -> tuple[str, str]:
 def _is_relative_folder(value: Any) -> bool:
     if not isinstance(value, str) or not value.strip() or "://" in value or "\\" in value:
         return False
-    return not os.path.isabs(value) and ".." not in value.split("/")
+    return not os.path.isabs(value) and is_zone_name(value.strip("/"))
 
 
 def _is_column_list(value: Any) -> bool:

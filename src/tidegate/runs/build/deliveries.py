@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidegate.contracts.ingestion import ContractStage
 from tidegate.errors import FailureKind, LandingError, QualityError
-from tidegate.ingest.bronze_position import CHECKPOINT_PROPERTY, bronze_position, checkpoint_after, checkpoint_text
+from tidegate.ingest.bronze_position import CHECKPOINT_PROPERTY, bronze_position, checkpoint_text, position_after
 from tidegate.lake.consumed import Consumed, ConsumedFile, write_consumed
 from tidegate.lake.metadata import TableMetadata
 from tidegate.lake.progress import ZoneInput
@@ -150,8 +150,7 @@ def bronze_properties(
         _require_whole_snapshot(zone, inputs.zones.get(zone), files[zone], root)
     before = bronze_position(own, zone)
     read = {file.path for file in files.get(zone, ())}
-    value = checkpoint_after(root / zone, stage.ingestion.id, before.consumed | read, before.checkpoint)
-    return {CHECKPOINT_PROPERTY: checkpoint_text(value)}
+    return {CHECKPOINT_PROPERTY: checkpoint_text(position_after(root / zone, read, before))}
 
 
 def _require_whole_snapshot(zone: str, state: ZoneState | None, read: tuple[ZoneFile, ...], root: Path) -> None:
