@@ -92,7 +92,7 @@ def test_a_link_in_the_zone_leads_no_write_and_no_removal_elsewhere(tmp_path: Pa
     path = shop.zone / link
     path.rename(path.with_name("moved")) if path.exists() else None
     path.symlink_to(outside)
-    with pytest.raises(LandingError, match="leads out of the landing root|is a link, not the folder of a run"):
+    with pytest.raises(LandingError, match=r"leads out of the landing root|is a link, not the folder of a run"):
         shop.land(named("orders"))
     assert [each.name for each in outside.iterdir()] == ["001.sql"]
 
