@@ -88,8 +88,8 @@ class _ModelContractReader:
             key=read_key(columns),
         )
         quality = [
-            (name, None if rule is None else ContractTerm(rule, self.document.place(part.path)))
-            for part, name, rule in read_quality(table)
+            (name, None if rule is None else ContractTerm(rule, self.document.place(rule.path)))
+            for name, rule in read_quality(table)
         ]
         return RowRules(
             rules,

@@ -85,7 +85,7 @@ def _silver(contract: StageContract, source: Element, silver: Element) -> Silver
     keys = read_key(columns)
     null_values = contract.lookup("null_values", silver)
     partitions = [column.column_name for column in columns if column.flag("partitioned")]
-    rules = [(name, rule) for _, name, rule in read_quality(silver)]
+    rules = list(read_quality(silver))
     return SilverRules(
         name=silver.text("name") or "",
         table=contract.table_name(silver, "silver_table"),
@@ -196,7 +196,7 @@ def _deletion(contract: StageContract, silver: Element) -> DeletionRules | None:
     )
 
 
-def read_quality(table: Element) -> Iterator[tuple[Element, str, QualityRule | None]]:
+def read_quality(table: Element) -> Iterator[tuple[str, QualityRule | None]]:
     """Each quality rule with its name; None for those of other types than sql."""
     for part, column in [(table, None), *((column, column.column_name) for column in table.items("properties"))]:
         for number, rule in enumerate(part.items("quality"), 1):
@@ -204,12 +204,12 @@ def read_quality(table: Element) -> Iterator[tuple[Element, str, QualityRule | N
             name = rule.text("name") or rule.text("id") or metric or f"{column or table.text('name')} quality {number}"
             query = rule.text("query")
             if rule.text("type") != "sql" or query is None:
-                yield rule, name, None
+                yield name, None
                 continue
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            yield rule, name, QualityRule(name, query, column, operators, rule.at("query"))
+            yield name, QualityRule(name, query, column, operators, rule.at("query"))
 
 
 def _names(value: Any) -> tuple[str, ...]:
