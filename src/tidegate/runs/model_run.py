@@ -325,7 +325,7 @@ class _ModelBuild:
         assert metadata is not None
         assert metadata.progress is not None
         root, location = run.settings.landing.root, metadata.table_location
-        zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id)
+        zones = take_files({}, {}, facts.inputs, root, location, metadata.progress.run_id, run.started_at)
         with run.builder.open(self.attempt) as work:
             work.set_progress(replace(metadata.progress, zones=zones))
         self.checked_again = True

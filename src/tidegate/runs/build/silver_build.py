@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ from tidegate.compiler import bind
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion
 from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
+from tidegate.ingest.bronze_position import PARTIAL_PROPERTY, files_in_bronze, snapshot_of
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
 from tidegate.results import CheckResult
@@ -22,7 +24,7 @@ from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows,
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
-from tidegate.write.request import DELETED, SNAPSHOT, DeleteRequest, Snapshot
+from tidegate.write.request import DELETED, SNAPSHOT, DeleteRequest, SourceSnapshot
 from tidegate.write.staging import persisted_view
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ __all__ = ["write_silver"]
 _IDENTITY = ("_source_file", "_source_row", "_contract_version")
 """Columns of the quarantine by which a row that was refused before is recognised."""
 
-_MOST_RULES = 6
+_MOST_RULES, _MOST_FILES = 6, 1000
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _TOMBSTONES, _PRESENT = "__tidegate_tombstones", "__tidegate_present"
 
@@ -175,7 +177,7 @@ def _tombstones(build: TableBuild, ingestion: Ingestion, delivered: DataFrame, b
 
 def _snapshots(
     build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName
-) -> tuple[DataFrame, tuple[Snapshot, ...]]:
+) -> tuple[DataFrame, tuple[SourceSnapshot, ...]]:
     """The keys of each complete snapshot that rows are of, those of refused rows included; and the snapshots.
 
     From one in which a row has no valid key or a record could not be read nothing can be inferred, because the key that
@@ -184,9 +186,11 @@ def _snapshots(
     """
     from pyspark.sql import functions as f
 
+    source, metadata = ingestion.source, build.run.lake.table(bronze)
+    assert metadata is not None
+    # As `snapshot_of` names it.
     snapshot = f.col("_run_id")
-    if ingestion.source.connector.reads_source:
-        # A connector names the folder of its files after its run.
+    if source.connector.reads_source:
         snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
@@ -198,9 +202,22 @@ def _snapshots(
     by_time = found.orderBy("ingested", "name").collect()
     unreadable = {row["name"]: row["keyless"] for row in by_time}
     if by_time and build.run.lake.table(bronze.quarantine) is not None:
-        refused = build.session.table(bronze.quarantine.quoted).where(snapshot.isin(list(unreadable)))
-        for name, records in refused.groupBy(snapshot).count().collect():
-            unreadable[name] += records
+        files = {
+            f"{source.zone}/{file.path}": snapshot_of(file, source.connector)
+            for file in files_in_bronze(metadata, source.zone)
+        }
+        files = {path: name for path, name in files.items() if name in unreadable}
+        refused = build.session.table(bronze.quarantine.quoted)
+        if len(files) <= _MOST_FILES:
+            refused = refused.where(f.col("_source_file").isin(list(files)))
+        for path, records in refused.groupBy("_source_file").count().collect():
+            if path in files:
+                unreadable[files[path]] += records
+    partial = set(json.loads(metadata.properties.get(PARTIAL_PROPERTY, "[]")))
+    if by_time and by_time[-1]["name"] in partial:
+        build.notes.append(
+            "no deletion was inferred, because files of the newest snapshot are not in the landing zone any more"
+        )
     if by_time and (count := unreadable[by_time[-1]["name"]]):
         message = (
             f"no deletion was inferred, because {plural(count, 'row')} of the snapshot cannot be read or have no "
@@ -210,7 +227,11 @@ def _snapshots(
     newest = f.max(f.struct(COMMIT_TIME, SEQUENCE)).alias("newest")
     present = rows.marked.groupBy(*keys, snapshot.alias(SNAPSHOT)).agg(newest).select(*keys, SNAPSHOT, "newest.*")
     snapshots = (
-        Snapshot(row["name"], _EPOCH + timedelta(microseconds=row["taken"]), not unreadable[row["name"]])
+        SourceSnapshot(
+            row["name"],
+            _EPOCH + timedelta(microseconds=row["taken"]),
+            whole=not unreadable[row["name"]] and row["name"] not in partial,
+        )
         for row in by_time
     )
     return present, tuple(snapshots)
