@@ -184,3 +184,15 @@ def test_keys_that_a_snapshot_lacks_are_deleted_and_those_that_were_refused_are_
     assert fourth.exit_code == 0
     assert any("no deletion was inferred, because 1 row" in warning for warning in fourth.warnings)
     assert shop.rows(live) == [(1,), (3,), (4,)]
+
+    shop.file("landing/orders/4.csv", "orderId,amount\n1,x\n")
+    fifth = shop.run()
+    silver = model(fifth, "silver.orders")
+    assert (silver.status, silver.stages["read"], silver.stages["quarantined_transform"]) == ("failed", 1, 1)
+    assert "lacks 2 of 3 live keys" in (silver.error or "")
+    assert any("1 row quarantined at transform" in warning for warning in fifth.warnings)
+    shop.file("landing/orders/5.csv", "orderId,amount\n1,100\n3,300\n4,400\n")
+    sixth = shop.run()
+    assert sixth.exit_code == 0
+    assert any("it lacks 2 of 3 keys that are there before and after it" in warning for warning in sixth.warnings)
+    assert shop.rows(live) == [(1,), (3,), (4,)]
