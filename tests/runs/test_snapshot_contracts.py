@@ -83,12 +83,12 @@ def test_a_rebuild_of_bronze_and_silver_sees_the_snapshots_as_they_came(shop: Pr
     ended = "SELECT m.id, b._source_file FROM silver.moves m JOIN bronze.moves b ON m.valid_to = b._commit_time"
     assert set(shop.rows(ended)) == {(2, "people/3.csv")}
 
-    rebuilt = shop.run(full_refresh=True, yes=True)
+    rebuilt = shop.run(full_refresh=True, confirmed=True)
     assert rebuilt.exit_code == 0
     assert [shop.rows(query) for query in states] == before
 
     (shop.root / "landing/people/3.csv").unlink()
-    assert shop.run(full_refresh=True, yes=True).exit_code == 0
+    assert shop.run(full_refresh=True, confirmed=True).exit_code == 0
     assert shop.rows("SELECT id, valid_to IS NULL FROM silver.moves") == [(1, True), (2, True), (3, True)]
 
 
