@@ -362,7 +362,9 @@ class _ModelBuild:
             error = ModelError(f"{type(error).__name__}: {error}")
         self.retry_after = error.retry_after
         self.aborted = isinstance(error, RunAbortedError)
-        self.checks += self.attempt.failed_rules
+        for rule in self.attempt.failed_rules:
+            self.checks.append(rule)
+            self.run.emit("check_result", self.name, {"result": rule})
         result = ModelResult(
             model=self.name,
             status="failed",
