@@ -130,6 +130,16 @@ def test_every_row_of_a_delivery_is_accounted_for_and_read_once(orders: ProjectF
     assert [row[1] for row in refused(shop)] == [2, 4, 3]
 
 
+def test_a_row_that_comes_after_its_own_delete_stays_deleted(orders: ProjectFolder) -> None:
+    head = "orderId,amount,state,_commit_time\n"
+    orders.file("landing/orders/1.csv", f"{head}1,100,,2024-01-01\n5,,gone,2024-01-03\n")
+    assert model(orders.run(), "silver.orders").stages["deletes_ignored"] == 1
+    orders.file("landing/orders/2.csv", f"{head}5,100,,2024-01-02\n6,100,,2024-01-04\n")
+    stages = model(orders.run(), "silver.orders").stages
+    assert (stages["valid"], stages["delete_signals"], stages["deletes_ignored"]) == (2, 0, 1)
+    assert orders.rows("SELECT order_id FROM silver.orders") == [(1,), (6,)]
+
+
 def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFolder) -> None:
     rule = """    quality:
       - type: sql
