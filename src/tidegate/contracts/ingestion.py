@@ -130,6 +130,9 @@ class QualityRule:
     operators: Mapping[str, Any] = field(default_factory=dict)
     """`mustBe`, `mustBeGreaterThan` and the like."""
 
+    where: str | None = field(default=None, repr=False, compare=False)
+    """File and line of its query, for messages alone: moved, it is the same rule."""
+
 
 @dataclass(frozen=True, slots=True)
 class SilverRules:

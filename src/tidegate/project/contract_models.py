@@ -70,9 +70,9 @@ def read_contract_models(text: str, file: str, namespace: str) -> ContractModels
             if part is not None and (name := reading.contract.table_name(part, key))
         ]
         return ContractModels(problems=reading.problems, unread=tuple(tables))
-    ingestion = read_ingestion(reading.contract)
-    assert ingestion is not None
     assert reading.document is not None
+    ingestion = read_ingestion(reading.contract, reading.document)
+    assert ingestion is not None
     place = reading.document.place
     source, silver = reading.contract.source, reading.contract.silver
     assert source is not None

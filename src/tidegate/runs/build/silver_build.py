@@ -16,7 +16,7 @@ from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
-from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver import QUALITY, STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
 from tidegate.write.request import DELETED, DeleteRequest
@@ -170,11 +170,11 @@ def _notes(ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
         names = ", ".join(ingestion.silver.not_evaluated)
         yield f"quality rules of other types than sql are not evaluated: {names}"
     if sum(rows.counts.quarantined.values()):
-        yield from _refusals(rows.refused)
+        yield from _refusals(rows.refused, {rule.name: rule.where for rule in ingestion.silver.quality})
 
 
-def _refusals(refused: DataFrame) -> Iterator[str]:
-    """A line for each rule that refused rows, with the first of them."""
+def _refusals(refused: DataFrame, places: Mapping[str, str | None]) -> Iterator[str]:
+    """A line for each rule that refused rows, with the first of them. `places`: of quality rules, in the contract."""
     from pyspark.sql import functions as f
 
     failure = f.explode("_failures").alias("failure")
@@ -193,6 +193,8 @@ def _refusals(refused: DataFrame) -> Iterator[str]:
     for rule in rules[:_MOST_RULES]:
         example = rule["first"]
         where = f"{example['_source_file']}, record {example['_source_row']}"
+        if rule["stage"] == QUALITY and places.get(rule["rule"]):
+            where += f"; the rule is {places[rule['rule']]}"
         yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
     if len(rules) > _MOST_RULES:
         yield "other rules refused rows too; `tidegate quarantine list` names them"

@@ -101,6 +101,7 @@ def is_scalar(session: SparkSession, rule: SqlRule, rules: SilverRules) -> bool:
     needed = ", ".join(rules.key or [column.name for column in rules.columns])
     raise QueryError(
         f"the query of quality rule '{rule.rule.name}' gives {', '.join(names)}, by which no row can be found",
+        where=rule.rule.where,
         remedy=f"Select one value, or rows with {needed}.",
     )
 
@@ -198,6 +199,7 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
     if len(rows) > 1:
         raise QueryError(
             f"the query of quality rule '{rule.rule.name}' gives several rows of one column",
+            where=rule.rule.where,
             remedy="Select one value, or rows with the key.",
         )
     value = rows[0][0] if rows else None
@@ -207,7 +209,7 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
             given, expected = "NULL" if value is None else value, f"must {_OPERATORS[name][1]} {text}"
             raise QualityError(
                 f"quality rule '{rule.rule.name}' failed: it gives {given}, and {expected}",
-                where=rule.rule.query.strip(),
+                where=rule.rule.where or rule.rule.query.strip(),
                 remedy="Correct the data, or the rule in the contract.",
             )
 
@@ -243,5 +245,5 @@ def _compare(value: Any, operand: Any) -> int:
 def _cannot_run(rule: SqlRule, error: Exception) -> QueryError:
     return QueryError(
         f"quality rule '{rule.rule.name}' cannot be evaluated: {read_failure(error).message}",
-        where=rule.rule.query.strip(),
+        where=rule.rule.where or rule.rule.query.strip(),
     )
