@@ -23,7 +23,7 @@ from tests.sources.postgres import Postgres
 from tidegate.faults import FAULT_LOG
 from tidegate.names import TableName
 
-pytestmark = [pytest.mark.spark, pytest.mark.alone]
+pytestmark = pytest.mark.spark
 
 PROVE = bool(os.environ.get("TIDEGATE_PROVE"))
 PASSWORD = "pg-hunter33"
@@ -139,8 +139,12 @@ def check_main(shop: ProjectFolder) -> dict[str, int]:
     return silver
 
 
-def points(log: Path) -> list[str]:
-    """Each point that a run comes to, those of models and of sources by turns for another of them."""
+def every_point(shop: ProjectFolder, orders: Orders, log: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Each point that a run over new rows comes to, those of models and of sources by turns for another of them."""
+    orders.insert(150)
+    with monkeypatch.context() as patch:
+        patch.setenv(FAULT_LOG, str(log))
+        assert shop.run().exit_code == 0
     reached: dict[str, list[str]] = {}
     for line in log.read_text().splitlines():
         point = line.partition(":")[0]
@@ -156,14 +160,12 @@ def test_killed_while_rows_arrive_no_row_is_missed_or_doubled(
     monkeypatch.setenv("PG_PASSWORD", PASSWORD)
     write_project(shop, postgres.port)
     orders.insert(350)
-    log = tmp_path / "points"
-    with monkeypatch.context() as patch:
-        patch.setenv(FAULT_LOG, str(log))
-        assert shop.run().exit_code == 0
+    assert shop.run().exit_code == 0
     published = check_main(shop)
     assert set(published.values()) == {350}
+    kills = every_point(shop, orders, tmp_path / "points", monkeypatch) if PROVE else ["after_batch_recorded@2"]
 
-    for point in points(log) if PROVE else ["after_batch_recorded@2"]:
+    for point in kills:
         orders.insert(150)
         with orders.arriving():
             process = start(shop.root, TIDEGATE_FAULT=point)
