@@ -140,7 +140,7 @@ def test_a_value_that_cannot_be_read_is_in_the_quarantine_of_silver(delivered: D
     (note,) = delivered.shop.rows("SELECT note FROM silver.lists__quarantine WHERE id = '5'")
     assert note == (LONG,)
     line = CONTRACT.splitlines().index("         query: \"day > DATE'2100-01-01'\"}}") + 1
-    assert any(f"the rule is contracts/lists.odcs.yml:{line}" in warning for warning in delivered.first.warnings)
+    assert any(f"the rule is in contracts/lists.odcs.yml:{line}" in warning for warning in delivered.first.warnings)
 
 
 def test_what_was_refused_is_not_read_again_and_a_corrected_file_is_loaded(delivered: Delivered) -> None:

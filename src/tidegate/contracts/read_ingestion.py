@@ -19,7 +19,6 @@ from tidegate.contracts.ingestion import (
 )
 from tidegate.contracts.model_contract import LOGICAL_TYPES, physical_rule
 from tidegate.contracts.stage_contract import StageContract
-from tidegate.contracts.yaml_document import YamlDocument
 
 __all__ = ["read_ingestion"]
 
@@ -40,10 +39,8 @@ _DEFAULT_TYPES = {
 """The type of a column that has only a logicalType."""
 
 
-def read_ingestion(contract: StageContract, document: YamlDocument | None = None) -> Ingestion | None:
-    """None where the contract has no connector. Call it only for a contract that is valid for landing and silver.
-
-    `document`: from which rules get their lines."""
+def read_ingestion(contract: StageContract) -> Ingestion | None:
+    """None where the contract has no connector. Call it only for a contract that is valid for landing and silver."""
     if contract.source is None or contract.connector is None or contract.silver is None:
         return None
     root = contract.root
@@ -51,7 +48,7 @@ def read_ingestion(contract: StageContract, document: YamlDocument | None = None
         id=root.text("id") or "",
         version=root.text("version") or "",
         source=_source(contract, contract.source),
-        silver=_silver(contract, contract.source, contract.silver, document),
+        silver=_silver(contract, contract.source, contract.silver),
     )
 
 
@@ -81,7 +78,7 @@ def _source(contract: StageContract, source: Element) -> SourceRules:
     )
 
 
-def _silver(contract: StageContract, source: Element, silver: Element, document: YamlDocument | None) -> SilverRules:
+def _silver(contract: StageContract, source: Element, silver: Element) -> SilverRules:
     columns = list(silver.items("properties"))
     keys = sorted(
         (column for column in columns if column.flag("primaryKey")),
@@ -89,7 +86,7 @@ def _silver(contract: StageContract, source: Element, silver: Element, document:
     )
     null_values = contract.lookup("null_values", silver)
     partitions = [_name(column) for column in columns if column.flag("partitioned")]
-    rules, others = _quality(silver, columns, document)
+    rules, others = _quality(silver, columns)
     return SilverRules(
         name=silver.text("name") or "",
         table=contract.table_name(silver, "silver_table"),
@@ -193,9 +190,7 @@ def _deletion(contract: StageContract, silver: Element) -> DeletionRules | None:
     )
 
 
-def _quality(
-    silver: Element, columns: list[Element], document: YamlDocument | None
-) -> tuple[tuple[QualityRule, ...], tuple[str, ...]]:
+def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule, ...], tuple[str, ...]]:
     """The rules of type sql, and the names of the others."""
     rules, others = [], []
     for part, column in [(silver, None), *((column, _name(column)) for column in columns)]:
@@ -209,9 +204,7 @@ def _quality(
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            place = document.place(rule.at("query")) if document is not None else None
-            where = f"{place.file}:{place.line}" if place is not None else None
-            rules.append(QualityRule(name, query, column, operators, where))
+            rules.append(QualityRule(name, query, column, operators, rule.at("query")))
     return tuple(rules), tuple(others)
 
 

@@ -24,12 +24,10 @@ _STAGES: dict[str, Callable[[StageContract], Iterator[Issue]]] = {
 
 
 def stages_of(contract: StageContract) -> tuple[str, ...]:
-    """The stages that the contract drives: those of an ingestion where an object has a connector, else gold."""
-    if contract.sources:
+    """The stages that the contract is meant to drive: those of an ingestion, else gold where it has a generator."""
+    if contract.is_ingestion:
         return tuple(_STAGES)
-    if any("generator_notebook" in part.custom for part in (contract.root, *contract.objects)):
-        return ("gold",)
-    return ()
+    return () if contract.with_generator() is None else ("gold",)
 
 
 @dataclass(frozen=True, slots=True)
