@@ -154,6 +154,7 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
     assert silver.error == (
         "quality rule 'some' gives 3, and must be greater than 100: the table takes none of 3 valid rows"
     )
+    assert silver.where == f"contracts/orders.odcs.yml:{len((CONTRACT + rule).splitlines()) - 1}"
     assert "Deliver rows that correct it" in (silver.remedy or "")
     assert (silver.stages["read"], silver.stages["valid"], silver.stages["quarantined_constraint"]) == (7, 3, 2)
     (check,) = [check for check in result.check_results if check.name == "some"]

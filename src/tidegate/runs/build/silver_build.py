@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
-from tidegate.contracts.ingestion import Ingestion
+from tidegate.contracts.ingestion import ContractStage
 from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
@@ -17,7 +17,7 @@ from tidegate.results import CheckResult
 from tidegate.runs.build.source_deletes import source_deletes
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
-from tidegate.transform.silver import STAGES, StageCounts, ValidatedRows, validated
+from tidegate.transform.silver import QUALITY, STAGES, StageCounts, ValidatedRows, validated
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
@@ -61,9 +61,9 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         run.started_at,
         target=build.table.quoted if exists else None,
     )
-    with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, ingestion, rows):
+    with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, stage, rows):
         build.attempt.stages = _stages(rows.counts)
-        _require_rules(build, ingestion, rows)
+        _require_rules(build, stage, rows)
         run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
         with source_deletes(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
@@ -73,23 +73,23 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(ingestion, rows)
+        build.notes += _notes(stage, rows)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
 @contextmanager
-def _shown_if_refused(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> Iterator[None]:
+def _shown_if_refused(build: TableBuild, stage: ContractStage, rows: ValidatedRows) -> Iterator[None]:
     """Where a gate closes no table holds the rows that it refused, so the run shows some."""
     try:
         yield
     except TidegateError as error:
         if error.kind is FailureKind.QUALITY_FAILED:
-            for note in (*build.notes, *_notes(ingestion, rows)):
+            for note in (*build.notes, *_notes(stage, rows)):
                 build.run.emit("warning", build.name, {"message": f"{build.name}: {note}"})
         raise
 
 
-def _require_rules(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows) -> None:
+def _require_rules(build: TableBuild, stage: ContractStage, rows: ValidatedRows) -> None:
     """Rules about the whole table, which blame no row, let all rows in or none."""
     if not rows.failures:
         return
@@ -107,11 +107,12 @@ def _require_rules(build: TableBuild, ingestion: Ingestion, rows: ValidatedRows)
         )
         for failure in rows.failures
     )
+    ingestion, places = stage.ingestion, _places(stage)
     bronze = f"bronze.{ingestion.source.table}"
     corrected = "Deliver rows that correct it: a row replaces an older one with its key. Or change"
     raise QualityError(
         f"{'; '.join(map(str, rows.failures))}: the table takes none of {plural(rows.counts.valid, 'valid row')}",
-        where=str(build.model.model.path),
+        where=", ".join(dict.fromkeys(places[failure.rule.name] for failure in rows.failures)),
         remedy=f"{corrected if deduplicated_by(ingestion.silver) else 'Change'} the rule in the contract, or move the "
         f"file that is wrong out of landing zone {ingestion.source.zone} and run `tidegate run {bronze} {build.name} "
         f"--full-refresh`. Until then the rows stay in {bronze}, and each run judges them again, with new ones.",
@@ -132,16 +133,23 @@ def _stages(counts: StageCounts, outcome: WriteOutcome | None = None) -> Mapping
     return found
 
 
-def _notes(ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
+def _places(stage: ContractStage) -> dict[str, str]:
+    """Of the quality rules in the contract, as file and line."""
+    rules = zip(stage.ingestion.silver.quality, stage.rule_places, strict=True)
+    return {rule.name: f"{place.file}:{place.line}" for rule, place in rules}
+
+
+def _notes(stage: ContractStage, rows: ValidatedRows) -> Iterator[str]:
+    ingestion = stage.ingestion
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
         yield f"quality rules of other types than sql are not evaluated: {names}"
     if sum(rows.counts.quarantined.values()):
-        yield from _refusals(rows.refused)
+        yield from _refusals(rows.refused, _places(stage))
 
 
-def _refusals(refused: DataFrame) -> Iterator[str]:
-    """A line for each rule that refused rows, with the first of them."""
+def _refusals(refused: DataFrame, places: Mapping[str, str]) -> Iterator[str]:
+    """A line for each rule that refused rows, with the first of them. `places`: of quality rules."""
     from pyspark.sql import functions as f
 
     failure = f.explode("_failures").alias("failure")
@@ -160,6 +168,8 @@ def _refusals(refused: DataFrame) -> Iterator[str]:
     for rule in rules[:_MOST_RULES]:
         example = rule["first"]
         where = f"{example['_source_file']}, record {example['_source_row']}"
+        if rule["stage"] == QUALITY:
+            where += f"; the rule is in {places[rule['rule']]}"
         yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
     if len(rules) > _MOST_RULES:
         yield "other rules refused rows too; `tidegate quarantine list` names them"
