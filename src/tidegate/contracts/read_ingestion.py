@@ -10,6 +10,7 @@ from tidegate.contracts.connectors import CONNECTORS
 from tidegate.contracts.element import Element
 from tidegate.contracts.ingestion import (
     DEFAULT_NULL_VALUES,
+    DeleteIndicator,
     DeletionRules,
     Ingestion,
     QualityRule,
@@ -18,6 +19,7 @@ from tidegate.contracts.ingestion import (
     SourceRules,
 )
 from tidegate.contracts.model_contract import LOGICAL_TYPES, physical_rule
+from tidegate.contracts.source_columns import column_name, source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 
 __all__ = ["read_ingestion"]
@@ -65,7 +67,7 @@ def _source(contract: StageContract, source: Element) -> SourceRules:
         zone=(contract.text("landing_directory") or "").strip("/"),
         format=contract.text("landing_file_format") or "",
         full_snapshot=contract.is_set("ingestion_read_strategy", "full_snapshot"),
-        columns=tuple(_name(column) for column in source.items("properties")),
+        columns=tuple(column_name(column) for column in source.items("properties")),
         physical_name=source.text("physicalName"),
         endpoint=contract.text("endpoint"),
         content_path=contract.text("content_path") or "",
@@ -85,16 +87,17 @@ def _silver(contract: StageContract, source: Element, silver: Element) -> Silver
         key=lambda column: column.number("primaryKeyPosition") or 0,
     )
     null_values = contract.lookup("null_values", silver)
-    partitions = [_name(column) for column in columns if column.flag("partitioned")]
+    partitions = [column_name(column) for column in columns if column.flag("partitioned")]
     rules, others = _quality(silver, columns)
     return SilverRules(
         name=silver.text("name") or "",
         table=contract.table_name(silver, "silver_table"),
         columns=tuple(_column(source, column) for column in columns),
-        key=tuple(map(_name, keys)),
+        key=tuple(map(column_name, keys)),
         strategy=contract.text("silver_write_strategy", silver) or ("current_state" if keys else "append"),
         deletion=_deletion(contract, silver),
-        null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(map(str, null_values.value)),
+        indicator=_indicator(contract, silver),
+        null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(null_values.value),
         quality=rules,
         not_evaluated=others,
         partition_column=partitions[0] if partitions else None,
@@ -104,7 +107,7 @@ def _silver(contract: StageContract, source: Element, silver: Element) -> Silver
 def _column(source: Element, column: Element) -> SilverColumn:
     allowed = _allowed(column)
     return SilverColumn(
-        name=_name(column),
+        name=column_name(column),
         type=_type(column),
         origin=_origin(source, column),
         transform=column.text("transformLogic"),
@@ -142,20 +145,11 @@ def _type(column: Element) -> str:
 
 
 def _origin(source: Element, column: Element) -> tuple[str, ...]:
-    origins, name = column.texts("transformSourceObjects"), _name(column)
-    known_columns = {known.lower(): known for known in map(_name, source.items("properties"))}
+    origins = column.texts("transformSourceObjects")
     if not origins:
-        is_there = not known_columns or name.lower() in known_columns
-        return (known_columns.get(name.lower(), name),) if is_there else ()
-    if len(origins) > 1:
-        return ()
-    steps = tuple(origins[0].split("."))
-    owners = {(source.text(key) or "").lower() for key in ("name", "physicalName")} - {""}
-    for start in range(1, len(steps)):
-        if ".".join(steps[:start]).lower() in owners:
-            steps = steps[start:]
-            break
-    return (known_columns.get(steps[0].lower(), steps[0]), *steps[1:])
+        own = source_column(source, column_name(column))
+        return () if own is None else (own,)
+    return (source_path(source, origins[0]) or ()) if len(origins) == 1 else ()
 
 
 def _allowed(column: Element) -> tuple[Any, ...] | None:
@@ -180,20 +174,23 @@ def _deletion(contract: StageContract, silver: Element) -> DeletionRules | None:
     if not contract.is_set("deletion_enabled", True, silver):
         return None
     ratio = contract.lookup("deletion_max_ratio", silver)
-    values = contract.lookup("deletion_indicator_values", silver)
     return DeletionRules(
         inferred=contract.text("deletion_detection", silver) == "inferred",
         soft=contract.text("deletion_mode", silver) == "soft",
-        indicator_column=contract.text("deletion_indicator_column", silver),
-        indicator_values=tuple(values.value) if values is not None and isinstance(values.value, list) else (),
         max_ratio=0.5 if ratio is None else float(ratio.value),
     )
+
+
+def _indicator(contract: StageContract, silver: Element) -> DeleteIndicator | None:
+    column = contract.text("deletion_indicator_column", silver)
+    values = contract.lookup("deletion_indicator_values", silver)
+    return DeleteIndicator(column, tuple(values.value)) if column and values is not None else None
 
 
 def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule, ...], tuple[str, ...]]:
     """The rules of type sql, and the names of the others."""
     rules, others = [], []
-    for part, column in [(silver, None), *((column, _name(column)) for column in columns)]:
+    for part, column in [(silver, None), *((column, column_name(column)) for column in columns)]:
         for number, rule in enumerate(part.items("quality"), 1):
             metric = rule.text("metric") or rule.text("rule")
             name = rule.text("name") or rule.text("id") or metric or f"{column or silver.text('name')} quality {number}"
@@ -206,10 +203,6 @@ def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule
             }
             rules.append(QualityRule(name, query, column, operators, rule.at("query")))
     return tuple(rules), tuple(others)
-
-
-def _name(column: Element) -> str:
-    return column.text("physicalName") or column.text("name") or ""
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -71,7 +71,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(ingestion, rows)
+        build.notes += _notes(ingestion, rows, delivered.columns)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
@@ -113,8 +113,7 @@ def _deletions(
 def _tombstones(build: TableBuild, ingestion: Ingestion, bronze: TableName) -> DataFrame:
     """The delete signals of all of bronze: a row that arrives after its own delete must not come back to life."""
     rows = build.session.table(bronze.quoted)
-    deletion = ingestion.silver.deletion
-    if deletion is not None and deletion.indicator_column is None:
+    if ingestion.silver.indicator is None:
         rows = rows.where("_op = 'delete'")  # Iceberg leaves out files without one
     return mark_rows(rows, ingestion.silver).where(f"{DELETED} AND {STAGE} IS NULL")
 
@@ -165,7 +164,14 @@ def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:
     return found
 
 
-def _notes(ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
+def _notes(ingestion: Ingestion, rows: ValidatedRows, bronze: Sequence[str]) -> Iterator[str]:
+    indicator = ingestion.silver.indicator
+    known = {name.lower() for name in (*bronze, *(column.name for column in ingestion.silver.columns))}
+    if indicator is not None and rows.counts.read and indicator.column.lower() not in known:
+        yield (
+            f"no row says that its key is deleted: deletion_indicator_column names column '{indicator.column}', which "
+            "neither bronze nor silver has"
+        )
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
         yield f"quality rules of other types than sql are not evaluated: {names}"
