@@ -14,7 +14,7 @@ from tidegate.problems import did_you_mean
 
 __all__ = ["deletion_issues"]
 
-_APPLY = ("current_state", "history")
+_APPLY, _APPLY_NONE = ("current_state", "history"), ("append", "snapshot")
 _COLUMN, _VALUES = "deletion_indicator_column", "deletion_indicator_values"
 _OF_BRONZE = "_op"
 
@@ -39,7 +39,7 @@ def deletion_issues(contract: StageContract, silver: Element, columns: list[Elem
             "deletions need a primary key", "set primaryKey: true on the columns of the key", "properties"
         )
     entry = contract.lookup("silver_write_strategy", silver)
-    if has_key and entry is not None and entry.value in ("append", "snapshot"):
+    if has_key and entry is not None and entry.value in _APPLY_NONE:
         message = f"silver_write_strategy {entry.value} applies no deletions"
         yield Issue(
             entry.path, message, f"write {' or '.join(_APPLY)}, or remove deletion_enabled: signals are counted"

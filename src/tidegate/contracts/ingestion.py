@@ -103,6 +103,11 @@ class SilverColumn:
     """`logicalTypeOptions`: bounds, lengths, pattern, format and the like."""
 
     logical_type: str | None = None
+    parts: tuple[SilverColumn, ...] = ()
+    """The properties inside an object. Their constraints hold where the column is a struct."""
+
+    items: SilverColumn | None = None
+    """What an array holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +174,7 @@ class SilverRules:
     null_values: tuple[str, ...] = DEFAULT_NULL_VALUES
     quality: tuple[QualityRule, ...] = ()
     not_evaluated: tuple[str, ...] = ()
-    """Quality rules of other types than sql."""
+    """What else the contract asks for: quality rules of other types than sql, and constraints that no stage knows."""
 
     partition_column: str | None = None
     """The first column that is declared as `partitioned`."""

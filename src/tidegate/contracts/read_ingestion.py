@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from tidegate.contracts.column_constraints import allowed_values, options_of, unevaluated
+from tidegate.contracts.column_types import nested_columns, silver_type
 from tidegate.contracts.connectors import CONNECTORS
 from tidegate.contracts.element import Element
 from tidegate.contracts.ingestion import (
@@ -18,27 +19,10 @@ from tidegate.contracts.ingestion import (
     SilverRules,
     SourceRules,
 )
-from tidegate.contracts.model_contract import LOGICAL_TYPES, physical_rule
 from tidegate.contracts.source_columns import column_name, source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 
 __all__ = ["read_ingestion"]
-
-_LIMITED = re.compile(r"\s*((?:var)?char)\s*\(\s*(\d+)\s*\)\s*", re.IGNORECASE)
-_DEFAULT_TYPES = {
-    "string": "string",
-    "date": "date",
-    "timestamp": "timestamp",
-    "time": "string",
-    "number": "decimal(38,10)",
-    "integer": "bigint",
-    "object": "string",
-    "array": "array<string>",
-    "boolean": "boolean",
-    "map": "map<string,string>",
-    "vector": "array<float>",
-}
-"""The type of a column that has only a logicalType."""
 
 
 def read_ingestion(contract: StageContract) -> Ingestion | None:
@@ -99,49 +83,36 @@ def _silver(contract: StageContract, source: Element, silver: Element) -> Silver
         indicator=_indicator(contract, silver),
         null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(null_values.value),
         quality=rules,
-        not_evaluated=others,
+        not_evaluated=(*others, *(text for column in columns for text in unevaluated(column))),
         partition_column=partitions[0] if partitions else None,
     )
 
 
 def _column(source: Element, column: Element) -> SilverColumn:
-    allowed = _allowed(column)
-    return SilverColumn(
-        name=column_name(column),
-        type=_type(column),
+    return replace(
+        _part(column),
         origin=_origin(source, column),
         transform=column.text("transformLogic"),
-        required=column.flag("required") is True,
         primary_key=column.flag("primaryKey") is True,
         unique=column.flag("unique") is True,
-        allowed=allowed,
-        options=_options(column),
-        logical_type=column.text("logicalType"),
     )
 
 
-def _options(column: Element) -> Mapping[str, Any]:
-    """In v3.0 an exclusive bound may be true: then `maximum` or `minimum` is meant without its value."""
-    options = dict(column.part("logicalTypeOptions").value)
-    for bound, inclusive in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
-        if isinstance(options.get(bound), bool) and options.pop(bound) and inclusive in options:
-            options[bound] = options.pop(inclusive)
-    return options
-
-
-def _type(column: Element) -> str:
-    """A physicalType in Spark's spelling; else the type that stands for the logicalType. varchar and char keep their
-    length, which values must not exceed; tables have them as strings."""
-    physical = column.text("physicalType")
-    limited = _LIMITED.fullmatch(physical or "")
-    if limited is not None:
-        return f"{limited[1].lower()}({limited[2]})"
-    rule = physical_rule(physical) if physical else None
-    if rule is not None and rule.type is not None:
-        return "decimal(38,10)" if rule.any_decimal else rule.type.text
-    logical = column.text("logicalType") or "string"
-    assert logical in LOGICAL_TYPES
-    return _DEFAULT_TYPES[logical]
+def _part(column: Element) -> SilverColumn:
+    """A column, or what is inside one."""
+    properties, items = nested_columns(column)
+    kind = silver_type(column)
+    assert kind is not None
+    return SilverColumn(
+        name=column_name(column),
+        type=kind,
+        required=column.flag("required") is True,
+        allowed=allowed_values(column)[0],
+        options=options_of(column),
+        logical_type=column.text("logicalType"),
+        parts=tuple(map(_part, properties)),
+        items=None if items is None else _part(items),
+    )
 
 
 def _origin(source: Element, column: Element) -> tuple[str, ...]:
@@ -150,24 +121,6 @@ def _origin(source: Element, column: Element) -> tuple[str, ...]:
         own = source_column(source, column_name(column))
         return () if own is None else (own,)
     return (source_path(source, origins[0]) or ()) if len(origins) == 1 else ()
-
-
-def _allowed(column: Element) -> tuple[Any, ...] | None:
-    """`enum`, then that of logicalTypeOptions, then the custom property, then a quality rule's valid values."""
-    entries = column.value.get("enum")
-    if isinstance(entries, list) and entries:
-        return tuple(entry.get("value") if isinstance(entry, dict) else entry for entry in entries)
-    options = column.part("logicalTypeOptions").value.get("enum")
-    if isinstance(options, list) and options:
-        return tuple(options)
-    custom = column.custom.get("enum")
-    if custom is not None and isinstance(custom.value, list) and custom.value:
-        return tuple(custom.value)
-    for rule in column.items("quality"):
-        values = rule.value.get("validValues") or rule.part("arguments").value.get("validValues")
-        if isinstance(values, list) and values:
-            return tuple(values)
-    return None
 
 
 def _deletion(contract: StageContract, silver: Element) -> DeletionRules | None:
@@ -196,7 +149,7 @@ def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule
             name = rule.text("name") or rule.text("id") or metric or f"{column or silver.text('name')} quality {number}"
             query = rule.text("query")
             if rule.text("type") != "sql" or query is None:
-                others.append(name)
+                others.append(f"quality rule {name}")
                 continue
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"

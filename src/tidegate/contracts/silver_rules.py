@@ -9,6 +9,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from tidegate.contracts.column_constraints import constraint_issues
 from tidegate.contracts.deletion_issues import deletion_issues
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
@@ -24,6 +25,7 @@ __all__ = ["WRITE_STRATEGIES", "silver_issues"]
 
 WRITE_STRATEGIES = ("current_state", "history", "append", "snapshot")
 _KEYED = ("current_state", "history")
+_BY_PARTITION, _WITH_VERSIONS = ("snapshot",), ("history",)
 _OF_HISTORY = ("valid_from", "valid_to", "is_current")
 
 
@@ -72,10 +74,10 @@ def _names(columns: list[Element]) -> Iterator[Issue]:
 
 def _columns_of_strategy(contract: StageContract, silver: Element, columns: list[Element]) -> Iterator[Issue]:
     strategy = contract.text("silver_write_strategy", silver)
-    if strategy == "snapshot" and not any(column.flag("partitioned") for column in columns):
-        message = "silver_write_strategy snapshot replaces partitions, and no column is partitioned"
+    if strategy in _BY_PARTITION and not any(column.flag("partitioned") for column in columns):
+        message = f"silver_write_strategy {strategy} replaces partitions, and no column is partitioned"
         yield silver.issue(message, "set partitioned: true on the column that says which partition a row is of")
-    for column in columns if strategy == "history" else ():
+    for column in columns if strategy in _WITH_VERSIONS else ():
         if column_name(column).lower() in _OF_HISTORY:
             message = f"column '{column_name(column)}' has the name of one that a history adds"
             yield column.issue(message, "give it another name; its column in the source is transformSourceObjects")
@@ -105,6 +107,7 @@ def _column(contract: StageContract, column: Element, columns: list[Element]) ->
         message = f"column '{name}' has neither a physicalType nor a logicalType"
         yield column.issue(message, "write for example physicalType: decimal(10,2)")
     yield from type_issues(column, name)
+    yield from constraint_issues(column, name)
     logic = column.text("transformLogic")
     if logic is not None:
         yield from _transform(column, logic, {column_name(other).lower() for other in columns})

@@ -55,6 +55,8 @@ def read_stages(
     contract = StageContract(document.value)
     stages = stages_of(contract) if stages is None else stages
     issues = list(structural_issues(document))
+    reported = {issue.path for issue in issues}
     for stage in stages:
-        issues += gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
+        found = gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
+        issues += [issue for issue in found if issue.path not in reported]
     return StageReading(stages, problems_of(document, issues), contract, document)

@@ -174,7 +174,7 @@ def _notes(ingestion: Ingestion, rows: ValidatedRows, bronze: Sequence[str]) -> 
         )
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
-        yield f"quality rules of other types than sql are not evaluated: {names}"
+        yield f"not evaluated, of what the contract asks: {names}"
     if sum(rows.counts.quarantined.values()):
         yield from _refusals(rows.refused)
 
