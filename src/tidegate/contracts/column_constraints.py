@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -32,6 +33,7 @@ _KNOWN = {*_OF_TEXT, *_OF_NUMBERS, *_OF_TIMES, *_OF_ARRAYS, *_OF_OBJECTS}
 _DESCRIPTIVE = {"enum", "elementType", "distanceMetric", "embeddingModel", "embeddingModelVersion", "normalized"}
 """Options that are no constraints of their own here."""
 _FLOAT_FORMATS = ("f32", "f64")
+_LENGTH = re.compile(r"char\s*\(", re.IGNORECASE)
 
 
 def allowed_values(column: Element) -> tuple[tuple[Any, ...] | None, Path]:
@@ -117,6 +119,8 @@ def unevaluated(column: Element, name: str | None = None, kind: DataType | None 
     form = options.get("format")
     if form is not None and kind.is_text and _is_free_format(column, str(form)):
         yield f"format {form} of {path}"
+    if kind.is_nested and _LENGTH.search(column.text("physicalType") or ""):
+        yield f"lengths inside {column.text('physicalType')} of {path}"
     if form in _FLOAT_FORMATS:
         yield f"format {form} of {path}"
     if kind.kind in ("map", "binary", "variant") and list(column.items("properties")):

@@ -63,7 +63,7 @@ def _rules_inside(cast: ColumnCast, value: str, depth: int = 0) -> Iterator[Valu
         inside = f"{value}.{quote(part.name)}"
         for rule in _rules_of_part(part, kind.field(part.name), inside, depth):
             breaks = f"{value} IS NOT NULL AND ({rule.breaks})" if rule.name == "required" else rule.breaks
-            yield ValueRule(rule.name, breaks, f"has a {part.name} that {rule.complaint}")
+            yield ValueRule(rule.name, breaks, f"has the property {part.name}, which {rule.complaint}")
     if kind.kind == "array" and column.items is not None:
         item = f"__item{depth}"
         for rule in _rules_of_part(column.items, kind.args[0], item, depth + 1):
