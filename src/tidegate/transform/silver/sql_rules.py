@@ -10,7 +10,7 @@ left. Rows that delete are not seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.compiler.sql.queries import SqlFault
 from tidegate.compiler.sql.rule_query import read_rule_query
 from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules
-from tidegate.errors import QualityError, QueryError
+from tidegate.errors import QueryError
 from tidegate.names import literal, quote
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.silver.row_uniqueness import columns_text, text_of
@@ -27,7 +27,7 @@ from tidegate.transform.silver.silver_frame import DELETED, FAILURES, QUALITY, S
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SqlRule", "flag_rows", "operator_fails", "read_rule", "require_scalar"]
+__all__ = ["ScalarFailure", "SqlRule", "flag_rows", "operator_fails", "read_rule", "scalar_failures"]
 
 _MOST_TEXT = 500
 
@@ -54,6 +54,19 @@ class SqlRule:
     is_select: bool
     columns: tuple[str, ...] = ()
     """The silver columns that it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarFailure:
+    """A rule about the whole table that does not hold."""
+
+    rule: QualityRule
+    value: Any
+    expected: str
+
+    def __str__(self) -> str:
+        value = "NULL" if self.value is None else self.value
+        return f"quality rule '{self.rule.name}' gives {value}, and {self.expected}"
 
 
 def read_rule(rule: QualityRule, rules: SilverRules, view: str) -> SqlRule:
@@ -162,8 +175,8 @@ def _failure(rule: SqlRule, rules: SilverRules) -> str:
     return failure(QUALITY, name, rule.rule.name, about, shown(value))
 
 
-def require_scalar(session: SparkSession, rule: SqlRule) -> None:
-    """Raises QualityError where the value of the rule's query is not what its operators ask for."""
+def scalar_failures(session: SparkSession, rule: SqlRule) -> Iterator[ScalarFailure]:
+    """Each operator of the rule that the value of its query does not meet."""
     try:
         rows = session.sql(rule.text).limit(2).collect()
     except Exception as error:
@@ -177,12 +190,7 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
     for name, operand in (rule.rule.operators or {"mustBe": 0}).items():
         if operator_fails(name, value, operand, rule.rule.name):
             text = " and ".join(map(str, operand)) if isinstance(operand, (list, tuple)) else str(operand)
-            given, expected = "NULL" if value is None else value, f"must {_OPERATORS[name][1]} {text}"
-            raise QualityError(
-                f"quality rule '{rule.rule.name}' failed: it gives {given}, and {expected}",
-                where=rule.rule.query.strip(),
-                remedy="Correct the data, or the rule in the contract.",
-            )
+            yield ScalarFailure(rule.rule, value, f"must {_OPERATORS[name][1]} {text}")
 
 
 def operator_fails(name: str, value: Any, operand: Any, rule: str) -> bool:
