@@ -10,7 +10,7 @@ __all__ = ["QUOTED", "java_pattern", "require_zone"]
 QUOTED = re.compile(r"'(?:[^']|'')*'")
 """Text in a pattern."""
 
-_LETTERS = frozenset("GyMLdDQqEFahKkHmsSVzOXxZ")
+_LETTERS = {*"GyMLdDQqEFahKkHmsSVzOXxZ"}
 """Those that Spark takes in a pattern for reading."""
 _OFFSET = re.compile(r"[+-]\d{2}:\d{2}")
 _ISO = ("yyyy-MM-dd'T'HH:mm:ss.SSS[XXX][XX]", "yyyy-MM-dd'T'HH:mm:ss[XXX][XX]")

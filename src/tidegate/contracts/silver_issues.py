@@ -13,7 +13,7 @@ from tidegate.contracts.column_constraints import constraint_issues
 from tidegate.contracts.deletion_issues import deletion_issues
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
-from tidegate.contracts.landing_rules import table_name_issues
+from tidegate.contracts.landing_issues import table_name_issues
 from tidegate.contracts.odcs import type_issues
 from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
 from tidegate.contracts.source_columns import column_name, source_column, source_path
