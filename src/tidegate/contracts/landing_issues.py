@@ -9,6 +9,8 @@ from typing import Any
 from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
+from tidegate.contracts.odcs import model_issues
+from tidegate.contracts.property_names import source_name_issues
 from tidegate.contracts.rest_pagination import rest_issues
 from tidegate.contracts.source_columns import column_name
 from tidegate.contracts.stage_contract import GENERATOR, StageContract
@@ -23,6 +25,7 @@ _EXTRACTION_MODES = ("single_query", "batched")
 
 def landing_issues(contract: StageContract) -> Iterator[Issue]:
     yield from _one_source(contract)
+    yield from source_name_issues(contract)
     yield from _connector(contract)
     yield from contract.expect_text("source_system", "shop")
     yield from _landing_files(contract)
@@ -131,6 +134,8 @@ def table_name_issues(contract: StageContract, table: Element, property_name: st
 
 def gold_issues(contract: StageContract, workspace_path: str | None) -> Iterator[Issue]:
     part = contract.with_generator()
+    for table in contract.objects if part is contract.root else [part] if part is not None else []:
+        yield from model_issues(table)
     entry = None if part is None else part.custom.get(GENERATOR)
     if entry is None:
         yield contract.missing(GENERATOR, part, "notebooks/revenue.py")

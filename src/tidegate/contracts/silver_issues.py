@@ -15,6 +15,7 @@ from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.landing_issues import table_name_issues
 from tidegate.contracts.odcs import type_issues
+from tidegate.contracts.property_names import silver_name_issues
 from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
 from tidegate.contracts.source_columns import column_name, source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
@@ -40,6 +41,7 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
             yield contract.root.issue(message, "add an object without a connector, with the silver columns", "schema")
         return
     yield from table_name_issues(contract, silver, "silver_table")
+    yield from silver_name_issues(contract, silver)
     yield from contract.expect_choice("silver_write_strategy", WRITE_STRATEGIES, silver, required=False)
     columns = list(silver.items("properties"))
     if not columns:
