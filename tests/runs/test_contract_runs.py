@@ -27,6 +27,7 @@ schema:
     properties:
       - {name: orderId, logicalType: string}
       - {name: amount, logicalType: string}
+      - {name: state, logicalType: string}
   - name: orders
     customProperties:
       - {property: deletion_enabled, value: true}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
-from tidegate.contracts.ingestion import ContractStage
+from tidegate.contracts.ingestion import ContractStage, Ingestion
 from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
@@ -73,7 +73,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(stage, rows)
+        build.notes += (*_without_indicator(ingestion, delivered.columns), *_notes(stage, rows))
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
@@ -139,11 +139,21 @@ def _places(stage: ContractStage) -> dict[str, str]:
     return {rule.name: f"{place.file}:{place.line}" for rule, place in rules}
 
 
+def _without_indicator(ingestion: Ingestion, bronze: Sequence[str]) -> Iterator[str]:
+    indicator = ingestion.silver.indicator
+    known = {name.lower() for name in (*bronze, *(column.name for column in ingestion.silver.columns))}
+    if indicator is not None and indicator.column.lower() not in known:
+        yield (
+            f"no row says that its key is deleted: deletion_indicator_column names column '{indicator.column}', which "
+            "neither bronze nor silver has"
+        )
+
+
 def _notes(stage: ContractStage, rows: ValidatedRows) -> Iterator[str]:
     ingestion = stage.ingestion
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
-        yield f"quality rules of other types than sql are not evaluated: {names}"
+        yield f"not evaluated, of what the contract asks: {names}"
     if sum(rows.counts.quarantined.values()):
         yield from _refusals(rows.refused, _places(stage))
 

@@ -63,14 +63,12 @@ def _tombstones(build: TableBuild, ingestion: Ingestion, delivered: DataFrame, b
 
     Rows mostly come in the order of their times, and then Iceberg leaves out all files but the new ones.
     """
-    deletion = ingestion.silver.deletion
-    assert deletion is not None
     live = delivered.where("coalesce(_op <> 'delete', true)").selectExpr(f"unix_micros(min({COMMIT_TIME})) AS first")
     oldest = live.collect()[0]["first"]
     if oldest is None:
         return None
     rows = build.session.table(bronze.quoted).where(f"{COMMIT_TIME} >= timestamp_micros({oldest})")
-    if deletion.indicator_column is None:
+    if ingestion.silver.indicator is None:
         rows = rows.where("_op = 'delete'")  # Iceberg leaves out files without one
     keys = [quote(name) for name in ingestion.silver.key]
     signals = mark_rows(rows, ingestion.silver).where(f"{DELETED} AND {STAGE} IS NULL")
