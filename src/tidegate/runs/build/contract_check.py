@@ -127,7 +127,7 @@ class _RowCheck:
         others = ", ".join(rules.not_evaluated)
         hidden = ", ".join(column.name for column in rules.table.columns if column.name.lower() in self.masked)
         return (
-            *([f"quality rules of other types than sql are not evaluated: {others}"] if others else []),
+            *([f"not evaluated, of what the contract asks: {others}"] if others else []),
             *(
                 [f"masked columns are not held against the values that their contract asks for: {hidden}"]
                 if hidden
