@@ -63,9 +63,10 @@ def test_a_contract_asks_of_rows(heading: str, properties: str, expected: list[s
 
 
 def test_a_constraint_that_the_type_of_the_table_cannot_keep_is_an_error_with_its_line() -> None:
-    rules = rules_of("  - {name: day, physicalType: date,\n     logicalTypeOptions: {minimum: 2020}}\n")
-    with pytest.raises(QueryError, match="minimum 2020 of column 'day' cannot be used") as error:
-        list(questions_about_rows(rules, relation("day date"), frozenset(), "UTC"))
+    options = 'logicalTypeOptions: {minimum: "2024-01-01T00:00:00Z"}'
+    rules = rules_of(f"  - {{name: at, logicalType: timestamp,\n     {options}}}\n")
+    with pytest.raises(QueryError, match=r"of column 'at' cannot be used.* names a time zone") as error:
+        list(questions_about_rows(rules, relation("at timestamp_ntz"), frozenset(), "UTC"))
     assert error.value.where == "revenue.odcs.yml:10"
 
 

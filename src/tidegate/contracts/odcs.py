@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tidegate.contracts.column_constraints import unevaluated
+from tidegate.contracts.column_constraints import constraint_issues, unevaluated
 from tidegate.contracts.column_types import type_issues
 from tidegate.contracts.element import Element
 from tidegate.contracts.ingestion import TableRules
@@ -129,6 +129,7 @@ def model_issues(table: Element) -> Iterator[Issue]:
             continue
         names.add(name.lower())
         yield from type_issues(column, name)
+        yield from constraint_issues(column, name)
         mark = column.custom.get("protected")
         if mark is not None and not isinstance(mark.value, bool):
             yield Issue(mark.path, "'protected' must be true or false")
