@@ -108,6 +108,7 @@ def test_a_delete_needs_only_a_valid_key(spark: SparkSession) -> None:
     ]
     valid, refused, counts = divide(spark, rules, rows)
     assert [(row["id"], row["amount"], row[DELETED]) for row in valid] == [
+        (1, 1, False),
         (1, None, True),
         (2, 2, False),
         (3, None, True),
@@ -116,7 +117,7 @@ def test_a_delete_needs_only_a_valid_key(spark: SparkSession) -> None:
         ("constraint", ["id is NULL, and is part of the primary key"]),
         ("cast", ["'x' is not a bigint"]),
     ]
-    assert (counts.valid, counts.delete_signals, counts.deduplicated) == (1, 2, 2)
+    assert (counts.valid, counts.delete_signals, counts.deduplicated) == (2, 2, 1)
 
 
 def test_deletes_are_counted_and_ignored_where_the_contract_has_none(spark: SparkSession) -> None:
