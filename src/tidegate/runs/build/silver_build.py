@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
-from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, ContractStage, Ingestion
+from tidegate.contracts.ingestion import ContractStage, Ingestion
 from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
-from tidegate.names import TableName, quote
 from tidegate.results import CheckResult
+from tidegate.runs.build.source_deletes import source_deletes
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
-from tidegate.transform.silver import QUALITY, STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver import QUALITY, STAGES, StageCounts, ValidatedRows, validated
 from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
-from tidegate.write.request import DELETED, SNAPSHOT, DeleteRequest, Snapshot
-from tidegate.write.staging import persisted_view
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,8 +33,6 @@ _IDENTITY = ("_source_file", "_source_row", "_contract_version")
 """Columns of the quarantine by which a row that was refused before is recognised."""
 
 _MOST_RULES = 6
-_EPOCH = datetime.fromtimestamp(0, UTC)
-_TOMBSTONES, _PRESENT = "__tidegate_tombstones", "__tidegate_present"
 
 
 def write_silver(build: TableBuild) -> WriteOutcome:
@@ -70,7 +65,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         build.attempt.stages = _stages(rows.counts)
         _require_rules(build, stage, rows)
         run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
-        with _deletions(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
+        with source_deletes(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
             outcome = write_beside_refused(
@@ -78,7 +73,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(stage, rows)
+        build.notes += (*_without_indicator(ingestion, delivered.columns), *_notes(stage, rows))
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
@@ -128,95 +123,6 @@ def _dropped(build: TableBuild) -> Mapping[str, str]:
     return dict(build.former.dropped_columns) if build.former else {}
 
 
-@contextmanager
-def _deletions(
-    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, delivered: DataFrame | None, bronze: TableName
-) -> Iterator[DeleteRequest | None]:
-    """What the writer must know of keys that are gone. `delivered`: the rows of bronze that are new to the table; None
-    where it is built from all of them, so that every delete signal is among them."""
-    rules, session = ingestion.silver.deletion, build.session
-    if rules is None:
-        yield None
-        return
-    with ExitStack() as stack:
-        request = DeleteRequest(rules)
-        if rules.inferred:
-            keys, snapshots = _snapshots(build, ingestion, rows, bronze)
-            if any(snapshot.whole for snapshot in snapshots):
-                present = stack.enter_context(persisted_view(session, keys, _PRESENT, on_disk=True))
-                request = replace(request, present=present, snapshots=snapshots)
-        elif delivered is not None:
-            signals = _tombstones(build, ingestion, delivered, bronze)
-            if signals is not None:
-                signals.createOrReplaceTempView(_TOMBSTONES)
-                stack.callback(session.catalog.dropTempView, _TOMBSTONES)
-                request = replace(request, tombstones=_TOMBSTONES)
-        yield request
-
-
-def _tombstones(build: TableBuild, ingestion: Ingestion, delivered: DataFrame, bronze: TableName) -> DataFrame | None:
-    """The delete signals of bronze that a new row may be older than: it must not come back to life. None: there are
-    none, as no new row is about a key that lives.
-
-    Rows mostly come in the order of their times, and then Iceberg leaves out all files but the new ones.
-    """
-    deletion = ingestion.silver.deletion
-    assert deletion is not None
-    live = delivered.where("coalesce(_op <> 'delete', true)").selectExpr(f"unix_micros(min({COMMIT_TIME})) AS first")
-    oldest = live.collect()[0]["first"]
-    if oldest is None:
-        return None
-    rows = build.session.table(bronze.quoted).where(f"{COMMIT_TIME} >= timestamp_micros({oldest})")
-    if deletion.indicator_column is None:
-        rows = rows.where("_op = 'delete'")  # Iceberg leaves out files without one
-    keys = [quote(name) for name in ingestion.silver.key]
-    signals = mark_rows(rows, ingestion.silver).where(f"{DELETED} AND {STAGE} IS NULL")
-    return signals.select(*keys, COMMIT_TIME, SEQUENCE)
-
-
-def _snapshots(
-    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName
-) -> tuple[DataFrame, tuple[Snapshot, ...]]:
-    """The keys of each complete snapshot that rows are of, those of refused rows included; and the snapshots.
-
-    From one in which a row has no valid key or a record could not be read nothing can be inferred, because the key that
-    seems to be gone may be that one's. What those before it lack is gone nevertheless, as it was when they were read
-    alone.
-    """
-    from pyspark.sql import functions as f
-
-    snapshot = f.col("_run_id")
-    if ingestion.source.connector.reads_source:
-        # A connector names the folder of its files after its run.
-        snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
-    keys = [f.col(quote(name)) for name in ingestion.silver.key]
-    has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
-    found = rows.marked.groupBy(snapshot.alias("name")).agg(
-        f.max("_ingested_at").alias("ingested"),
-        f.unix_micros(f.max(COMMIT_TIME)).alias("taken"),
-        f.count_if(has_no_key).alias("keyless"),
-    )
-    by_time = found.orderBy("ingested", "name").collect()
-    unreadable = {row["name"]: row["keyless"] for row in by_time}
-    if by_time and build.run.lake.table(bronze.quarantine) is not None:
-        refused = build.session.table(bronze.quarantine.quoted).where(snapshot.isin(list(unreadable)))
-        for name, records in refused.groupBy(snapshot).count().collect():
-            unreadable[name] += records
-    if by_time and (count := unreadable[by_time[-1]["name"]]):
-        message = (
-            f"no deletion was inferred, because {plural(count, 'row')} of the snapshot cannot be read or have no "
-            "valid key, and may be those that seem to be gone. `tidegate quarantine list` counts them"
-        )
-        build.notes.append(message)
-    newest = f.max(f.struct(COMMIT_TIME, SEQUENCE)).alias("newest")
-    present = rows.marked.groupBy(*keys, snapshot.alias(SNAPSHOT)).agg(newest).select(*keys, SNAPSHOT, "newest.*")
-    snapshots = (
-        Snapshot(row["name"], _EPOCH + timedelta(microseconds=row["taken"]), not unreadable[row["name"]])
-        for row in by_time
-    )
-    return present, tuple(snapshots)
-
-
 def _stages(counts: StageCounts, outcome: WriteOutcome | None = None) -> Mapping[str, int]:
     found = {"read": counts.read, "valid": counts.valid}
     found |= {f"quarantined_{stage}": rows for stage, rows in counts.quarantined.items()}
@@ -233,11 +139,21 @@ def _places(stage: ContractStage) -> dict[str, str]:
     return {rule.name: f"{place.file}:{place.line}" for rule, place in rules}
 
 
+def _without_indicator(ingestion: Ingestion, bronze: Sequence[str]) -> Iterator[str]:
+    indicator = ingestion.silver.indicator
+    known = {name.lower() for name in (*bronze, *(column.name for column in ingestion.silver.columns))}
+    if indicator is not None and indicator.column.lower() not in known:
+        yield (
+            f"no row says that its key is deleted: deletion_indicator_column names column '{indicator.column}', which "
+            "neither bronze nor silver has"
+        )
+
+
 def _notes(stage: ContractStage, rows: ValidatedRows) -> Iterator[str]:
     ingestion = stage.ingestion
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
-        yield f"quality rules of other types than sql are not evaluated: {names}"
+        yield f"not evaluated, of what the contract asks: {names}"
     if sum(rows.counts.quarantined.values()):
         yield from _refusals(rows.refused, _places(stage))
 
