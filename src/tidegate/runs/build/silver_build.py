@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion
+from tidegate.errors import QualityError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
+from tidegate.project.model import ModelSettings
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
 from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
@@ -60,6 +63,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         run.run_id,
         run.started_at,
         target=build.table.quoted if exists else None,
+        written_once=_is_written_once(build.settings, exists),
     )
     with build.phases.timed("iceberg_write"), rows_judged as rows:
         run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
@@ -67,12 +71,34 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
             outcome = write_beside_refused(
-                replace(request, deletion=deletion), rows.refused, _IDENTITY, whole=decision.rebuild
+                replace(request, deletion=deletion),
+                partial(_refused, build, rows),
+                _IDENTITY,
+                whole=decision.rebuild,
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
         build.notes += _notes(ingestion, rows)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
+
+
+def _is_written_once(settings: ModelSettings, exists: bool) -> bool:
+    """Whether one statement reads the valid rows, once. Spark computes rows twice to sort them."""
+    traits = settings.traits
+    stages_rows = traits.writes_rows_as_they_come or traits.keeps_versions
+    return not settings.sorted_by and (stages_rows or not exists)
+
+
+def _refused(build: TableBuild, rows: ValidatedRows, outcome: WriteOutcome) -> DataFrame:
+    """Raises QualityError where not each valid row was written, as far as the strategy writes each."""
+    valid = rows.counts.valid
+    if build.settings.traits.writes_rows_as_they_come and outcome.rows_written != valid:
+        raise QualityError(
+            f"{plural(valid, 'row')} of {build.name} are valid, but {outcome.rows_written} were written",
+            where=build.name,
+            remedy="Run again: the rows changed while they were written.",
+        )
+    return rows.refused
 
 
 def _dropped(build: TableBuild) -> Mapping[str, str]:
@@ -136,6 +162,7 @@ def _present(
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
     newest = f.max(f.struct("_ingested_at", snapshot.alias("name"), "_commit_time"))
+    assert rows.marked is not None
     snapshots = rows.marked.groupBy(snapshot).agg(newest.alias("of"), f.count_if(has_no_key).alias("keyless")).collect()
     unreadable = {row["of"]["name"]: row["keyless"] for row in snapshots}
     if build.run.lake.table(bronze.quarantine) is not None:

@@ -153,11 +153,13 @@ def _text(text: str, cast: ColumnCast) -> str:
 
 
 def _floating(text: str, kind: str) -> str:
-    """Only a text with letters or many digits can be one that Java takes and should not, or be too large."""
+    """Only a text with letters or many digits can be one that Java takes and should not, or be too large. Of a short
+    text without letters that is known without a pattern."""
     value = f"try_cast({text} AS {kind})"
     infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
     taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE})"
-    return f"CASE WHEN NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
+    usual = f"octet_length({text}) < 38 AND lower({text}) = upper({text})"
+    return f"CASE WHEN {usual} OR NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
 
 
 def _decimal(text: str, kind: DataType) -> str:

@@ -100,7 +100,10 @@ def java_pattern(pattern: str, column: str) -> str | None:
 def date_from_text(text: str, rules: TimeRules) -> str:
     if rules.format is not None:
         return f"CAST({_formatted(text, rules)} AS DATE)"
-    return f"CASE WHEN {text} RLIKE {_ISO_DATE} THEN try_cast(substring(trim({text}), 1, 10) AS DATE) END"
+    return (
+        f"CASE WHEN {_has_shape(text, 'yyyy-MM-dd')} THEN try_cast({text} AS DATE) "
+        f"WHEN {text} RLIKE {_ISO_DATE} THEN try_cast(substring(trim({text}), 1, 10) AS DATE) END"
+    )
 
 
 def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
@@ -124,7 +127,23 @@ def timestamp_from_text(text: str, kind: str, rules: TimeRules) -> str:
     if rules.zone_refused:
         is_read = f"{is_read} AND NOT {has_zone}"
     either = value if value == local else f"CASE WHEN {has_zone} THEN {value} ELSE {local} END"
-    return f"CASE WHEN {is_read} THEN {either} END"
+    if rules.format is not None or rules.zone_required:
+        return f"CASE WHEN {is_read} THEN {either} END"
+    return f"CASE WHEN {_has_shape(text, 'yyyy-MM-dd HH:mm:ss')} THEN {local} WHEN {is_read} THEN {either} END"
+
+
+def _has_shape(text: str, shape: str) -> str:
+    """A condition for texts of which Spark's cast takes only those that have digits for all letters of the shape, and
+    reads them as the pattern for ISO 8601 does. The texts of most rows are such, and it costs a fifth of the pattern.
+    """
+    last, before = len(shape), 0
+    conditions = [f"octet_length({text}) = {last}"]
+    for at, sign in enumerate(shape, start=1):
+        if sign in "-:":
+            conditions.append(f"locate('{sign}', {text}, {before + 1}) = {at}")
+            before = at
+    conditions.append(f"locate(substring({text}, {last}), '0123456789') > 0")
+    return f"{' AND '.join(conditions)} AND NOT startswith({text}, '0000')"
 
 
 def _formatted(text: str, rules: TimeRules) -> str:
