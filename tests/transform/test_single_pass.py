@@ -100,7 +100,7 @@ def test_rows_that_change_while_they_are_written_do_not_add_up(spark: SparkSessi
     rules = replace(RULES, columns=(ID,), key=(), strategy="append")
     with validated(spark, changing, rules, "c", "1", "run", STARTED, None, written_once=True) as result:
         result.valid.collect()
-        with pytest.raises(QualityError, match="40 rows of orders were read, and .* are accounted for"):
+        with pytest.raises(QualityError, match=r"40 rows of orders were read, and .* are accounted for"):
             _ = result.counts
 
 

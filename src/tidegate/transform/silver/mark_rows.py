@@ -276,8 +276,17 @@ def _raw(plan: ColumnPlan) -> str:
 
 
 def _is_null_like(text: str, null_values: tuple[str, ...]) -> str:
-    listed = ", ".join(literal(value.strip()) for value in null_values)
-    return f"trim({text}) IN ({listed})" if listed else "false"
+    """Only a short text, or one with blanks around it, is compared with each: most are not."""
+    values = [value.strip() for value in null_values]
+    if not values:
+        return "false"
+    may_be = " OR ".join(
+        [
+            f"octet_length({text}) <= {max(len(value.encode()) for value in values)}",
+            *(f"{side}({text}, ' ')" for side in ("startswith", "endswith")),
+        ]
+    )
+    return f"(({may_be}) AND trim({text}) IN ({', '.join(map(literal, values))}))"
 
 
 def _bronze_indicator(rules: SilverRules, bronze: dict[str, str]) -> str | None:
