@@ -84,6 +84,16 @@ def test_a_table_that_was_verified_says_so() -> None:
     assert "[OK]   staging.orders  (incremental, incremental, 3 rows, verified, 200ms)" in lines
 
 
+def test_a_closed_gate_says_what_became_of_the_rows() -> None:
+    stages = {"read": 7, "valid": 3, "quarantined_cast": 1, "quarantined_constraint": 2, "deduplicated": 1}
+    closed = replace(REVENUE, stages=stages, error="quality rule 'some' gives 3, and must be greater than 100")
+    lines = lines_of([event("pipeline_start", models=["mart.revenue"])], ended(closed, status="failed"))
+    assert lines[1] == (
+        "[FAIL] mart.revenue  (full_refresh, full, no row taken, of 7 read, 3 quarantined: 1 cast, 2 constraint, "
+        "1 older version, 154ms) quality rule 'some' gives 3, and must be greater than 100"
+    )
+
+
 def test_a_failure_says_where_and_what_to_do_and_blocks_what_is_below() -> None:
     failed = replace(
         REVENUE, error="no column 'x'\nSELECT x", where="models/mart/revenue.sql:3", remedy="Name another."
@@ -287,6 +297,21 @@ def test_the_last_line_says_what_became_of_main() -> None:
     ]
     unsure = ended(status="failed", publish=Publish("run", in_doubt=True))
     assert last(unsure) == ["Nothing is known to have been published. Done in 2.1s"]
+
+
+def test_a_run_that_quarantined_rows_names_the_command_that_shows_them() -> None:
+    """Only for what was published: a table that failed left its quarantine as it was."""
+    refusing = [replace(ORDERS, model=f"raw.{name}", rows_quarantined=2) for name in "abc"]
+
+    def hint(*published: str) -> list[str]:
+        result = ended(*refusing, status="success", publish=Publish("run", published))
+        return [line for line in lines_of([], result) if "tidegate quarantine" in line]
+
+    assert hint("raw.a", "raw.b", "raw.d__quarantine") == []
+    assert hint("raw.a", "raw.a__quarantine") == ["Show the quarantined rows and why: tidegate quarantine show raw.a"]
+    assert hint("raw.a__quarantine", "raw.c__quarantine") == [
+        "Show the quarantined rows and why: tidegate quarantine list"
+    ]
 
 
 def test_what_the_set_up_fetches_is_told() -> None:

@@ -9,17 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
 from tidegate.contracts.connectors import Connector
+from tidegate.problems import Place
+
+if TYPE_CHECKING:
+    from tidegate.contracts.yaml_document import Path
 
 __all__ = [
     "COMMIT_TIME",
     "DEFAULT_NULL_VALUES",
     "SEQUENCE",
     "ContractStage",
+    "DeleteIndicator",
     "DeletionRules",
     "Ingestion",
     "QualityRule",
@@ -98,20 +103,33 @@ class SilverColumn:
     """`logicalTypeOptions`: bounds, lengths, pattern, format and the like."""
 
     logical_type: str | None = None
+    parts: tuple[SilverColumn, ...] = ()
+    """The properties inside an object. Their constraints hold where the column is a struct."""
+
+    items: SilverColumn | None = None
+    """What an array holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteIndicator:
+    """What says that a row is a delete signal, besides its `_op`; also where deletions are not applied."""
+
+    column: str
+    """A silver column, or a column of bronze."""
+
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionRules:
+    """How delete signals are applied."""
+
     inferred: bool
     """A key that a complete snapshot lacks is deleted; else rows themselves say that their key is deleted."""
 
     soft: bool
     """Deleted rows are flagged; else they are removed."""
 
-    indicator_column: str | None = None
-    """A silver column, or a column of bronze, whose value says that the row is a deletion."""
-
-    indicator_values: tuple[Any, ...] = ()
     max_ratio: float = 0.5
     """The largest share of the live keys that one run may delete by inference."""
 
@@ -130,6 +148,9 @@ class QualityRule:
     operators: Mapping[str, Any] = field(default_factory=dict)
     """`mustBe`, `mustBeGreaterThan` and the like."""
 
+    path: Path = field(default=(), compare=False, repr=False)
+    """Of the query in the contract."""
+
 
 @dataclass(frozen=True, slots=True)
 class SilverRules:
@@ -147,10 +168,13 @@ class SilverRules:
     """current_state, history, append or snapshot."""
 
     deletion: DeletionRules | None = None
+    """None: delete signals are counted and left out."""
+
+    indicator: DeleteIndicator | None = None
     null_values: tuple[str, ...] = DEFAULT_NULL_VALUES
     quality: tuple[QualityRule, ...] = ()
     not_evaluated: tuple[str, ...] = ()
-    """Quality rules of other types than sql."""
+    """What else the contract asks for: quality rules of other types than sql, and constraints that no stage knows."""
 
     partition_column: str | None = None
     """The first column that is declared as `partitioned`."""
@@ -178,3 +202,6 @@ class ContractStage:
 
     ingestion: Ingestion
     is_silver: bool
+
+    rule_places: tuple[Place, ...] = ()
+    """Where the quality rules of a silver table are written, in their order."""

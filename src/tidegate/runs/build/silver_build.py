@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
-from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion
-from tidegate.errors import QualityError
+from tidegate.contracts.ingestion import ContractStage, Ingestion
+from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
-from tidegate.names import TableName, quote
 from tidegate.project.model import ModelSettings
+from tidegate.results import CheckResult
+from tidegate.runs.build.source_deletes import source_deletes
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
-from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver import QUALITY, STAGES, StageCounts, ValidatedRows, validated
+from tidegate.transform.silver.row_uniqueness import deduplicated_by
 from tidegate.write import WriteOutcome
 from tidegate.write.quarantine_table import write_beside_refused
-from tidegate.write.request import DELETED, DeleteRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +35,6 @@ _IDENTITY = ("_source_file", "_source_row", "_contract_version")
 """Columns of the quarantine by which a row that was refused before is recognised."""
 
 _MOST_RULES = 6
-_TOMBSTONES, _PRESENT = "__tidegate_tombstones", "__tidegate_present"
 
 
 def write_silver(build: TableBuild) -> WriteOutcome:
@@ -65,9 +64,12 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         target=build.table.quoted if exists else None,
         written_once=_is_written_once(build.settings, exists),
     )
-    with build.phases.timed("iceberg_write"), rows_judged as rows:
+    with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, stage, rows):
+        if rows.marked is not None:  # else they are counted by the write
+            build.attempt.stages = _stages(rows.counts)
+            _require_rules(build, stage, rows)
         run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
-        with _deletions(build, ingestion, rows, bronze, exists) as deletion:
+        with source_deletes(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
             outcome = write_beside_refused(
@@ -78,7 +80,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += _notes(ingestion, rows)
+        build.notes += (*_without_indicator(ingestion, delivered.columns), *_notes(stage, rows))
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
@@ -91,6 +93,7 @@ def _is_written_once(settings: ModelSettings, exists: bool) -> bool:
 
 def _refused(build: TableBuild, rows: ValidatedRows, outcome: WriteOutcome) -> DataFrame:
     """Raises QualityError where not each valid row was written, as far as the strategy writes each."""
+    build.attempt.stages = _stages(rows.counts)
     valid = rows.counts.valid
     if build.settings.traits.writes_rows_as_they_come and outcome.rows_written != valid:
         raise QualityError(
@@ -101,107 +104,89 @@ def _refused(build: TableBuild, rows: ValidatedRows, outcome: WriteOutcome) -> D
     return rows.refused
 
 
+@contextmanager
+def _shown_if_refused(build: TableBuild, stage: ContractStage, rows: ValidatedRows) -> Iterator[None]:
+    """Where a gate closes no table holds the rows that it refused, so the run shows some."""
+    try:
+        yield
+    except TidegateError as error:
+        if error.kind is FailureKind.QUALITY_FAILED and rows.are_counted:
+            for note in (*build.notes, *_notes(stage, rows)):
+                build.run.emit("warning", build.name, {"message": f"{build.name}: {note}"})
+        raise
+
+
+def _require_rules(build: TableBuild, stage: ContractStage, rows: ValidatedRows) -> None:
+    """Rules about the whole table, which blame no row, let all rows in or none."""
+    if not rows.failures:
+        return
+    build.attempt.failed_rules = tuple(
+        CheckResult(
+            build.name,
+            failure.rule.name,
+            stage="before_write",
+            severity="error",
+            status="failed",
+            value=failure.value if isinstance(failure.value, (int, float, str, bool)) else str(failure.value),
+            expected=failure.expected,
+            duration_ms=0,
+            description=failure.rule.query.strip(),
+        )
+        for failure in rows.failures
+    )
+    ingestion, places = stage.ingestion, _places(stage)
+    bronze = f"bronze.{ingestion.source.table}"
+    corrected = "Deliver rows that correct it: a row replaces an older one with its key. Or change"
+    raise QualityError(
+        f"{'; '.join(map(str, rows.failures))}: the table takes none of {plural(rows.counts.valid, 'valid row')}",
+        where=", ".join(dict.fromkeys(places[failure.rule.name] for failure in rows.failures)),
+        remedy=f"{corrected if deduplicated_by(ingestion.silver) else 'Change'} the rule in the contract, or move the "
+        f"file that is wrong out of landing zone {ingestion.source.zone} and run `tidegate run {bronze} {build.name} "
+        f"--full-refresh`. Until then the rows stay in {bronze}, and each run judges them again, with new ones.",
+    )
+
+
 def _dropped(build: TableBuild) -> Mapping[str, str]:
     return dict(build.former.dropped_columns) if build.former else {}
 
 
-@contextmanager
-def _deletions(
-    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName, exists: bool
-) -> Iterator[DeleteRequest | None]:
-    """What the writer must know of keys that are gone.
-
-    A table that is rebuilt reads all snapshots of bronze, and has no key that only the former ones have.
-    """
-    rules = ingestion.silver.deletion
-    if rules is None:
-        yield None
-        return
-    views: dict[str, DataFrame] = {}
-    taken: datetime | None = None
-    keys = [quote(name) for name in ingestion.silver.key]
-    if rules.inferred:
-        present = _present(build, ingestion, rows, bronze)
-        if present is not None:
-            views[_PRESENT], taken = present
-    elif exists:
-        views[_TOMBSTONES] = _tombstones(build, ingestion, bronze).select(*keys, COMMIT_TIME, SEQUENCE)
-    for name, frame in views.items():
-        frame.createOrReplaceTempView(name)
-    try:
-        names = {view: view if view in views else None for view in (_PRESENT, _TOMBSTONES)}
-        yield DeleteRequest(rules, names[_PRESENT], names[_TOMBSTONES], taken)
-    finally:
-        for name in views:
-            build.session.catalog.dropTempView(name)
-
-
-def _tombstones(build: TableBuild, ingestion: Ingestion, bronze: TableName) -> DataFrame:
-    """The delete signals of all of bronze: a row that arrives after its own delete must not come back to life."""
-    rows = build.session.table(bronze.quoted)
-    deletion = ingestion.silver.deletion
-    if deletion is not None and deletion.indicator_column is None:
-        rows = rows.where("_op = 'delete'")  # Iceberg leaves out files without one
-    return mark_rows(rows, ingestion.silver).where(f"{DELETED} AND {STAGE} IS NULL")
-
-
-def _present(
-    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName
-) -> tuple[DataFrame, datetime] | None:
-    """The keys of the newest complete snapshot, those of refused rows included, and when it was taken.
-
-    A snapshot in which a row has no valid key or a record could not be read is none, because the key that seems to be
-    gone may be that one's. What the one before it lacks is gone nevertheless, as it was when that was read alone.
-    """
-    from pyspark.sql import functions as f
-
-    snapshot = f.col("_run_id")
-    if ingestion.source.connector.reads_source:
-        # A connector names the folder of its files after its run.
-        snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
-    keys = [f.col(quote(name)) for name in ingestion.silver.key]
-    has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
-    newest = f.max(f.struct("_ingested_at", snapshot.alias("name"), "_commit_time"))
-    assert rows.marked is not None
-    snapshots = rows.marked.groupBy(snapshot).agg(newest.alias("of"), f.count_if(has_no_key).alias("keyless")).collect()
-    unreadable = {row["of"]["name"]: row["keyless"] for row in snapshots}
-    if build.run.lake.table(bronze.quarantine) is not None:
-        for name, records in build.session.table(bronze.quarantine.quoted).groupBy(snapshot).count().collect():
-            unreadable[name] = unreadable.get(name, 0) + records
-    by_time = sorted((row["of"] for row in snapshots), reverse=True)
-    if by_time and (count := unreadable[by_time[0]["name"]]):
-        message = (
-            f"no deletion was inferred, because {plural(count, 'row')} of the snapshot cannot be read or have no "
-            "valid key, and may be those that seem to be gone. `tidegate quarantine list` counts them"
-        )
-        build.notes.append(message)
-    for taken in by_time:
-        if not unreadable[taken["name"]]:
-            delivered = rows.marked.where(snapshot == taken["name"])
-            return delivered.select(*keys).distinct(), taken["_commit_time"].astimezone(UTC)
-    return None
-
-
-def _stages(counts: StageCounts, outcome: WriteOutcome) -> Mapping[str, int]:
+def _stages(counts: StageCounts, outcome: WriteOutcome | None = None) -> Mapping[str, int]:
     found = {"read": counts.read, "valid": counts.valid}
     found |= {f"quarantined_{stage}": rows for stage, rows in counts.quarantined.items()}
     found |= {"deduplicated": counts.deduplicated, "delete_signals": counts.delete_signals}
-    deletions = outcome.deletions
+    deletions = outcome.deletions if outcome else None
     if deletions is not None:
         found |= {"deletes_applied": deletions.applied, "deletes_ignored": deletions.ignored_late + deletions.unknown}
     return found
 
 
-def _notes(ingestion: Ingestion, rows: ValidatedRows) -> Iterator[str]:
+def _places(stage: ContractStage) -> dict[str, str]:
+    """Of the quality rules in the contract, as file and line."""
+    rules = zip(stage.ingestion.silver.quality, stage.rule_places, strict=True)
+    return {rule.name: f"{place.file}:{place.line}" for rule, place in rules}
+
+
+def _without_indicator(ingestion: Ingestion, bronze: Sequence[str]) -> Iterator[str]:
+    indicator = ingestion.silver.indicator
+    known = {name.lower() for name in (*bronze, *(column.name for column in ingestion.silver.columns))}
+    if indicator is not None and indicator.column.lower() not in known:
+        yield (
+            f"no row says that its key is deleted: deletion_indicator_column names column '{indicator.column}', which "
+            "neither bronze nor silver has"
+        )
+
+
+def _notes(stage: ContractStage, rows: ValidatedRows) -> Iterator[str]:
+    ingestion = stage.ingestion
     if ingestion.silver.not_evaluated and rows.counts.read:
         names = ", ".join(ingestion.silver.not_evaluated)
-        yield f"quality rules of other types than sql are not evaluated: {names}"
+        yield f"not evaluated, of what the contract asks: {names}"
     if sum(rows.counts.quarantined.values()):
-        yield from _refusals(rows.refused)
+        yield from _refusals(rows.refused, _places(stage))
 
 
-def _refusals(refused: DataFrame) -> Iterator[str]:
-    """A line for each rule that refused rows, with the first of them."""
+def _refusals(refused: DataFrame, places: Mapping[str, str]) -> Iterator[str]:
+    """A line for each rule that refused rows, with the first of them. `places`: of quality rules."""
     from pyspark.sql import functions as f
 
     failure = f.explode("_failures").alias("failure")
@@ -220,6 +205,8 @@ def _refusals(refused: DataFrame) -> Iterator[str]:
     for rule in rules[:_MOST_RULES]:
         example = rule["first"]
         where = f"{example['_source_file']}, record {example['_source_row']}"
+        if rule["stage"] == QUALITY:
+            where += f"; the rule is in {places[rule['rule']]}"
         yield f"{plural(rule['rows'], 'row')} quarantined at {rule['stage']}: {example['message']} ({where})"
     if len(rules) > _MOST_RULES:
         yield "other rules refused rows too; `tidegate quarantine list` names them"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, DeletionRules, SilverColumn, SilverRules
+from tidegate.contracts.ingestion import DEFAULT_NULL_VALUES, DeleteIndicator, SilverColumn, SilverRules
 from tidegate.names import literal, quote
 from tidegate.transform.silver.json_text import JsonPaths, group_paths
 from tidegate.transform.silver.row_logic import check_logic, guarded, guarded_text, inputs_of, shown_inputs
@@ -291,32 +291,30 @@ def _is_null_like(text: str, null_values: tuple[str, ...]) -> str:
 
 def _bronze_indicator(rules: SilverRules, bronze: dict[str, str]) -> str | None:
     """The column of bronze that says that a row is a deletion; a silver column of the name goes before it."""
-    deletion = rules.deletion
-    if deletion is None or deletion.inferred or deletion.indicator_column is None:
+    if rules.indicator is None:
         return None
-    name = deletion.indicator_column.lower()
+    name = rules.indicator.column.lower()
     return None if name in {column.name.lower() for column in rules.columns} else bronze.get(name)
 
 
 def _deleted(rules: SilverRules, plans: list[ColumnPlan], bronze: dict[str, str]) -> str:
     """The condition that the row is a delete signal."""
     conditions = ["_op = 'delete'"]
-    deletion = rules.deletion
-    if deletion is not None and not deletion.inferred and deletion.indicator_column is not None:
-        name = deletion.indicator_column.lower()
+    if rules.indicator is not None:
+        name = rules.indicator.column.lower()
         text = next((plan.raw for plan in plans if plan.column.name.lower() == name), None)
         if text is None and _bronze_indicator(rules, bronze) is not None:
             text = "__indicator"
         if text is not None:
-            listed = ", ".join(map(literal, _indicated(deletion)))
+            listed = ", ".join(map(literal, _indicated(rules.indicator)))
             conditions.append(f"lower(trim({text})) IN ({listed})")
     return f"coalesce({' OR '.join(f'coalesce({one}, false)' for one in conditions)}, false)"
 
 
-def _indicated(deletion: DeletionRules) -> list[str]:
+def _indicated(indicator: DeleteIndicator) -> list[str]:
     """The values that mean deleted, as lower-case text; true and false in each spelling that a boolean has."""
     values: list[str] = []
-    for value in deletion.indicator_values:
+    for value in indicator.values:
         spelt: Any = _SPELLINGS.get(value) if isinstance(value, bool) else (str(value).strip().lower(),)
         values += spelt
     return list(dict.fromkeys(values))

@@ -24,7 +24,7 @@ from tidegate.names import literal
 from tidegate.transform.silver.json_text import CORRUPT, map_leaves, parsed_json, unmarked
 from tidegate.transform.silver.time_casts import TimeRules, date_from_text, time_rules, timestamp_from_text
 
-__all__ = ["ColumnCast", "column_cast"]
+__all__ = ["ColumnCast", "column_cast", "part_cast"]
 
 _LENGTH = re.compile(r"^\s*(?:var)?char(?:acter)?\s*\(\s*(\d+)\s*\)\s*$", re.IGNORECASE)
 _LONGEST = 400
@@ -117,6 +117,13 @@ def column_cast(column: SilverColumn, session_zone: str) -> ColumnCast:
     length = _LENGTH.match(column.type)
     is_json = kind == STRING and column.logical_type == "object"
     return ColumnCast(column, kind, int(length[1]) if length else None, time_rules(column, kind, session_zone), is_json)
+
+
+def part_cast(part: SilverColumn, kind: DataType) -> ColumnCast:
+    """Of what is inside a column, which that column's cast has made."""
+    length = _LENGTH.match(part.type)
+    is_json = kind == STRING and part.logical_type == "object"
+    return ColumnCast(part, kind, int(length[1]) if length else None, TimeRules(), is_json)
 
 
 def _scalar(text: str, cast: ColumnCast) -> str:

@@ -13,22 +13,17 @@ one, with `timezone: false` it must have none. A `timestamp_ntz` is the local ti
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tidegate.contracts.ingestion import SilverColumn
+from tidegate.contracts.time_formats import QUOTED, java_pattern, require_zone
 from tidegate.datatypes import DataType
 from tidegate.errors import QueryError
 from tidegate.names import literal
 
-__all__ = ["TimeRules", "date_from_text", "java_pattern", "time_rules", "timestamp_from_text"]
+__all__ = ["TimeRules", "date_from_text", "time_rules", "timestamp_from_text"]
 
-_LETTERS = frozenset("GyMLdDQqEFahKkHmsSVzOXxZ")
-"""Those that Spark takes in a pattern for reading."""
 _ZONE_LETTERS = frozenset("VzOXxZ")
-_QUOTED = re.compile(r"'(?:[^']|'')*'")
-_OFFSET = re.compile(r"[+-]\d{2}:\d{2}")
 _DATE = r"(?!0000)\d{4}-\d{1,2}-\d{1,2}"
 _ISO_DATE = literal(rf"^\s*{_DATE}(?:[T ]00:00(?::00(?:[.]0+)?)?Z?)?\s*$")
 _ISO_TIMESTAMP = literal(
@@ -57,7 +52,7 @@ class TimeRules:
 
     @property
     def format_has_zone(self) -> bool:
-        return self.format is not None and not _ZONE_LETTERS.isdisjoint(_QUOTED.sub("", self.format))
+        return self.format is not None and not _ZONE_LETTERS.isdisjoint(QUOTED.sub("", self.format))
 
 
 def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeRules:
@@ -65,36 +60,20 @@ def time_rules(column: SilverColumn, kind: DataType, session_zone: str) -> TimeR
     if not kind.contains("date", "timestamp", "timestamp_ntz"):
         return TimeRules(session_zone=session_zone)
     options, default = column.options, column.options.get("defaultTimezone")
-    if default is not None:
-        _require_zone(column, str(default))
     pattern = options.get("format")
+    try:
+        if default is not None:
+            require_zone(str(default))
+        java = java_pattern(str(pattern)) if pattern else None
+    except ValueError as error:
+        raise QueryError(f"column '{column.name}' cannot be read: {error}") from None
     return TimeRules(
-        format=java_pattern(str(pattern), column.name) if pattern else None,
+        format=java,
         zone_required=options.get("timezone") is True and default is None,
         zone_refused=options.get("timezone") is False,
         zone=_canonical(str(default or "UTC")),
         session_zone=_canonical(session_zone),
     )
-
-
-def java_pattern(pattern: str, column: str) -> str | None:
-    """A format of a contract as Spark takes it; None where it is ISO 8601. Raises QueryError."""
-    parts = _QUOTED.split(pattern)
-    plain = "".join(parts)
-    if "Y" in plain and "M" in plain and "y" not in plain:
-        pattern = pattern.replace("Y", "y").replace("D", "d")
-    if _QUOTED.search(pattern) is None:
-        pattern = pattern.replace("T", "'T'")
-    pattern = re.sub(r"(?<!Z)Z$", "[XXX][XX]", pattern)
-    if pattern in ("yyyy-MM-dd'T'HH:mm:ss.SSS[XXX][XX]", "yyyy-MM-dd'T'HH:mm:ss[XXX][XX]"):
-        return None
-    for letter in _QUOTED.sub("", pattern):
-        if letter.isalpha() and letter not in _LETTERS:
-            raise QueryError(
-                f"the format '{pattern}' of column '{column}' has the letter '{letter}', which Spark does not read",
-                remedy="Write a pattern such as yyyy-MM-dd HH:mm:ss, with other text in single quotes.",
-            )
-    return pattern
 
 
 def date_from_text(text: str, rules: TimeRules) -> str:
@@ -152,19 +131,3 @@ def _formatted(text: str, rules: TimeRules) -> str:
 
 def _canonical(zone: str) -> str:
     return "UTC" if zone in ("Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00") else zone
-
-
-def _require_zone(column: SilverColumn, zone: str) -> None:
-    if _OFFSET.fullmatch(zone) or zone == "UTC":
-        return
-    try:
-        ZoneInfo("Europe/Paris")
-    except ZoneInfoNotFoundError:  # this machine has no list of zones
-        return
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise QueryError(
-            f"the defaultTimezone '{zone}' of column '{column.name}' is not a time zone",
-            remedy="Write one such as UTC, Europe/Paris or +02:00.",
-        ) from None
