@@ -81,7 +81,8 @@ def quality_question(sql: SqlRule, place: Place) -> RowQuestion:
 def _about_values(rules: RowRules, column: SilverColumn, known: Column, session_zone: str) -> Iterator[RowQuestion]:
     """`known`: the column as the table has it; only that a text has a length of its own is for the contract to say."""
     value, length = quote(known.name), column_cast(column, session_zone).length
-    typed = replace(column, name=known.name, type=known.type.text, primary_key=False, required=False, unique=False)
+    kind = known.type.text if known.type.known else column.type
+    typed = replace(column, name=known.name, type=kind, primary_key=False, required=False, unique=False)
     try:
         found = [
             (rule.name, rule.breaks, rule.complaint) for rule in column_rules(column_cast(typed, session_zone), value)
