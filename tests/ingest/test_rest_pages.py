@@ -19,8 +19,8 @@ from tidegate.contracts.rest_pagination import (
     read_pagination,
 )
 from tidegate.errors import SourceError
-from tidegate.ingest.connectors.page_detection import detected
-from tidegate.ingest.connectors.rest_pages import ReadPage, greatest
+from tidegate.ingest.rest.page_detection import detected
+from tidegate.ingest.rest.rest_pages import ReadPage, greatest
 
 ROWS = [{"id": number} for number in range(1, 8)]
 """Seven rows, in pages of three."""

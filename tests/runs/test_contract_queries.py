@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiler.projects import build
 from tidegate.checks.check_values import GroupRule, RowRule
 from tidegate.contracts import RowRules, read_contract
 from tidegate.datatypes import Column, Relation, parse_type
 from tidegate.errors import QueryError
 from tidegate.quality import CheckAnswer
-from tidegate.runs.build.contract_check import difference
+from tidegate.runs.build.contract_check import difference, view_notes
 from tidegate.runs.build.contract_queries import RowQuestion, questions_about_rows
 
 HEAD = "version: 1.0.0\napiVersion: v3.1.0\nkind: DataContract\nid: revenue\nstatus: active\nschema:\n- name: revenue\n"
@@ -63,10 +64,26 @@ def test_a_contract_asks_of_rows(heading: str, properties: str, expected: list[s
 
 
 def test_a_constraint_that_the_type_of_the_table_cannot_keep_is_an_error_with_its_line() -> None:
-    rules = rules_of("  - {name: day, physicalType: date,\n     logicalTypeOptions: {minimum: 2020}}\n")
-    with pytest.raises(QueryError, match="minimum 2020 of column 'day' cannot be used") as error:
-        list(questions_about_rows(rules, relation("day date"), frozenset(), "UTC"))
+    options = 'logicalTypeOptions: {minimum: "2024-01-01T00:00:00Z"}'
+    rules = rules_of(f"  - {{name: at, logicalType: timestamp,\n     {options}}}\n")
+    with pytest.raises(QueryError, match=r"of column 'at' cannot be used.* names a time zone") as error:
+        list(questions_about_rows(rules, relation("at timestamp_ntz"), frozenset(), "UTC"))
     assert error.value.where == "revenue.odcs.yml:10"
+
+
+@pytest.mark.parametrize(
+    ("properties", "noted"), [("{name: id, logicalType: integer}", False), ("{name: id, primaryKey: true}", True)]
+)
+def test_a_view_is_said_to_be_checked_by_its_columns_alone(properties: str, noted: bool, tmp_path: Path) -> None:
+    files = {
+        "models/gold/revenue.sql": "-- @materialized: view\nSELECT id FROM silver.orders",
+        "models/silver/orders.sql": "SELECT id FROM {{ landing_zone('orders') }}",
+        "landing/orders/": "",
+        "models/gold/revenue.odcs.yml": f"{HEAD}  properties:\n  - {properties}\n",
+    }
+    models = build(tmp_path, files).compiled.models
+    (view,) = (model for model in models.values() if model.model.table.name == "revenue")
+    assert bool(view_notes(view)) == noted
 
 
 def test_a_difference_shows_some_rows_and_the_line() -> None:

@@ -110,5 +110,5 @@ def test_a_run_holds_every_row_against_the_contract_of_a_gold_table(shop: Projec
     assert shop.main.heads() == {}
     shop.model("gold.revenue", REVENUE.format(rows="('DE', 'x@y.org', 6L)"), column="email: [pii]")
     built = next(one for one in shop.run().materializations if one.model == "gold.revenue")
-    assert built.warnings == ("quality rules of other types than sql are not evaluated: rows",)
+    assert built.warnings == ("not evaluated, of what the contract asks: quality rule rows",)
     assert shop.rows("gold.revenue") == [("DE", "x@y.org", 6)]

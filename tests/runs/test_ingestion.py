@@ -88,7 +88,7 @@ def test_no_ingest_builds_what_is_landed_and_reads_no_source(pointer_shop: Proje
 
 def test_before_the_first_delivery_a_pushed_zone_is_empty(pointer_shop: ProjectFolder) -> None:
     shop = pointer_shop
-    contract(shop, "orders", "landing_push", "")
+    contract(shop, "orders", "landing_push", "unused")
     result = shop.run()
     assert statuses(result) == {"bronze.orders": "completed", "silver.orders": "completed"}
     shop.file("landing/orders/1.json", '{"id": 1}\n')

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tidegate.contracts.column_constraints import constraint_issues, unevaluated
+from tidegate.contracts.column_types import type_issues
 from tidegate.contracts.element import Element
 from tidegate.contracts.ingestion import TableRules
 from tidegate.contracts.issues import Issue, problems_of
@@ -22,7 +24,7 @@ from tidegate.contracts.read_ingestion import read_column, read_key, read_qualit
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
 from tidegate.problems import Place, Problem
 
-__all__ = ["read_odcs", "type_issues"]
+__all__ = ["model_issues", "read_odcs"]
 
 
 def read_odcs(text: str, file: str, table: str) -> tuple[ModelContract | None, tuple[Problem, ...]]:
@@ -57,21 +59,16 @@ class _ModelContractReader:
         required: dict[str, ContractTerm[str]] = {}
         protected: list[ContractTerm[str]] = []
         rules: list[ColumnRule] = []
-        for column in table.items("properties"):
-            name = self._name(column)
-            if name is None or column.text("semanticType") == "measure":
+        self.issues += model_issues(table)
+        for column, key, name in _described(table):
+            if name.lower() in required:
                 continue
-            if name.value.lower() in required:
-                self.issues.append(column.issue(f"column '{name.value}' is described twice"))
-                continue
-            required[name.value.lower()] = name
-            rules.append(ColumnRule(name.value, name.place, self._type(column, name.value), self._not_null(column)))
-            self.issues += type_issues(column, name.value)
+            place = self.document.place(column.at(key))
+            required[name.lower()] = ContractTerm(name, place)
+            rules.append(ColumnRule(name, place, self._type(column, name), self._not_null(column)))
             mark = column.custom.get("protected")
             if mark is not None and mark.value is True:
-                protected.append(ContractTerm(name.value, self.document.place(mark.path)))
-            elif mark is not None and mark.value is not False:
-                self.issues.append(Issue(mark.path, "'protected' must be true or false"))
+                protected.append(ContractTerm(name, self.document.place(mark.path)))
         return ModelContract(self.document.file, tuple(required.values()), tuple(protected), tuple(rules))
 
     def rows(self, name: str) -> RowRules | None:
@@ -80,7 +77,7 @@ class _ModelContractReader:
         if not objects:
             return None
         table = _object_of(objects, name)
-        columns = [column for column in table.items("properties") if column.text("semanticType") != "measure"]
+        columns = [column for column, _, _ in _described(table)]
         rules = TableRules(
             name=table.text("name") or "",
             table=(table.text("physicalName") or table.text("name") or "").rpartition(".")[2],
@@ -88,13 +85,14 @@ class _ModelContractReader:
             key=read_key(columns),
         )
         quality = [
-            (name, None if rule is None else ContractTerm(rule, self.document.place(part.path)))
-            for part, name, rule in read_quality(table)
+            (name, None if rule is None else ContractTerm(rule, self.document.place(rule.path)))
+            for name, rule in read_quality(table)
         ]
+        others = [f"quality rule {name}" for name, term in quality if term is None]
         return RowRules(
             rules,
             tuple(term for _, term in quality if term is not None),
-            tuple(name for name, term in quality if term is None),
+            (*others, *(text for column in columns for text in unevaluated(column))),
             {(column.column_name, key): place for column in columns for key, place in self._places(column)},
         )
 
@@ -105,15 +103,6 @@ class _ModelContractReader:
             yield key, self.document.place(column.at(key))
         for option in column.part("logicalTypeOptions").value:
             yield option, self.document.place(column.at("logicalTypeOptions", option))
-
-    def _name(self, column: Element) -> ContractTerm[str] | None:
-        key = "physicalName" if "physicalName" in column.value else "name"
-        name = column.text(key)
-        if name is None:
-            if isinstance(column.value.get(key), str):
-                self.issues.append(column.issue(f"'{key}' must not be empty", None, key))
-            return None
-        return ContractTerm(name, self.document.place(column.at(key)))
 
     def _type(self, column: Element, name: str) -> ContractTerm[TypeRule] | None:
         if physical := column.text("physicalType"):
@@ -127,6 +116,38 @@ class _ModelContractReader:
         return None if required is None else ContractTerm(not required, self.document.place(column.at("required")))
 
 
+def model_issues(table: Element) -> Iterator[Issue]:
+    """What is wrong with the columns that a contract asks of a model."""
+    names: set[str] = set()
+    for column in table.items("properties"):
+        key = _name_key(column)
+        if isinstance(column.value.get(key), str) and column.text(key) is None:
+            yield column.issue(f"'{key}' must not be empty", None, key)
+    for column, _, name in _described(table):
+        if name.lower() in names:
+            yield column.issue(f"column '{name}' is described twice")
+            continue
+        names.add(name.lower())
+        yield from type_issues(column, name)
+        yield from constraint_issues(column, name)
+        mark = column.custom.get("protected")
+        if mark is not None and not isinstance(mark.value, bool):
+            yield Issue(mark.path, "'protected' must be true or false")
+
+
+def _described(table: Element) -> Iterator[tuple[Element, str, str]]:
+    """Each column with its name and the key of that; measures are none."""
+    for column in table.items("properties"):
+        key = _name_key(column)
+        name = column.text(key)
+        if name is not None and column.text("semanticType") != "measure":
+            yield column, key, name
+
+
+def _name_key(column: Element) -> str:
+    return "physicalName" if "physicalName" in column.value else "name"
+
+
 def _object_of(objects: list[Element], table: str) -> Element:
     """The object that is called as the model's table is, else the first."""
     for candidate in objects:
@@ -134,11 +155,3 @@ def _object_of(objects: list[Element], table: str) -> Element:
         if any(name.rpartition(".")[2].lower() == table.lower() for name in names):
             return candidate
     return objects[0]
-
-
-def type_issues(column: Element, name: str) -> Iterator[Issue]:
-    physical = column.text("physicalType")
-    if physical is not None and physical_rule(physical) is None:
-        message = f"the physicalType of column '{name}' is not one of Spark's: '{physical}'"
-        suggestion = "write for example bigint, decimal(10,2) or timestamp, or leave it to logicalType"
-        yield column.issue(message, suggestion, "physicalType")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tidegate.contracts.column_constraints import allowed_values, options_of, unevaluated
+from tidegate.contracts.column_types import nested_columns, silver_type
 from tidegate.contracts.connectors import CONNECTORS
 from tidegate.contracts.element import Element
 from tidegate.contracts.ingestion import (
     DEFAULT_NULL_VALUES,
+    DeleteIndicator,
     DeletionRules,
     Ingestion,
     QualityRule,
@@ -19,26 +21,10 @@ from tidegate.contracts.ingestion import (
     SourceRules,
     default_strategy,
 )
-from tidegate.contracts.model_contract import LOGICAL_TYPES, physical_rule
+from tidegate.contracts.source_columns import source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 
 __all__ = ["read_column", "read_ingestion", "read_key", "read_quality"]
-
-_LIMITED = re.compile(r"\s*((?:var)?char)\s*\(\s*(\d+)\s*\)\s*", re.IGNORECASE)
-_DEFAULT_TYPES = {
-    "string": "string",
-    "date": "date",
-    "timestamp": "timestamp",
-    "time": "string",
-    "number": "decimal(38,10)",
-    "integer": "bigint",
-    "object": "string",
-    "array": "array<string>",
-    "boolean": "boolean",
-    "map": "map<string,string>",
-    "vector": "array<float>",
-}
-"""The type of a column that has only a logicalType."""
 
 
 def read_ingestion(contract: StageContract) -> Ingestion | None:
@@ -85,7 +71,8 @@ def _silver(contract: StageContract, source: Element, silver: Element) -> Silver
     keys = read_key(columns)
     null_values = contract.lookup("null_values", silver)
     partitions = [column.column_name for column in columns if column.flag("partitioned")]
-    rules = [(name, rule) for _, name, rule in read_quality(silver)]
+    rules = list(read_quality(silver))
+    others = [f"quality rule {name}" for name, rule in rules if rule is None]
     return SilverRules(
         name=silver.text("name") or "",
         table=contract.table_name(silver, "silver_table"),
@@ -96,9 +83,10 @@ def _silver(contract: StageContract, source: Element, silver: Element) -> Silver
         key=keys,
         strategy=contract.text("silver_write_strategy", silver) or default_strategy(bool(keys)),
         deletion=_deletion(contract, silver),
-        null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(map(str, null_values.value)),
+        indicator=_indicator(contract, silver),
+        null_values=DEFAULT_NULL_VALUES if null_values is None else tuple(null_values.value),
         quality=tuple(rule for _, rule in rules if rule is not None),
-        not_evaluated=tuple(name for name, rule in rules if rule is None),
+        not_evaluated=(*others, *(text for column in columns for text in unevaluated(column))),
         partition_column=partitions[0] if partitions else None,
     )
 
@@ -111,92 +99,56 @@ def read_key(columns: Sequence[Element]) -> tuple[str, ...]:
 
 def read_column(column: Element) -> SilverColumn:
     """Without where its values come from."""
-    return SilverColumn(
-        name=column.column_name,
-        type=_type(column),
-        required=column.flag("required") is True,
+    return replace(
+        _part(column),
         primary_key=column.flag("primaryKey") is True,
         unique=column.flag("unique") is True,
-        allowed=_allowed(column),
-        options=_options(column),
-        logical_type=column.text("logicalType"),
     )
 
 
-def _options(column: Element) -> Mapping[str, Any]:
-    """In v3.0 an exclusive bound may be true: then `maximum` or `minimum` is meant without its value."""
-    options = dict(column.part("logicalTypeOptions").value)
-    for bound, inclusive in (("exclusiveMaximum", "maximum"), ("exclusiveMinimum", "minimum")):
-        if isinstance(options.get(bound), bool) and options.pop(bound) and inclusive in options:
-            options[bound] = options.pop(inclusive)
-    return options
-
-
-def _type(column: Element) -> str:
-    """A physicalType in Spark's spelling; else the type that stands for the logicalType. varchar and char keep their
-    length, which values must not exceed; tables have them as strings."""
-    physical = column.text("physicalType")
-    limited = _LIMITED.fullmatch(physical or "")
-    if limited is not None:
-        return f"{limited[1].lower()}({limited[2]})"
-    rule = physical_rule(physical) if physical else None
-    if rule is not None and rule.type is not None:
-        return "decimal(38,10)" if rule.any_decimal else rule.type.text
-    logical = column.text("logicalType") or "string"
-    assert logical in LOGICAL_TYPES
-    return _DEFAULT_TYPES[logical]
+def _part(column: Element) -> SilverColumn:
+    """A column, or what is inside one."""
+    properties, items = nested_columns(column)
+    kind = silver_type(column)
+    assert kind is not None
+    return SilverColumn(
+        name=column.column_name,
+        type=kind,
+        required=column.flag("required") is True,
+        allowed=allowed_values(column)[0],
+        options=options_of(column),
+        logical_type=column.text("logicalType"),
+        parts=tuple(map(_part, properties)),
+        items=None if items is None else _part(items),
+    )
 
 
 def _origin(source: Element, column: Element) -> tuple[str, ...]:
-    origins, name = column.texts("transformSourceObjects"), column.column_name
-    known_columns = {known.lower(): known for known in (part.column_name for part in source.items("properties"))}
+    origins = column.texts("transformSourceObjects")
     if not origins:
-        is_there = not known_columns or name.lower() in known_columns
-        return (known_columns.get(name.lower(), name),) if is_there else ()
-    if len(origins) > 1:
-        return ()
-    steps = tuple(origins[0].split("."))
-    owners = {(source.text(key) or "").lower() for key in ("name", "physicalName")} - {""}
-    for start in range(1, len(steps)):
-        if ".".join(steps[:start]).lower() in owners:
-            steps = steps[start:]
-            break
-    return (known_columns.get(steps[0].lower(), steps[0]), *steps[1:])
-
-
-def _allowed(column: Element) -> tuple[Any, ...] | None:
-    """`enum`, then that of logicalTypeOptions, then the custom property, then a quality rule's valid values."""
-    entries = column.value.get("enum")
-    if isinstance(entries, list) and entries:
-        return tuple(entry.get("value") if isinstance(entry, dict) else entry for entry in entries)
-    options = column.part("logicalTypeOptions").value.get("enum")
-    if isinstance(options, list) and options:
-        return tuple(options)
-    custom = column.custom.get("enum")
-    if custom is not None and isinstance(custom.value, list) and custom.value:
-        return tuple(custom.value)
-    for rule in column.items("quality"):
-        values = rule.value.get("validValues") or rule.part("arguments").value.get("validValues")
-        if isinstance(values, list) and values:
-            return tuple(values)
-    return None
+        own = source_column(source, column.column_name)
+        return () if own is None else (own,)
+    return (source_path(source, origins[0]) or ()) if len(origins) == 1 else ()
 
 
 def _deletion(contract: StageContract, silver: Element) -> DeletionRules | None:
     if not contract.is_set("deletion_enabled", True, silver):
         return None
     ratio = contract.lookup("deletion_max_ratio", silver)
-    values = contract.lookup("deletion_indicator_values", silver)
     return DeletionRules(
         inferred=contract.text("deletion_detection", silver) == "inferred",
         soft=contract.text("deletion_mode", silver) == "soft",
-        indicator_column=contract.text("deletion_indicator_column", silver),
-        indicator_values=tuple(values.value) if values is not None and isinstance(values.value, list) else (),
         max_ratio=0.5 if ratio is None else float(ratio.value),
     )
 
 
-def read_quality(table: Element) -> Iterator[tuple[Element, str, QualityRule | None]]:
+def _indicator(contract: StageContract, silver: Element) -> DeleteIndicator | None:
+    column = contract.text("deletion_indicator_column", silver)
+    values = contract.lookup("deletion_indicator_values", silver)
+    return DeleteIndicator(column, tuple(values.value)) if column and values is not None else None
+
+
+def read_quality(table: Element) -> Iterator[tuple[str, QualityRule | None]]:
     """Each quality rule with its name; None for those of other types than sql."""
     for part, column in [(table, None), *((column, column.column_name) for column in table.items("properties"))]:
         for number, rule in enumerate(part.items("quality"), 1):
@@ -204,12 +156,12 @@ def read_quality(table: Element) -> Iterator[tuple[Element, str, QualityRule | N
             name = rule.text("name") or rule.text("id") or metric or f"{column or table.text('name')} quality {number}"
             query = rule.text("query")
             if rule.text("type") != "sql" or query is None:
-                yield rule, name, None
+                yield name, None
                 continue
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            yield rule, name, QualityRule(name, query, column, operators, rule.at("query"))
+            yield name, QualityRule(name, query, column, operators, rule.at("query"))
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tidegate.runs.context import RunContext
 
-__all__ = ["check_result", "check_table", "difference"]
+__all__ = ["check_result", "check_table", "difference", "view_notes"]
 
 _BUILT = "__tidegate_built"
 _SHOWN = 3
@@ -74,6 +74,14 @@ def check_table(run: RunContext, model: CompiledModel, session: SparkSession, me
     check = _RowCheck(run, model, contract, session, metadata, table, masked)
     _require(model, check.differences())
     return check.notes
+
+
+def view_notes(model: CompiledModel) -> tuple[str, ...]:
+    """Of a view, whose rows change without a build of it."""
+    rules = model.model.contract.rows if model.model.contract is not None else None
+    if rules is None or not (rules.quality or any(questions_about_rows(rules, model.relation, frozenset(), "UTC"))):
+        return ()
+    return ("the rules of its contract about rows are not checked: it is a view, whose rows change without a build",)
 
 
 def _missing(contract: ModelContract, table: Relation) -> Iterator[str]:
@@ -125,9 +133,10 @@ class _RowCheck:
         if rules is None:
             return ()
         others = ", ".join(rules.not_evaluated)
-        hidden = ", ".join(column.name for column in rules.table.columns if column.name.lower() in self.masked)
+        judged = (column for column in rules.table.columns if column.unique or column.allowed or column.options)
+        hidden = ", ".join(column.name for column in judged if column.name.lower() in self.masked)
         return (
-            *([f"quality rules of other types than sql are not evaluated: {others}"] if others else []),
+            *([f"not evaluated, of what the contract asks: {others}"] if others else []),
             *(
                 [f"masked columns are not held against the values that their contract asks for: {hidden}"]
                 if hidden

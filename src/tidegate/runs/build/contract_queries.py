@@ -6,7 +6,7 @@ The conditions are those by which rows are refused on their way to silver; only 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.checks.check_values import Check, CheckRule, QueryRule, RowRule, Stage, ValueRange
 from tidegate.checks.rule_forms import unique_rows
@@ -81,13 +81,8 @@ def quality_question(sql: SqlRule, place: Place) -> RowQuestion:
 def _about_values(rules: RowRules, column: SilverColumn, known: Column, session_zone: str) -> Iterator[RowQuestion]:
     """`known`: the column as the table has it; only that a text has a length of its own is for the contract to say."""
     value, length = quote(known.name), column_cast(column, session_zone).length
-    typed = SilverColumn(
-        name=known.name,
-        type=known.type.text,
-        allowed=column.allowed,
-        options=column.options,
-        logical_type=column.logical_type,
-    )
+    kind = known.type.text if known.type.known else column.type
+    typed = replace(column, name=known.name, type=kind, primary_key=False, required=False, unique=False)
     try:
         found = [
             (rule.name, rule.breaks, rule.complaint) for rule in column_rules(column_cast(typed, session_zone), value)

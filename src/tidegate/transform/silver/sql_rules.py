@@ -82,7 +82,7 @@ def read_rule(rule: QualityRule, rules: TableRules, view: str, layer: str = "sil
     """`view` stands for the valid rows of the table, which is in `layer`. Raises QueryError."""
     query = read_rule_query(rule, rules, view, layer)
     if isinstance(query, SqlFault):
-        raise QueryError(f"quality rule '{rule.name}': {query.message}", where=rule.query.strip())
+        raise QueryError(f"quality rule '{rule.name}' cannot be used: {query.message}", where=rule.query.strip())
     return SqlRule(rule, query.text, query.is_select, query.columns)
 
 

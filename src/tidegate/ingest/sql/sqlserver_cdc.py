@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.errors import FailureKind
-from tidegate.ingest.cdc_reads import ChangesRead, LsnBounds, capture_instance, part_predicates
-from tidegate.ingest.jdbc_reader import JdbcReader, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
+from tidegate.ingest.sql.cdc_reads import ChangesRead, LsnBounds, capture_instance, part_predicates
+from tidegate.ingest.sql.jdbc_reader import JdbcReader, value_text, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

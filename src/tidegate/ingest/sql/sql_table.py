@@ -11,10 +11,10 @@ from pathlib import Path
 
 from tidegate.config import DatabaseSource, JdbcSource
 from tidegate.errors import FailureKind, SourceError
-from tidegate.ingest.jdbc_reader import JdbcReader, WrittenTask, value_text, write_rows
 from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
-from tidegate.ingest.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, generic_dialect
-from tidegate.ingest.sql_reads import Key, SqlTableRead, with_key
+from tidegate.ingest.sql.jdbc_reader import JdbcReader, WrittenTask, value_text, write_rows
+from tidegate.ingest.sql.sql_dialects import POSTGRES, TRANSACT_SQL, SqlColumn, SqlDialect, generic_dialect
+from tidegate.ingest.sql.sql_reads import Key, SqlTableRead, with_key
 
 __all__ = ["JdbcConnector", "PostgresConnector", "SqlServerConnector"]
 

@@ -15,7 +15,7 @@ from tidegate.config import DatabaseSource, JdbcSource, Settings
 from tidegate.config.file_formats import FILE_FORMATS
 from tidegate.errors import FailureKind, RunCancelledError, SourceError
 from tidegate.ingest.port import SourceRequest
-from tidegate.ingest.sql_dialects import SqlColumn, kind_of
+from tidegate.ingest.sql.sql_dialects import SqlColumn, kind_of
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 from tidegate.sources.jdbc_source import jdbc_options

@@ -17,7 +17,7 @@ from tidegate.contracts.rest_pagination import (
     Pagination,
     SinglePage,
 )
-from tidegate.ingest.connectors.rest_pages import ReadPage, next_link
+from tidegate.ingest.rest.rest_pages import ReadPage, next_link
 
 __all__ = ["detected"]
 

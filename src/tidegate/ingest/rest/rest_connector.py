@@ -17,9 +17,10 @@ from typing import Any
 from tidegate.config import RestSource
 from tidegate.contracts.rest_pagination import DetectedPages, read_pagination
 from tidegate.errors import ConfigError, FailureKind
-from tidegate.ingest.connectors.page_detection import detected
-from tidegate.ingest.connectors.page_server import PageServer, RawPage, with_parameters
-from tidegate.ingest.connectors.rest_pages import (
+from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
+from tidegate.ingest.rest.page_detection import detected
+from tidegate.ingest.rest.page_server import PageServer, RawPage, with_parameters
+from tidegate.ingest.rest.rest_pages import (
     ReadPage,
     first_target,
     greatest,
@@ -27,7 +28,6 @@ from tidegate.ingest.connectors.rest_pages import (
     next_parameters,
     read_page,
 )
-from tidegate.ingest.port import Batch, Bounds, Extent, SourceRequest
 
 __all__ = ["RestConnector"]
 

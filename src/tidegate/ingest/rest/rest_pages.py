@@ -20,7 +20,7 @@ from tidegate.contracts.rest_pagination import (
     OffsetPages,
     Pagination,
 )
-from tidegate.ingest.connectors.page_server import with_parameters
+from tidegate.ingest.rest.page_server import with_parameters
 
 __all__ = ["ReadPage", "first_target", "greatest", "next_link", "next_parameters", "read_page"]
 
