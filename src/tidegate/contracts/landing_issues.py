@@ -14,7 +14,9 @@ from tidegate.contracts.odcs import model_issues
 from tidegate.contracts.property_names import source_name_issues
 from tidegate.contracts.stage_contract import GENERATOR, StageContract
 from tidegate.names import is_plain_name, is_zone_name, nearest
+from tidegate.passwords import passwords_in
 from tidegate.problems import did_you_mean
+from tidegate.redaction import register
 
 __all__ = ["bronze_issues", "gold_issues", "landing_issues", "missing_generator"]
 
@@ -38,6 +40,7 @@ def landing_issues(contract: StageContract) -> Iterator[Issue]:
         yield Issue(entry.path, message)
     if connector.reads_log:
         yield from contract.expect("cdc_held_back_seconds", _is_duration, "a number of seconds", "1", required=False)
+    yield from _endpoint(contract)
     yield from _needs_of_connector(contract)
     yield from _of_other_connectors(contract)
     if connector.reads_sql:
@@ -70,6 +73,16 @@ def _landing_files(contract: StageContract) -> Iterator[Issue]:
         "orders",
     )
     yield from contract.expect_choice("landing_file_format", tuple(FILE_FORMATS))
+
+
+def _endpoint(contract: StageContract) -> Iterator[Issue]:
+    entry = contract.lookup("endpoint")
+    address = str(entry.value) if entry is not None else ""
+    address = f"https:{address}" if address.startswith("//") else address
+    if entry is not None and passwords_in(address):
+        register(address, "endpoint")  # messages show the line that it is in
+        fix = "write them in [sources.<name>] of tidegate.toml, where they come from the environment"
+        yield Issue(entry.path, "'endpoint' holds credentials, which a contract and its manifests must not have", fix)
 
 
 def _needs_of_connector(contract: StageContract) -> Iterator[Issue]:
