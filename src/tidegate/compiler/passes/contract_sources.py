@@ -20,19 +20,23 @@ def check_contract_sources(work: CompilationState) -> Iterator[Diagnostic]:
 
 
 def _shared_zones(work: CompilationState, drafts: list[Draft]) -> Iterator[Diagnostic]:
-    """Both contracts would read all files of the zone, and their connectors would remove each other's."""
+    """A connector keeps what it has landed in its zone, and bronze reads all files that are there. Several contracts
+    may read one zone that others fill."""
     others: dict[str, Draft] = {}
     for draft in sorted(drafts, key=lambda draft: (_zone(draft), draft.file)):
         zone = _zone(draft)
         around = ["/".join(zone.split("/")[:parts]) for parts in range(1, zone.count("/") + 2)]
         for other in (others[name] for name in around if name in others):
+            if not (_is_filled(draft) or _is_filled(other)):
+                continue
             owner = f"belongs to the contract in {other.file}"
             message = f"landing zone '{zone}' {owner}"
             if _zone(other) != zone:
                 message = f"landing zone '{zone}' is within landing zone '{_zone(other)}', which {owner}"
             fix = "give each contract a landing_directory of its own, none within another"
             yield work.error(draft, "SharedLandingZone", message, _place(draft), fix)
-        others.setdefault(zone, draft)
+        if zone not in others or _is_filled(draft):
+            others[zone] = draft
 
 
 def _other_kind(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
@@ -46,6 +50,11 @@ def _other_kind(work: CompilationState, draft: Draft) -> Iterator[Diagnostic]:
         )
         fix = "write its name as 'source' in the contract, or correct 'kind' in tidegate.toml"
         yield work.error(draft, "WrongSourceKind", message, _place(draft), fix)
+
+
+def _is_filled(draft: Draft) -> bool:
+    assert draft.model.stage is not None
+    return draft.model.stage.ingestion.source.connector.reads_source
 
 
 def _zone(draft: Draft) -> str:

@@ -130,6 +130,12 @@ class JdbcReader:
 
     def failure(self, error: Exception) -> SourceError:
         failure = read_failure(error)
+        if "long overflow" in failure.message:
+            return self.error(
+                f"table {self.table} has infinity as a timestamp without time zone, which Spark cannot read",
+                FailureKind.QUERY_REJECTED,
+                "name a view as physicalName that gives another value for it, such as NULLIF(column, 'infinity')",
+            )
         refused = _REFUSED.fullmatch(failure.message)
         cause = SourceError(
             f"table {self.table} cannot be read: {refused[1] if refused else failure.message}",
