@@ -198,7 +198,7 @@ def bronze_texts(landing: Landing) -> list[tuple[str | None, ...]]:
     settings = ZoneSettings(format=source.format, raw=True, bad_records="quarantine", by_name=True)
     delivery = Delivery("run-1", datetime.now(UTC))
     frame = read_bronze(landing.session, folder, files, settings, None, True, delivery).frame
-    rows = frame.select(*(name for name in frame.columns if name[0] != "_")).collect()
+    rows = frame.select(*(name for name in sorted(frame.columns) if name[0] != "_")).collect()
     return sorted((tuple(row) for row in rows), key=repr)
 
 
