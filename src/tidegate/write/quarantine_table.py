@@ -7,7 +7,7 @@ The result is computed once, so that every row of it is in exactly one of the tw
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -132,9 +132,10 @@ def write_with_quarantine(
 
 
 def write_beside_refused(
-    request: WriteRequest, refused: DataFrame, identity: Sequence[str], *, whole: bool
+    request: WriteRequest, refused: Callable[[WriteOutcome], DataFrame], identity: Sequence[str], *, whole: bool
 ) -> WriteOutcome:
-    """The outcome of writing a result whose rows are valid; `refused` has every column of the quarantine.
+    """The outcome of writing a result whose rows are valid. `refused`, asked when they are written, has every column
+    of the quarantine.
 
     A refused row that the quarantine has already, going by the columns of `identity`, stays as it is. `whole`: all
     rows were judged again, so `refused` is all that the quarantine holds. If anything is raised, both tables on the
@@ -142,17 +143,23 @@ def write_beside_refused(
     """
     former = _own_table(request, request.table.quarantine)
     quarantine = _Quarantine(former, replaced=former is None or whole or is_rebuilt(request))
-    columns = ", ".join(map(quote, refused.columns))
-    with _restored(request), persisted_view(request.session, refused, _ASIDE, on_disk=True) as view:
-        rows = view
-        if not quarantine.replaced:
-            same = null_safe_join("__r", "__q", identity)
-            known = f"SELECT 1 FROM {request.table.quarantine.quoted} __q WHERE {same}"
-            rows = f"(SELECT * FROM {view} __r WHERE NOT EXISTS ({known}))"
-        count = request.session.sql(f"SELECT count(*) AS n FROM {rows}").collect()[0]["n"]
-        _put_aside(request, [_Aside(f"{columns} FROM {rows}", count)], quarantine)
+    with _restored(request):
+        outcome = write(request)
+        aside = refused(outcome)
+        aside.createOrReplaceTempView(_ASIDE)
+        try:
+            rows = _ASIDE
+            if not quarantine.replaced:
+                same = null_safe_join("__r", "__q", identity)
+                known = f"SELECT 1 FROM {request.table.quarantine.quoted} __q WHERE {same}"
+                rows = f"(SELECT * FROM {_ASIDE} __r WHERE NOT EXISTS ({known}))"
+            count = request.session.sql(f"SELECT count(*) AS n FROM {rows}").collect()[0]["n"]
+            _put_aside(request, [_Aside(f"{', '.join(map(quote, aside.columns))} FROM {rows}", count)], quarantine)
+        finally:
+            with contextlib.suppress(Exception):  # the session may be gone; the view goes with it
+                request.session.catalog.dropTempView(_ASIDE)
         fault("after_quarantine", request.table)
-        return write(request)
+        return outcome
 
 
 def _write_marked(

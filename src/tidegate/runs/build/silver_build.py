@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
@@ -13,6 +14,7 @@ from tidegate.contracts.ingestion import ContractStage, Ingestion
 from tidegate.errors import FailureKind, QualityError, TidegateError
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
+from tidegate.project.model import ModelSettings
 from tidegate.results import CheckResult
 from tidegate.runs.build.source_deletes import source_deletes
 from tidegate.transform import Sources
@@ -47,6 +49,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         build.attempt.sql = build.query.sql
         sources = Sources(build.table, run.lake, decision.rebuild, {}, decision.inserted_since)
         delivered = new_rows(session, build.query, sources)
+        build.notes += _without_indicator(ingestion, delivered.columns)
     fault("after_build", build.table)
     bronze = build.query.reads[0].table
     assert bronze is not None
@@ -60,21 +63,46 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         run.run_id,
         run.started_at,
         target=build.table.quoted if exists else None,
+        written_once=_is_written_once(build.settings, exists),
     )
     with build.phases.timed("iceberg_write"), rows_judged as rows, _shown_if_refused(build, stage, rows):
-        build.attempt.stages = _stages(rows.counts)
-        _require_rules(build, stage, rows)
+        if rows.marked is not None:  # else they are counted by the write
+            build.attempt.stages = _stages(rows.counts)
+            _require_rules(build, stage, rows)
         run.emit("before_materialize", build.name, {"phase": "iceberg_write"})
         with source_deletes(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
             outcome = write_beside_refused(
-                replace(request, deletion=deletion), rows.refused, _IDENTITY, whole=decision.rebuild
+                replace(request, deletion=deletion),
+                partial(_refused, build, rows),
+                _IDENTITY,
+                whole=decision.rebuild,
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += (*_without_indicator(ingestion, delivered.columns), *_notes(stage, rows))
+        build.notes += _notes(stage, rows)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
+
+
+def _is_written_once(settings: ModelSettings, exists: bool) -> bool:
+    """Whether one statement reads the valid rows, once. Spark computes rows twice to sort them."""
+    traits = settings.traits
+    stages_rows = traits.writes_rows_as_they_come or traits.keeps_versions
+    return not settings.sorted_by and (stages_rows or not exists)
+
+
+def _refused(build: TableBuild, rows: ValidatedRows, outcome: WriteOutcome) -> DataFrame:
+    """Raises QualityError where not each valid row was written, as far as the strategy writes each."""
+    build.attempt.stages = _stages(rows.counts)
+    valid = rows.counts.valid
+    if build.settings.traits.writes_rows_as_they_come and outcome.rows_written != valid:
+        raise QualityError(
+            f"{plural(valid, 'row')} of {build.name} are valid, but {outcome.rows_written} were written",
+            where=build.name,
+            remedy="Run again: the rows changed while they were written.",
+        )
+    return rows.refused
 
 
 @contextmanager
@@ -83,7 +111,7 @@ def _shown_if_refused(build: TableBuild, stage: ContractStage, rows: ValidatedRo
     try:
         yield
     except TidegateError as error:
-        if error.kind is FailureKind.QUALITY_FAILED:
+        if error.kind is FailureKind.QUALITY_FAILED and rows.are_counted:
             for note in (*build.notes, *_notes(stage, rows)):
                 build.run.emit("warning", build.name, {"message": f"{build.name}: {note}"})
         raise

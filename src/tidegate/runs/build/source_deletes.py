@@ -92,6 +92,7 @@ def _snapshots(
         snapshot = f.element_at(f.split(f.col("_source_file"), "/"), -2)
     keys = [f.col(quote(name)) for name in ingestion.silver.key]
     has_no_key = f.greatest(*(key.isNull() for key in keys), f.lit(False))
+    assert rows.marked is not None  # rows of a contract that applies deletes are compared
     found = rows.marked.groupBy(snapshot.alias("name")).agg(
         f.max("_ingested_at").alias("ingested"),
         f.unix_micros(f.max(COMMIT_TIME)).alias("taken"),

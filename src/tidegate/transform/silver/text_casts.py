@@ -160,19 +160,21 @@ def _text(text: str, cast: ColumnCast) -> str:
 
 
 def _floating(text: str, kind: str) -> str:
-    """Only a text with letters or many digits can be one that Java takes and should not, or be too large."""
+    """Only a text with letters or many digits can be one that Java takes and should not, or be too large. Of a short
+    text that ends with a digit and has none of these letters that is known without a pattern."""
     value = f"try_cast({text} AS {kind})"
     infinite = f"abs({value}) = CAST('Infinity' AS {kind})"
     taken = f"NOT {text} RLIKE {_JAVA_NUMBER} AND (NOT {infinite} OR {text} RLIKE {_INFINITE})"
-    return f"CASE WHEN NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
+    letters = " AND ".join(f"NOT contains({text}, '{letter}')" for letter in "eExX")
+    usual = f"octet_length({text}) < 38 AND contains('0123456789', right({text}, 1)) AND {letters}"
+    return f"CASE WHEN {usual} OR NOT {text} RLIKE {_UNUSUAL} OR {taken} THEN {value} END"
 
 
 def _decimal(text: str, kind: DataType) -> str:
     """Spark rounds what does not fit the scale, so the digits after the point are counted."""
     scale, value = kind.args[1], f"try_cast({text} AS {kind.text})"
-    plain = f"locate('e', {text}) = 0 AND locate('E', {text}) = 0"
-    point = f"locate('.', {text})"
-    short = f"({point} = 0 OR char_length({text}) - {point} <= {scale})"
+    plain = f"NOT contains({text}, 'e') AND NOT contains({text}, 'E')"
+    short = f"NOT contains(substring({text}, 1, octet_length({text}) - {scale + 1}), '.')"
     whole = f"regexp_extract({text}, '^\\\\s*[+-]?(\\\\d*)', 1)"
     fraction = f"regexp_extract({text}, '[.](\\\\d*)', 1)"
     digits = f"rtrim('0', concat({whole}, {fraction}))"
