@@ -130,7 +130,7 @@ class TableBuild:
             outcome = write_silver(self)
         elif outcome is None:
             outcome, zones = self._from_rows()
-        check_table(self.model, self.session, self._metadata())
+        self.notes += check_table(self.run, self.model, self.session, self._metadata())
         with self.phases.timed("iceberg_write"):
             self._set_progress(outcome, zones)
             self.run.emit("after_materialize", self.name, {"rows_written": outcome.rows_written})
