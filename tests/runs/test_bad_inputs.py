@@ -117,7 +117,7 @@ def test_a_file_and_a_record_that_cannot_be_read_are_in_the_quarantine_of_bronze
         "lists/latin.csv": "is not UTF-8: see the byte at offset 10",
         "lists/nul.csv": "holds a NUL byte, which no text has, at offset 10",
         "lists/twice.csv": "has 'ID' twice in its header, in columns 1 and 2 (upper and lower case are the same)",
-        "events/latin.jsonl": "is not UTF-8: see the byte at offset 20",
+        "events/latin.jsonl": "is not UTF-8: see the byte at offset 19",
         "frames/cut.parquet": reasons["frames/cut.parquet"],
         "frames/empty.parquet": "is empty, so it is no Parquet file",
     }
@@ -131,11 +131,12 @@ def test_a_file_and_a_record_that_cannot_be_read_are_in_the_quarantine_of_bronze
 
 
 def test_a_value_that_cannot_be_read_is_in_the_quarantine_of_silver(delivered: Delivered) -> None:
-    assert delivered.shop.rows(REFUSED) == [
+    refused = delivered.shop.rows(REFUSED)
+    assert refused == [
         ("2", "cast", "day", "'0000-01-01' is not a date"),
         ("3", "cast", "price", "'1e999' is not a decimal(10,2)"),
-        ("5", "constraint", "note", delivered.shop.rows(REFUSED)[2][3]),
-        ("7", "quality", "day", "quality rule future fails for day '2101-01-01': day > DATE'2100-01-01'"),
+        ("5", "constraint", "note", refused[2][3]),
+        ("7", "quality", "day", "quality rule future fails for day 2101-01-01: day > DATE'2100-01-01'"),
     ]
     (note,) = delivered.shop.rows("SELECT note FROM silver.lists__quarantine WHERE id = '5'")
     assert note == (LONG,)

@@ -148,7 +148,8 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
         query: SELECT count(*) FROM ${object}
         mustBeGreaterThan: 100
 """
-    orders.file("contracts/orders.odcs.yml", CONTRACT + rule)
+    listed = CONTRACT[CONTRACT.index("    properties:") : CONTRACT.index("  - name: orders\n")]
+    orders.file("contracts/orders.odcs.yml", CONTRACT.replace(listed, "").replace("value: state", "value: stat") + rule)
     result = orders.run()
     silver = model(result, "silver.orders")
     assert (silver.status, silver.failure_kind) == ("failed", "QualityFailed")
@@ -161,6 +162,7 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
     (check,) = [check for check in result.check_results if check.name == "some"]
     assert (check.model, check.status, check.value) == ("silver.orders", "failed", 3)
     assert any("1 row quarantined at transform" in warning and "'x'" in warning for warning in result.warnings)
+    assert any("names column 'stat', which neither bronze nor silver has" in warning for warning in result.warnings)
     heads = {table.short("shop") for table in orders.main.heads()}
     assert "bronze.orders" in heads
     assert not heads & {"silver.orders", "silver.orders__quarantine", "gold.total"}

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
 from tidegate.contracts.column_constraints import constraint_issues
@@ -16,7 +15,7 @@ from tidegate.contracts.issues import Issue
 from tidegate.contracts.landing_issues import table_name_issues
 from tidegate.contracts.odcs import type_issues
 from tidegate.contracts.property_names import silver_name_issues
-from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
+from tidegate.contracts.quality_query import filled, is_select, one_statement, placeholder_mistakes
 from tidegate.contracts.source_columns import column_name, source_column, source_path
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import nearest
@@ -118,7 +117,7 @@ def _column(contract: StageContract, column: Element, columns: list[Element]) ->
 
 def _transform(column: Element, logic: str, columns: set[str]) -> Iterator[Issue]:
     name = column_name(column)
-    parsed = _parse(f"SELECT ({logic}\n) AS x")
+    parsed = one_statement(f"SELECT ({logic}\n) AS x")
     if isinstance(parsed, str):
         yield column.issue(f"the transformLogic of column '{name}' is not Spark SQL: {parsed}", None, "transformLogic")
         return
@@ -175,23 +174,11 @@ def _quality(rule: Element, has_column: bool) -> Iterator[Issue]:
     for mistake in placeholder_mistakes(query, has_column):
         yield rule.issue(mistake, None, "query")
     text = filled(query, "t", "c")
-    parsed = _parse(text if is_select(query) else f"SELECT ({text}\n) AS x")
+    parsed = one_statement(text if is_select(query) else f"SELECT ({text}\n) AS x")
     if isinstance(parsed, str):
         yield rule.issue(f"the query is not Spark SQL: {parsed}", None, "query")
     elif not isinstance(parsed, exp.Query):
         yield rule.issue("the query must be a SELECT or a condition", None, "query")
-
-
-def _parse(sql: str) -> exp.Expression | str:
-    """The one statement, or what is wrong with it."""
-    try:
-        statements = sqlglot.parse(sql, read="spark")
-    except sqlglot.errors.SqlglotError as error:
-        first = error.errors[0] if isinstance(error, sqlglot.errors.ParseError) and error.errors else None
-        return str(first["description"] if first else error).splitlines()[0]
-    if len(statements) != 1 or statements[0] is None:
-        return "it is more than one statement"
-    return statements[0]
 
 
 def _is_texts(value: Any) -> bool:

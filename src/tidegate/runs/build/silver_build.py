@@ -49,6 +49,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         build.attempt.sql = build.query.sql
         sources = Sources(build.table, run.lake, decision.rebuild, {}, decision.inserted_since)
         delivered = new_rows(session, build.query, sources)
+        build.notes += _without_indicator(ingestion, delivered.columns)
     fault("after_build", build.table)
     bronze = build.query.reads[0].table
     assert bronze is not None
@@ -80,7 +81,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
             )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
-        build.notes += (*_without_indicator(ingestion, delivered.columns), *_notes(stage, rows))
+        build.notes += _notes(stage, rows)
     return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
 
 
