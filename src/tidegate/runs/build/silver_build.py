@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 from tidegate.amounts import plural
 from tidegate.compiler import bind
+from tidegate.compiler.table_columns import ROW_IDENTITY
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE, Ingestion
 from tidegate.faults import fault
 from tidegate.lake.metadata import TableMetadata
 from tidegate.names import TableName, quote
+from tidegate.planner.decide import SHAPE_PROPERTY
 from tidegate.transform import Sources
 from tidegate.transform.frames import new_rows
 from tidegate.transform.silver import STAGE, STAGES, StageCounts, ValidatedRows, mark_rows, validated
+from tidegate.transform.silver.replayed_rows import replayed_rows
 from tidegate.write import WriteOutcome
+from tidegate.write.quarantine_status import Replayed, StatusChange
 from tidegate.write.quarantine_table import write_beside_refused
 from tidegate.write.request import DELETED, DeleteRequest
 
@@ -28,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["write_silver"]
 
-_IDENTITY = ("_source_file", "_source_row", "_contract_version")
+_IDENTITY = (*ROW_IDENTITY, "_contract_version")
 """Columns of the quarantine by which a row that was refused before is recognised."""
 
 _MOST_RULES = 6
-_TOMBSTONES, _PRESENT = "__tidegate_tombstones", "__tidegate_present"
+_TOMBSTONES, _PRESENT, _REPLAYED = "__tidegate_tombstones", "__tidegate_present", "__tidegate_replayed"
 
 
 def write_silver(build: TableBuild) -> WriteOutcome:
@@ -45,11 +49,11 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         run.emit("phase", build.name, {"phase": "build_result", "step": 1, "steps": 1})
         build.query = bind(run.compiled, build.table, build.values())
         build.attempt.sql = build.query.sql
+        bronze = build.query.reads[0].table
+        assert bronze is not None
         sources = Sources(build.table, run.lake, decision.rebuild, {}, decision.inserted_since)
-        delivered = new_rows(session, build.query, sources)
+        delivered = _replayed(build, bronze) if decision.replay else new_rows(session, build.query, sources)
     fault("after_build", build.table)
-    bronze = build.query.reads[0].table
-    assert bronze is not None
     exists = not decision.rebuild and isinstance(run.lake.table(build.table), TableMetadata)
     rows_judged = validated(
         session,
@@ -66,13 +70,39 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         with _deletions(build, ingestion, rows, bronze, exists) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
-            outcome = write_beside_refused(
-                replace(request, deletion=deletion), rows.refused, _IDENTITY, whole=decision.rebuild
-            )
+            with _marks(build, rows) as replayed:
+                outcome = write_beside_refused(
+                    replace(request, deletion=deletion),
+                    rows.refused,
+                    _IDENTITY,
+                    whole=decision.rebuild,
+                    replayed=replayed,
+                )
             fault("after_write", build.table)
         build.attempt.stages = _stages(rows.counts, outcome)
         build.notes += _notes(ingestion, rows)
-    return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()))
+    properties = outcome.properties if decision.replay else {**outcome.properties, SHAPE_PROPERTY: ingestion.shape}
+    return replace(outcome, rows_quarantined=sum(rows.counts.quarantined.values()), properties=properties)
+
+
+def _replayed(build: TableBuild, bronze: TableName) -> DataFrame:
+    replay, quarantine = build.run.options.replay, build.run.lake.table(build.table.quarantine)
+    assert replay is not None
+    assert quarantine is not None
+    return replayed_rows(build.session, bronze, build.table.quarantine, quarantine, replay.rows)
+
+
+@contextmanager
+def _marks(build: TableBuild, rows: ValidatedRows) -> Iterator[Replayed | None]:
+    run, replay = build.run, build.run.options.replay
+    if not build.decision.replay or replay is None:
+        yield None
+        return
+    rows.marked.createOrReplaceTempView(_REPLAYED)
+    try:
+        yield Replayed(_REPLAYED, StatusChange(replay.by, run.started_at, run.run_id))
+    finally:
+        build.session.catalog.dropTempView(_REPLAYED)
 
 
 def _dropped(build: TableBuild) -> Mapping[str, str]:
@@ -95,7 +125,9 @@ def _deletions(
     taken: datetime | None = None
     keys = [quote(name) for name in ingestion.silver.key]
     if rules.inferred:
-        present = _present(build, ingestion, rows, bronze)
+        # Replayed rows are no snapshot: what is gone is known from all of bronze.
+        every = mark_rows(build.session.table(bronze.quoted), ingestion.silver) if build.decision.replay else None
+        present = _present(build, ingestion, rows if every is None else replace(rows, marked=every), bronze)
         if present is not None:
             views[_PRESENT], taken = present
     elif exists:
