@@ -172,11 +172,17 @@ def _quarantines(workspace: Workspace, name: str | None) -> Iterator[Quarantine]
 
 def _named(workspace: Workspace, name: str, quarantines: Collection[TableName]) -> TableName:
     """By the name of the table, or of its quarantine."""
-    namespace = workspace.settings.project.namespace
+    namespace, word = workspace.settings.project.namespace, name.lower()
     for table in quarantines:
-        for known in (table, _owner(table)):
-            if name.lower() in (known.name.lower(), known.short(namespace).lower(), str(known).lower()):
-                return table
+        if any(word in (form.short(namespace).lower(), str(form).lower()) for form in (table, _owner(table))):
+            return table
+    meant = [table for table in quarantines if word in (table.name.lower(), _owner(table).name.lower())]
+    if len(meant) > 1:
+        from tidegate.planner.selection import ambiguous_name
+
+        raise ambiguous_name(name, [_owner(table).short(namespace) for table in meant])
+    if meant:
+        return meant[0]
     names = [_owner(table).short(namespace) for table in quarantines]
     near = nearest(name, names)
     remedy = f"Did you mean {' or '.join(near)}?" if near else "`tidegate quarantine list` lists those that have one."

@@ -160,8 +160,11 @@ def _decide_replay(model: CompiledModel, own: TableMetadata, progress: Progress,
     reason = f"replay of {plural(rows, 'quarantined row')}"
     if _is_modified_externally(model, own, progress):
         why = "its own rows were changed by something else"
-    elif progress.fingerprint == model.fingerprint or own.properties.get(SHAPE_PROPERTY) == _shape(model):
+    elif progress.fingerprint == model.fingerprint:
         return Decision(RunType.INCREMENTAL, reason, replay=True)
+    elif own.properties.get(SHAPE_PROPERTY) == _shape(model):
+        warning = "the contract changed: all other rows of bronze go through it with the next ordinary run"
+        return Decision(RunType.INCREMENTAL, reason, replay=True, warnings=(warning,))
     else:
         why = "the contract's columns, key or strategy changed"
     return Decision(RunType.BACKFILL, f"{reason}, and of all others: {why}", rebuild=True)

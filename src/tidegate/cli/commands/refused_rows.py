@@ -67,7 +67,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.group()
 @common_options
 def quarantine() -> None:
-    """Show which rows were refused, and why; replay or waive them.
+    """Show refused rows and why; replay or waive them.
 
     \b
     Example:
