@@ -167,7 +167,7 @@ def _decide_replay(model: CompiledModel, own: TableMetadata, progress: Progress,
         return Decision(RunType.INCREMENTAL, reason, replay=True, warnings=(warning,))
     else:
         why = "the contract's columns, key or strategy changed"
-    return Decision(RunType.BACKFILL, f"{reason}, and of all others: {why}", rebuild=True)
+    return Decision(RunType.BACKFILL, f"{reason} and all others: {why}", rebuild=True)
 
 
 def _shape(model: CompiledModel) -> str:
