@@ -115,7 +115,7 @@ def test_refused_rows_of_models_and_contracts_are_counted_by_rule_and_shown(
     assert "Did you mean silver.orders?" in text(shop, capsys, "quarantine", "show", "silver.order")
     assert "'silver.people' has no published quarantine" not in text(shop, capsys, "quarantine", "show", "people")
 
-    # Only rows of a contract that makes its table can be replayed, and of a contract waived; to count them is no change.
+    # Only rows of a contract can be replayed or waived. To count them changes nothing.
     for words in (("replay",), ("waive", "--note", "no")):
         refusal = text(shop, capsys, "quarantine", *words, "silver.people")
         assert "silver.people is not made by a contract" in refusal
