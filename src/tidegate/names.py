@@ -65,9 +65,10 @@ class TableName(NamedTuple):
         return f"{self.namespace}.{self.layer}.{self.name}"
 
 
-def nearest(word: str, names: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """The names within a third of `word`'s length in edits (case does not count), nearest first."""
-    limit = max(1, len(word) // 3)
+def nearest(word: str, names: Iterable[str], most: int = 3, edits: int | None = None) -> tuple[str, ...]:
+    """The names within a number of edits, by default a third of `word`'s length (case does not count), nearest
+    first."""
+    limit = max(1, len(word) // 3) if edits is None else edits
     written, letters = word.lower(), Counter(word.lower())
     scored = []
     for name in set(names):

@@ -11,7 +11,7 @@ import yaml
 from tests.cli.calling import Call
 from tests.ingest.landing_project import FILES, REST, contract_document
 from tests.ingest.scripted_server import Answer, serving
-from tidegate.cli.ingest_progress import IngestProgress, progress_text
+from tidegate.cli.ingest_progress import IngestProgress
 from tidegate.ingest.port import Extent, ReadProgress
 
 
@@ -86,6 +86,8 @@ def test_a_contract_that_is_not_valid_lists_everything(project: Path, tidegate: 
     assert outcome.code == 1
     for expected in ("'endpoint' is missing", "'landing_directory' is missing", "'pagination' of kind cursor needs"):
         assert expected in outcome.err
+    (project / "contracts/orders.odcs.yml").write_bytes(b"id: caf\xe9\n")
+    assert "it is not UTF-8 text" in tidegate("ingest", "contracts/orders.odcs.yml").err
 
 
 def test_contracts_may_be_elsewhere_than_files_and_the_project(tmp_path: Path, project: Path, tidegate: Call) -> None:
@@ -102,8 +104,8 @@ def test_contracts_may_be_elsewhere_than_files_and_the_project(tmp_path: Path, p
 
 def test_progress_names_parts_rows_and_speed() -> None:
     progress = ReadProgress("orders", Extent("ranges", 12, 120_000, 40), 3, 5, 2.0)
-    assert progress_text(progress) == "orders  12 of 40 ranges  120,000 rows  60,000 rows/s  continued after batch 3"
-    assert progress_text(ReadProgress("orders", Extent("pages", 1), 0, 0, 0.0)) == "orders  1 page"
+    assert progress.text == "orders  12 of 40 ranges  120,000 rows  60,000 rows/s  continued after batch 3"
+    assert ReadProgress("orders", Extent("pages", 1), 0, 0, 0.0).text == "orders  1 page"
 
 
 def test_the_screen_shows_the_newest_progress_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

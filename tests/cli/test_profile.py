@@ -54,7 +54,7 @@ def test_a_run_that_only_counted_says_so(project: Path, orders: Path, tidegate: 
     ]
 
 
-def test_a_profile_is_told_as_it_was_put_down(project: Path, orders: Path, tidegate: Call) -> None:
+def test_a_profile_is_shown_as_it_was_recorded(project: Path, orders: Path, tidegate: Call) -> None:
     remember(project)
     told = tidegate("profile", "silver.orders")
     assert (told.code, told.err) == (0, "")
@@ -73,7 +73,7 @@ def test_a_profile_is_told_as_it_was_put_down(project: Path, orders: Path, tideg
     assert document["columns"] == list(COLUMNS)
 
 
-def test_what_was_put_down_is_told_without_java(project: Path, orders: Path) -> None:
+def test_what_was_recorded_is_shown_without_java(project: Path, orders: Path) -> None:
     remember(project)
     (answer,) = call(project, ["profile silver.orders"])
     assert (answer.code, answer.err) == (0, "")

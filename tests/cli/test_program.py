@@ -69,6 +69,13 @@ def test_commands_that_only_look_import_no_pyspark() -> None:
     assert done.stdout.strip() == "False"
 
 
+def test_a_run_imports_what_builds_tables_only_to_build_one() -> None:
+    heavy = ("tidegate.transform", "tidegate.write", "tidegate.ingest", "tidegate.operations.publish")
+    check = f"import sys, tidegate.cli.commands.run; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.parametrize(
     ("command", "needed"),
     [("", ["sqlalchemy"]), ("branches", []), ("reap", ["sqlalchemy"])],

@@ -289,6 +289,21 @@ def test_the_last_line_says_what_became_of_main() -> None:
     assert last(unsure) == ["Nothing is known to have been published. Done in 2.1s"]
 
 
+def test_a_run_that_quarantined_rows_names_the_command_that_shows_them() -> None:
+    """Only for what was published: a table that failed left its quarantine as it was."""
+    refusing = [replace(ORDERS, model=f"raw.{name}", rows_quarantined=2) for name in "abc"]
+
+    def hint(*published: str) -> list[str]:
+        result = ended(*refusing, status="success", publish=Publish("run", published))
+        return [line for line in lines_of([], result) if "tidegate quarantine" in line]
+
+    assert hint("raw.a", "raw.b", "raw.d__quarantine") == []
+    assert hint("raw.a", "raw.a__quarantine") == ["Show the quarantined rows and why: tidegate quarantine show raw.a"]
+    assert hint("raw.a__quarantine", "raw.c__quarantine") == [
+        "Show the quarantined rows and why: tidegate quarantine list"
+    ]
+
+
 def test_what_the_set_up_fetches_is_told() -> None:
     assert lines_of([event("phase", phase="setup", message="Fetching a jar (46 MB)")]) == ["Fetching a jar (46 MB)"]
 

@@ -111,6 +111,16 @@ def test_pages_that_lead_in_a_circle_fail(tmp_path: Path) -> None:
     assert LandingProject(tmp_path).listed() == []
 
 
+@pytest.mark.parametrize("pagination", ["page_number", "offset", {"kind": "cursor", "path": "results.0.at"}])
+def test_a_server_that_ignores_its_parameters_does_not_keep_the_read_forever(pagination: Any, tmp_path: Path) -> None:
+    """It gives its first page again and again, or, asked for pages behind the last one, its last."""
+    same = pytest.raises(SourceError, match="the page is the same as the one before")
+    with serving(lambda call: Answer({"results": [{"at": 1}]})) as server, same:
+        project(tmp_path, server).land(ingestion(**REST, pagination=pagination))
+    assert len(server.calls) == 2
+    assert LandingProject(tmp_path).listed() == []
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

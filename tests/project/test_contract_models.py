@@ -154,5 +154,5 @@ schema:
 
 
 def test_a_contract_of_a_gold_table_holds_for_the_model_that_makes_it(tmp_path: Path) -> None:
-    built = project(tmp_path, **{"contracts/revenue.odcs.yml": GOLD})
+    built = project(tmp_path, **{"contracts/revenue.odcs.yml": GOLD, "notebooks/revenue.ipynb": "{}"})
     assert {code for code, _, _ in errors(built)} == {"ContractNullable", "ContractColumnType"}

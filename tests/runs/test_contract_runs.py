@@ -139,11 +139,24 @@ def test_a_closed_gate_publishes_neither_table_nor_quarantine(orders: ProjectFol
 """
     orders.file("contracts/orders.odcs.yml", CONTRACT + rule)
     result = orders.run()
-    assert statuses(result)["silver.orders"] == "failed"
-    assert model(result, "silver.orders").failure_kind == "QualityFailed"
+    silver = model(result, "silver.orders")
+    assert (silver.status, silver.failure_kind) == ("failed", "QualityFailed")
+    assert silver.error == (
+        "quality rule 'some' gives 3, and must be greater than 100: the table takes none of 3 valid rows"
+    )
+    assert "Deliver rows that correct it" in (silver.remedy or "")
+    assert (silver.stages["read"], silver.stages["valid"], silver.stages["quarantined_constraint"]) == (7, 3, 2)
+    (check,) = [check for check in result.check_results if check.name == "some"]
+    assert (check.model, check.status, check.value) == ("silver.orders", "failed", 3)
+    assert any("1 row quarantined at transform" in warning and "'x'" in warning for warning in result.warnings)
     heads = {table.short("shop") for table in orders.main.heads()}
     assert "bronze.orders" in heads
     assert not heads & {"silver.orders", "silver.orders__quarantine", "gold.total"}
+
+    orders.file("landing/orders/2.csv", "orderId,amount,state\n" + "".join(f"{n},100,\n" for n in range(100, 200)))
+    opened = orders.run()
+    assert opened.exit_code == 0
+    assert model(opened, "silver.orders").stages["read"] == 107
 
 
 def test_keys_that_a_snapshot_lacks_are_deleted_and_those_that_were_refused_are_not(shop: ProjectFolder) -> None:

@@ -100,6 +100,7 @@ def test_a_source_that_is_down_stops_only_what_is_built_from_it(pointer_shop: Pr
         "silver.refunds": "completed",
     }
     assert (result.exit_code, sorted(result.publish.tables)[:1]) == (2, ["bronze.refunds"])
+    assert shop.clock.slept, "the source was asked once only"
 
 
 def test_the_bound_of_a_source_moves_with_the_publish_of_its_rows(pointer_shop: ProjectFolder, tmp_path: Path) -> None:

@@ -318,7 +318,7 @@ def test_a_wave_that_was_published_stays_on_the_branch(world: World) -> None:
     assert [change.table.name for change in world.catalog.changed_tables(RUN)] == ["b"]
 
 
-def test_a_new_landing_file_is_read_with_the_others_and_each_taken_one_is_put_down(world: World) -> None:
+def test_a_new_landing_file_is_read_with_the_others_and_each_taken_one_is_recorded(world: World) -> None:
     zone = world.root / "landing" / "events"
     zone.mkdir(parents=True)
     (zone / "a.csv").write_text("amount\n1\n")

@@ -190,7 +190,7 @@ def test_what_is_unusual_is_told_everywhere_and_blocks_nothing(
     assert "400 rows, usually about 100" in capsys.readouterr().out
 
 
-def test_a_table_is_read_where_no_run_has_put_down_its_profile(
+def test_a_table_is_read_where_no_run_has_recorded_its_profile(
     shop: ProjectFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.model("silver.orders", "SELECT id, concat('p', id) AS person FROM range(10)", column="person: [pii]")

@@ -21,7 +21,7 @@ def without_table(file: Path, name: str) -> None:
     connection.close()
 
 
-def test_what_cannot_be_put_down_is_remembered_once_and_never_raised(tmp_path: Path) -> None:
+def test_what_cannot_be_recorded_is_remembered_once_and_never_raised(tmp_path: Path) -> None:
     file = tmp_path / "state.db"
     with open_state(f"sqlite:///{file}") as store:
         store.start_run(RunRecord("run-1", "shop", "run", "run-1", "run", NOON))

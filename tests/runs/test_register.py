@@ -329,7 +329,7 @@ def test_of_four_processes_with_one_new_key_at_one_moment_one_runs(store: StateS
 @pytest.mark.parametrize(
     ("name", "value"), [("api_token", "t0ken-of-mine"), ("shop_url", "postgresql://ann:t0ken-of-mine@db/shop")]
 )
-def test_a_secret_variable_is_not_put_down_and_is_given_again_to_resume(
+def test_a_secret_variable_is_not_recorded_and_is_given_again_to_resume(
     store: StateStore, settings: Settings, name: str, value: str
 ) -> None:
     run = interrupted(store, settings, vars={"day": "monday", name: value})

@@ -40,7 +40,7 @@ def an_anomaly(column: str | None = None, number: int = 1) -> AnomalyRecord:
     return AnomalyRecord(f"run-{number}", "silver.orders", "mean", column, at, 4.5, 1.0, 3.5, "much")
 
 
-def test_a_profile_comes_back_as_it_was_put_down(store: StateStore) -> None:
+def test_a_profile_comes_back_as_it_was_recorded(store: StateStore) -> None:
     store.add_profile(a_profile())
     store.add_profile(replace(a_profile(), model="silver.other"))
     assert store.reader().profiles("silver.orders") == (a_profile(),)

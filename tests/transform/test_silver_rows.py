@@ -11,7 +11,7 @@ import pytest
 from tests.transform.bronze_rows import bronze_frame
 
 from tidegate.contracts.ingestion import DeletionRules, QualityRule, SilverColumn, SilverRules
-from tidegate.errors import QualityError, QueryError
+from tidegate.errors import QueryError
 from tidegate.transform.silver import DELETED, META, StageCounts, mark_rows, validated
 from tidegate.transform.silver.silver_frame import FAILURES, STAGE, TEXTS
 
@@ -166,6 +166,28 @@ def test_the_first_holder_of_a_unique_value_stays(spark: SparkSession) -> None:
     assert counts.quarantined["unique"] == 2
 
 
+def test_the_last_row_of_a_deleted_key_stays_beside_the_delete_and_holds_nothing(spark: SparkSession) -> None:
+    rules = replace(
+        ORDERS, columns=(ID, EMAIL), deletion=DELETES, quality=(QualityRule("one", "SELECT count(*) - 1 FROM orders"),)
+    )
+    rows = [
+        {"id": "1", "email": "old"},
+        {"id": "1", "email": "a"},
+        {"id": "1", "_op": "delete"},
+        {"id": "2", "email": "a"},
+        {"id": "3", "_op": "delete"},
+    ]
+    valid, refused, counts = divide(spark, rules, rows)
+    assert [(row["id"], row["email"], row[DELETED]) for row in valid] == [
+        (1, "a", False),
+        (1, None, True),
+        (2, "a", False),
+        (3, None, True),
+    ]
+    assert not refused
+    assert (counts.valid, counts.deduplicated, counts.delete_signals) == (2, 1, 2)
+
+
 def test_quality_rules_refuse_rows_in_each_form(spark: SparkSession) -> None:
     quality = (
         QualityRule("large", "amount > 100"),
@@ -198,8 +220,12 @@ def test_a_rule_about_the_whole_table_gates_it(spark: SparkSession) -> None:
     rules = replace(
         ORDERS, quality=(QualityRule("some", "SELECT sum(amount) FROM orders", None, {"mustBeGreaterThan": 10}),)
     )
-    with pytest.raises(QualityError, match=r"'some' failed: it gives 3\.00, and must be greater than 10"):
-        divide(spark, rules, [{"id": "1", "amount": "3"}])
+    rows = bronze_frame(spark, [{"id": "1", "amount": "3"}, {"id": "2", "amount": "x"}])
+    with validated(spark, rows, rules, "c", "1", "run-7", STARTED, None) as result:
+        assert [str(failure) for failure in result.failures] == [
+            "quality rule 'some' gives 3.00, and must be greater than 10"
+        ]
+        assert (result.counts.valid, result.counts.quarantined["cast"], result.refused.count()) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(

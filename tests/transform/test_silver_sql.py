@@ -93,9 +93,9 @@ def test_an_operator_that_is_not_known_is_refused() -> None:
     [
         ("amount < 0", "amount < 0", False),
         ("SELECT id FROM ${object} WHERE amount < 0", "SELECT id FROM `v` WHERE amount < 0", True),
-        ("-- all\nSELECT count(*) FROM {table}", "-- all\nSELECT count(*) FROM `v`", True),
+        ("-- all\nSELECT count(*) FROM {table}", "SELECT count(*) FROM `v`", True),
         ("SELECT o.id FROM silver.sales_orders AS o", "SELECT o.id FROM `v` AS o", True),
-        ("SELECT id FROM orders", "SELECT id FROM `v` AS orders", True),
+        ("SELECT id FROM orders", "SELECT id FROM `v` AS `orders`", True),
         (
             "WITH orders AS (SELECT 1 AS id) SELECT id FROM orders",
             "WITH orders AS (SELECT 1 AS id) SELECT id FROM orders",

@@ -13,10 +13,10 @@
     name widened int -> bigint
 
 Flags of a batch: complete, rebuild, allow_deletes, run=TIME, interval=FROM/TO, touched=V,V (the values of the key's
-first column that the batch is about), present=V,V (those of a complete snapshot, taken at run=); a line `columns: …` in
-it declares other columns from there on. After it come `expect` (rows, optionally `(names)` and counts), `unchanged`,
-`error NAME` (lines that the message must hold), `warning` (likewise), `drift` (one line per change). What is not
-mentioned must not happen.
+first column that the batch is about), present=V,V (those of a complete snapshot, taken at run=), or of several
+snapshots snapshots=TIME/V,V;TIME?/V,V (`?`: one that is not whole); a line `columns: …` in it declares other columns
+from there on. After it come `expect` (rows, optionally `(names)` and counts), `unchanged`, `error NAME` (lines that the
+message must hold), `warning` (likewise), `drift` (one line per change). What is not mentioned must not happen.
 
 A line `deletion: soft explicit` in the head (or `hard`, `inferred`, and a ratio) asks for deletes; with `tombstones` in
 it the delete signals of all batches so far are known. Their counts are words of `expect` and `unchanged`.
@@ -113,10 +113,18 @@ def _flag(word: str) -> tuple[str, Any]:
         return "run_started_at", _time(value)
     if name == "interval":
         return "interval", tuple(_time(part) for part in value.split("/"))
+    if name == "snapshots":
+        return name, tuple(_snapshot(part) for part in value.split(";"))
     if name in ("touched", "present"):
         return name, tuple(filter(None, value.split(",")))
     assert name in ("complete", "rebuild", "allow_deletes"), f"unknown flag {word}"
     return name, True
+
+
+def _snapshot(text: str) -> tuple[datetime, bool, tuple[str, ...]]:
+    """When it was taken, whether it is whole, and its keys."""
+    taken, _, keys = text.partition("/")
+    return _time(taken.removesuffix("?")), not taken.endswith("?"), tuple(filter(None, keys.split(",")))
 
 
 def _time(text: str) -> datetime:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +12,17 @@ import pytest
 from tidegate import errors
 from tidegate.contracts.ingestion import DeletionRules
 from tidegate.names import TableName
-from tidegate.write import DELETED, DeleteRequest, DeletionCounts, Touched, WriteOutcome, WriteRequest, write
+from tidegate.write import (
+    DELETED,
+    DeleteRequest,
+    DeletionCounts,
+    Snapshot,
+    Touched,
+    WriteOutcome,
+    WriteRequest,
+    write,
+)
+from tidegate.write.request import SNAPSHOT
 from tidegate.write.strategies import incremental
 
 from .case_files import Block, Case, Step, read_case, split_row
@@ -90,20 +100,37 @@ def _touched(branch: Branch, case: Case, step: Step, values: tuple[str, ...]) ->
 
 
 def _deletion(branch: Branch, case: Case, steps: tuple[Step, ...]) -> DeleteRequest:
-    words, present, key = case.deletion, steps[-1].flags.pop("present", None), case.settings.unique_key[0]
+    words, flags, key = case.deletion, steps[-1].flags, case.settings.unique_key[0]
     ratios = [float(word) for word in words if word[0].isdigit()]
-    rules = DeletionRules("inferred" in words, "soft" in words, max_ratio=ratios[0] if ratios else 0.5)
-    if present is not None:
-        rows = ", ".join(f"('{value}')" for value in present) or "(NULL)"
-        query = f"SELECT * FROM VALUES {rows} AS t({key}) WHERE {key} IS NOT NULL"
-        branch.session.sql(query).createOrReplaceTempView("__present")
+    deletion = DeleteRequest(
+        DeletionRules("inferred" in words, "soft" in words, max_ratio=ratios[0] if ratios else 0.5)
+    )
+    taken = flags.pop("snapshots", ())
+    if (present := flags.pop("present", None)) is not None:
+        taken = ((flags.get("run_started_at", _FIRST_RUN), True, present),)
+    if taken:
+        snapshots = tuple(Snapshot(f"s{number}", time, whole) for number, (time, whole, _) in enumerate(taken, 1))
+        rows = [(key, one) for one, (_, _, keys) in zip(snapshots, taken, strict=True) for key in keys]
+        branch.session.sql(_present(key, rows, steps[-1].query)).createOrReplaceTempView("__present")
+        deletion = replace(deletion, present="__present", snapshots=snapshots)
     if "tombstones" in words:
         signals = " UNION ALL ".join(
             f"SELECT {key}, _commit_time, _sequence FROM ({step.query}) WHERE {DELETED}" for step in steps
         )
         branch.session.sql(signals).createOrReplaceTempView("__tombstones")
-    names = ("__present" if present is not None else None, "__tombstones" if "tombstones" in words else None)
-    return DeleteRequest(rules, *names)
+        deletion = replace(deletion, tombstones="__tombstones")
+    return deletion
+
+
+def _present(key: str, rows: list[tuple[str, Snapshot]], batch: str) -> str:
+    """Each key of each snapshot, with the row of the batch that has the snapshot's time."""
+    values = ", ".join(f"('{value}', '{of.name}', TIMESTAMP '{of.taken}')" for value, of in rows)
+    return (
+        f"SELECT p.{key}, p.{SNAPSHOT}, b._commit_time, b._sequence"
+        f" FROM VALUES {values or '(NULL, NULL, NULL)'} AS p({key}, {SNAPSHOT}, taken)"
+        f" LEFT JOIN ({batch}) b ON CAST(b.{key} AS STRING) = p.{key} AND b._commit_time = p.taken"
+        f" WHERE p.{key} IS NOT NULL"
+    )
 
 
 def _same_deletions(outcome: WriteOutcome | None, step: Step) -> None:

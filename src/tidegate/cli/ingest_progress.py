@@ -18,7 +18,7 @@ from tidegate.cli.terminal import color_system
 if TYPE_CHECKING:
     from tidegate.ingest.port import ReadProgress
 
-__all__ = ["IngestProgress", "progress_text"]
+__all__ = ["IngestProgress"]
 
 
 class IngestProgress:
@@ -46,21 +46,6 @@ class IngestProgress:
 
     def _render(self) -> Spinner:
         elapsed = duration(int(self._clock() - self._began) * 1000)
-        text = "connecting to the source" if self._newest is None else progress_text(self._newest)
+        text = "connecting to the source" if self._newest is None else self._newest.text
         self._spinner.update(text=Text(f"{text}  {elapsed}"))
         return self._spinner
-
-
-def progress_text(progress: ReadProgress) -> str:
-    """`orders  12 of 40 ranges  120,000 rows  35,000 rows/s`"""
-    extent = progress.extent
-    of = f" of {extent.total:,}" if extent.total is not None else ""
-    one = extent.parts == 1 and extent.total in (None, 1)
-    parts = [progress.contract, f"{extent.parts:,}{of} {extent.unit.removesuffix('s') if one else extent.unit}"]
-    if extent.rows is not None:
-        parts.append(f"{extent.rows:,} row{'' if extent.rows == 1 else 's'}")
-    if progress.rows_per_second is not None:
-        parts.append(f"{progress.rows_per_second:,.0f} rows/s")
-    if progress.earlier_batches:
-        parts.append(f"continued after batch {progress.earlier_batches:,}")
-    return "  ".join(parts)

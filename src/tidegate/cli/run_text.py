@@ -95,6 +95,9 @@ def _facts(result: ModelResult) -> Iterator[str]:
             yield f"{result.rows_quarantined} quarantined"
         if result.reason.endswith(f"; {VERIFIED}"):
             yield VERIFIED
+    elif result.stages:
+        yield "nothing published"
+        yield from _stage_facts(result.stages)
     yield duration(result.duration_ms)
 
 
@@ -168,12 +171,21 @@ def end_lines(result: RunResult, rebuilt: int = 0) -> Iterator[str]:
     parts += [f"{rebuilt} rebuilt after a publish conflict"] if rebuilt else []
     did = ", ".join(parts) if result.materializations else "Done"
     yield f"{_published(result)} {did} in {_seconds(result.duration_ms)}"
+    yield from _show_quarantined(result)
     if result.branch_kept_for == "publish":
         yield f"Inspect it, then publish it: tidegate publish {result.run_id}"
     elif result.branch_kept_for == "resume":
         yield f"What succeeded is kept; build the rest and publish all: tidegate run --resume {result.run_id}"
     elif result.status == "cancelled" and result.run_id:
         yield f"Resume it: tidegate run --resume {result.run_id}"
+
+
+def _show_quarantined(result: RunResult) -> Iterator[str]:
+    """The command that shows the rows which this run refused and published."""
+    refused = {model.model for model in result.materializations if model.rows_quarantined}
+    if tables := sorted(refused & _published_quarantines(result)):
+        command = f"show {tables[0]}" if len(tables) == 1 else "list"
+        yield f"Show the quarantined rows and why: tidegate quarantine {command}"
 
 
 def _published(result: RunResult) -> str:
@@ -190,9 +202,15 @@ def _published(result: RunResult) -> str:
 
 def _quarantines(result: RunResult) -> str:
     """How many of the published tables are no model's own."""
-    names = (table.rpartition(".") for table in result.publish.tables)
-    count = sum(TableName("", layer, name).beside_quarantine is not None for layer, _, name in names)
+    count = len(_published_quarantines(result))
     return f" ({count} of them {'a quarantine table' if count == 1 else 'quarantine tables'})" if count else ""
+
+
+def _published_quarantines(result: RunResult) -> set[str]:
+    """The tables whose quarantine was published."""
+    split = (table.rpartition(".") for table in result.publish.tables)
+    tables = (TableName("", layer, name).beside_quarantine for layer, _, name in split)
+    return {f"{table.layer}.{table.name}" for table in tables if table is not None}
 
 
 def _seconds(milliseconds: int) -> str:

@@ -59,6 +59,8 @@ class Digests:
                 parts.append(repr(model.checks))
             if model.masks:
                 parts.append(repr(model.masks))
+            if model.stage is not None:
+                parts.append(f"{model.stage.ingestion.digest}\0{model.stage.rule_places}\0{model.source_lines}")
         written = "\0".join(parts).encode(errors="surrogateescape")
         return blake3(self._of_settings(model.settings) + written).digest()
 

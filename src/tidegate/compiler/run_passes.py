@@ -23,6 +23,7 @@ from tidegate.compiler.passes.graph import waves_of
 from tidegate.compiler.passes.incremental_reads import check_reading
 from tidegate.compiler.passes.mask_rules import mask_columns
 from tidegate.compiler.passes.parse import parse_text, render_template, resolve_names
+from tidegate.compiler.passes.quality_rules import check_quality_rules
 from tidegate.compiler.passes.query_columns import type_columns
 from tidegate.compiler.passes.result_columns import check_capabilities, check_output
 from tidegate.compiler.passes.settings_rules import check_quarantine, check_query, check_settings
@@ -106,6 +107,7 @@ MODEL_PASSES: tuple[ModelPass, ...] = (
     check_output,
     mask_columns,
     check_contracts,
+    check_quality_rules,
     check_checks,
     check_quarantine,
     check_capabilities,

@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
 from tidegate.contracts.connectors import Connector
+from tidegate.problems import Place
+
+if TYPE_CHECKING:
+    from tidegate.contracts.yaml_document import Path
 
 __all__ = [
     "COMMIT_TIME",
@@ -130,6 +134,9 @@ class QualityRule:
     operators: Mapping[str, Any] = field(default_factory=dict)
     """`mustBe`, `mustBeGreaterThan` and the like."""
 
+    path: Path = field(default=(), compare=False, repr=False)
+    """Of the query in the contract."""
+
 
 @dataclass(frozen=True, slots=True)
 class SilverRules:
@@ -190,3 +197,6 @@ class ContractStage:
 
     ingestion: Ingestion
     is_silver: bool
+
+    rule_places: tuple[Place, ...] = ()
+    """Where the quality rules of a silver table are written, in their order."""

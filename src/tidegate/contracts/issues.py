@@ -9,7 +9,7 @@ from tidegate.contracts.yaml_document import Path, YamlDocument, path_text
 from tidegate.errors import ContractValidationError
 from tidegate.problems import Problem
 
-__all__ = ["Issue", "problems_of", "validation_error"]
+__all__ = ["Issue", "problems_of", "validation_error", "yaml_error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,12 @@ def problems_of(document: YamlDocument, issues: Iterable[Issue]) -> tuple[Proble
         for issue in dict.fromkeys(issues)
     ]
     return tuple(sorted([*document.problems, *problems], key=lambda problem: (problem.place.line, problem.place.col)))
+
+
+def yaml_error(problems: Iterable[Problem], file: str) -> ContractValidationError:
+    """For a file that is no YAML at all."""
+    lines = [f"line {problem.place.line}: {problem.message}" for problem in problems]
+    return ContractValidationError("YAML", lines, file)
 
 
 def validation_error(document: YamlDocument, issues: Iterable[Issue], purpose: str) -> ContractValidationError:

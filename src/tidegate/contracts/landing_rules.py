@@ -10,11 +10,11 @@ from tidegate.contracts.connectors import CONNECTORS, READ_STRATEGIES
 from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.rest_pagination import rest_issues
-from tidegate.contracts.stage_contract import StageContract
+from tidegate.contracts.stage_contract import GENERATOR, StageContract
 from tidegate.names import is_plain_name, nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["bronze_issues", "gold_issues", "landing_issues"]
+__all__ = ["bronze_issues", "gold_issues", "landing_issues", "missing_generator"]
 
 _FORMATS = ("csv", "json", "jsonl", "ndjson", "parquet", "tsv")
 _EXTRACTION_MODES = ("single_query", "batched")
@@ -126,10 +126,10 @@ def table_name_issues(contract: StageContract, table: Element, property_name: st
 
 
 def gold_issues(contract: StageContract, workspace_path: str | None) -> Iterator[Issue]:
-    table = next((table for table in contract.objects if "generator_notebook" in table.custom), None)
-    entry = contract.lookup("generator_notebook", table)
+    part = contract.with_generator()
+    entry = None if part is None else part.custom.get(GENERATOR)
     if entry is None:
-        yield contract.missing("generator_notebook", None, "notebooks/revenue.py")
+        yield contract.missing(GENERATOR, part, "notebooks/revenue.py")
     elif not isinstance(entry.value, str) or not entry.value.strip():
         yield Issue(
             entry.path, "'generator_notebook' must be the path of a file", "write for example notebooks/revenue.py"
@@ -137,8 +137,12 @@ def gold_issues(contract: StageContract, workspace_path: str | None) -> Iterator
     elif not entry.value.endswith((".py", ".ipynb")):
         yield Issue(entry.path, f"'generator_notebook' must end in .py or .ipynb, and is '{entry.value}'")
     elif workspace_path is not None and not os.path.isfile(os.path.join(workspace_path, entry.value)):
-        message = f"the generator_notebook '{entry.value}' is not there in {workspace_path}"
-        yield Issue(entry.path, message, "correct the path, or add the file")
+        yield Issue(entry.path, *missing_generator(entry.value, workspace_path))
+
+
+def missing_generator(name: str, workspace_path: str) -> tuple[str, str]:
+    """The message, and what to do."""
+    return f"the generator_notebook '{name}' is not there in {workspace_path}", "correct the path, or add the file"
 
 
 def _column_name(column: Element) -> str | None:

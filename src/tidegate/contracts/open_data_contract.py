@@ -8,13 +8,12 @@ from typing import Any, Self
 import pydantic
 from open_data_contract_standard import model as standard
 
-from tidegate.contracts.issues import Issue, validation_error
+from tidegate.contracts.issues import Issue, validation_error, yaml_error
 from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
 from tidegate.contracts.odcs_schema import structural_issues
 from tidegate.contracts.silver_rules import silver_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
-from tidegate.errors import ContractValidationError
 
 __all__ = ["OpenDataContractStandard"]
 
@@ -38,8 +37,7 @@ class OpenDataContractStandard(standard.OpenDataContractStandard):
     def _read(cls, text: str, file: str) -> Self:
         document, problems = read_yaml(text.replace("\r\n", "\n"), file)
         if document is None:
-            lines = [f"line {problem.place.line}: {problem.message}" for problem in problems]
-            raise ContractValidationError("YAML", lines, file)
+            raise yaml_error(problems, file)
         issues = list(structural_issues(document))
         if not issues and not document.problems:
             try:

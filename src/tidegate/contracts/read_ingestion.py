@@ -204,7 +204,7 @@ def _quality(silver: Element, columns: list[Element]) -> tuple[tuple[QualityRule
             operators = {
                 key: value for key, value in rule.value.items() if key.startswith("mustBe") or key == "mustNotBe"
             }
-            rules.append(QualityRule(name, query, column, operators))
+            rules.append(QualityRule(name, query, column, operators, rule.at("query")))
     return tuple(rules), tuple(others)
 
 

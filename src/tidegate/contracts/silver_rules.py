@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from tidegate.contracts.element import Element
 from tidegate.contracts.issues import Issue
 from tidegate.contracts.landing_rules import table_name_issues
 from tidegate.contracts.odcs import type_issues
+from tidegate.contracts.quality_query import filled, is_select, placeholder_mistakes
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
@@ -22,7 +22,6 @@ __all__ = ["WRITE_STRATEGIES", "silver_issues"]
 
 WRITE_STRATEGIES = ("current_state", "history", "append", "snapshot")
 _KEYED = ("current_state", "history")
-_PLACEHOLDER = re.compile(r"\$?\{\s*(\w+)\s*\}")
 
 
 def silver_issues(contract: StageContract) -> Iterator[Issue]:
@@ -47,7 +46,7 @@ def silver_issues(contract: StageContract) -> Iterator[Issue]:
     yield from _deletions(contract, silver, columns)
     for part in (silver, *columns):
         for rule in part.items("quality"):
-            yield from _quality(rule)
+            yield from _quality(rule, has_column=part is not silver)
 
 
 def _name(column: Element) -> str:
@@ -197,17 +196,18 @@ def _deletions(contract: StageContract, silver: Element, columns: list[Element])
         )
 
 
-def _quality(rule: Element) -> Iterator[Issue]:
-    """Other types than sql are not evaluated."""
+def _quality(rule: Element, has_column: bool) -> Iterator[Issue]:
+    """Other types than sql are not evaluated. What the query may read is judged with the columns of silver."""
     if rule.text("type") != "sql":
         return
     query = rule.text("query")
     if query is None:
         yield rule.issue("a quality rule of type sql must have a query", None)
         return
-    query = _PLACEHOLDER.sub(lambda match: match[1], query)
-    is_select = re.match(r"\s*(select|with)\b", query, re.IGNORECASE) is not None
-    parsed = _parse(query if is_select else f"SELECT {query} AS x")
+    for mistake in placeholder_mistakes(query, has_column):
+        yield rule.issue(mistake, None, "query")
+    text = filled(query, "t", "c")
+    parsed = _parse(text if is_select(query) else f"SELECT ({text}\n) AS x")
     if isinstance(parsed, str):
         yield rule.issue(f"the query is not Spark SQL: {parsed}", None, "query")
     elif not isinstance(parsed, exp.Query):

@@ -11,10 +11,15 @@ from tidegate.contracts.issues import Issue
 from tidegate.names import nearest
 from tidegate.problems import did_you_mean
 
-__all__ = ["StageContract"]
+__all__ = ["GENERATOR", "StageContract"]
+
+GENERATOR = "generator_notebook"
 
 _OF_A_SOURCE = frozenset({"source_system", "landing_directory", "landing_file_format", "ingestion_read_strategy"})
 """An object with one of these is meant as the source, also where its connector is missing."""
+
+_OF_NOTHING_ELSE = _OF_A_SOURCE - {"source_system"}
+"""With one of these the contract is meant to drive data."""
 
 
 class StageContract:
@@ -24,7 +29,13 @@ class StageContract:
         self.root = Element(value if isinstance(value, dict) else {})
         self.objects = list(self.root.items("schema"))
         self.sources = [table for table in self.objects if "connector" in table.custom]
-        meant = self.sources or [table for table in self.objects if _OF_A_SOURCE & table.custom.keys()]
+        meant = [
+            table for table in self.objects if _OF_NOTHING_ELSE & table.custom.keys() or _nearly(table, "connector")
+        ]
+        self.is_ingestion = bool(self.sources or meant)
+        """It is meant to drive data, also where `connector` is missing or misspelt."""
+
+        meant = self.sources or meant or [table for table in self.objects if _OF_A_SOURCE & table.custom.keys()]
         self.source = meant[0] if meant else None
         self.others = [table for table in self.objects if table is not self.source and table not in self.sources]
 
@@ -39,6 +50,12 @@ class StageContract:
     def connector(self) -> Connector | None:
         entry = None if self.source is None else self.source.custom.get("connector")
         return CONNECTORS.get(entry.value) if entry is not None and isinstance(entry.value, str) else None
+
+    def with_generator(self) -> Element | None:
+        """What has `generator_notebook`, an object or the contract, or something that is nearly called so."""
+        parts = (*self.objects, self.root)
+        named = (part for part in parts if GENERATOR in part.custom)
+        return next(named, None) or next((part for part in parts if _nearly(part, GENERATOR)), None)
 
     def lookup(self, name: str, table: Element | None = None) -> CustomProperty | None:
         """`table`: the object to look at first, the source by default."""
@@ -102,6 +119,11 @@ class StageContract:
         yield from self.expect(
             name, lambda value: value in choices, f"one of {', '.join(choices)}", choices[0], table, required
         )
+
+
+def _nearly(part: Element, name: str) -> bool:
+    """Whether a custom property is called so but for its case or one letter."""
+    return any(nearest(written, [name], edits=1) for written in part.custom)
 
 
 def _is_text(value: Any) -> bool:

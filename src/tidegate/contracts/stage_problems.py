@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tidegate.contracts.issues import Issue, problems_of
+from tidegate.contracts.issues import Issue, problems_of, validation_error, yaml_error
 from tidegate.contracts.landing_rules import bronze_issues, gold_issues, landing_issues
 from tidegate.contracts.odcs_schema import structural_issues
 from tidegate.contracts.silver_rules import silver_issues
 from tidegate.contracts.stage_contract import StageContract
 from tidegate.contracts.yaml_document import YamlDocument, read_yaml
+from tidegate.errors import ContractValidationError
 from tidegate.problems import Problem
 
 __all__ = ["StageReading", "read_stages", "stages_of"]
@@ -23,12 +24,10 @@ _STAGES: dict[str, Callable[[StageContract], Iterator[Issue]]] = {
 
 
 def stages_of(contract: StageContract) -> tuple[str, ...]:
-    """The stages that the contract drives: those of an ingestion where an object has a connector, else gold."""
-    if contract.sources:
+    """The stages that the contract is meant to drive: those of an ingestion, else gold where it has a generator."""
+    if contract.is_ingestion:
         return tuple(_STAGES)
-    if any("generator_notebook" in part.custom for part in (contract.root, *contract.objects)):
-        return ("gold",)
-    return ()
+    return () if contract.with_generator() is None else ("gold",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +37,21 @@ class StageReading:
     stages: tuple[str, ...]
     """Those that were judged."""
 
+    file: str
     problems: tuple[Problem, ...]
+    issues: tuple[Issue, ...] = ()
+    """Those of `problems` that have a path in the file."""
+
     contract: StageContract | None = None
     """None where the file is no mapping."""
 
     document: YamlDocument | None = None
+
+    def error(self) -> ContractValidationError:
+        """Every problem, each with its path."""
+        if self.document is None:
+            return yaml_error(self.problems, self.file)
+        return validation_error(self.document, self.issues, f"for {', '.join(self.stages)}")
 
 
 def read_stages(
@@ -51,12 +60,12 @@ def read_stages(
     """Judged for `stages`; None: for those that the contract drives."""
     document, problems = read_yaml(text.replace("\r\n", "\n"), file)
     if document is None:
-        return StageReading(stages or (), problems)
+        return StageReading(stages or (), file, problems)
+    issues = list(structural_issues(document))
     if not isinstance(document.value, dict):
-        return StageReading(stages or (), problems_of(document, structural_issues(document)), document=document)
+        return StageReading(stages or (), file, problems_of(document, issues), tuple(issues), document=document)
     contract = StageContract(document.value)
     stages = stages_of(contract) if stages is None else stages
-    issues = list(structural_issues(document))
     for stage in stages:
         issues += gold_issues(contract, workspace_path) if stage == "gold" else _STAGES[stage](contract)
-    return StageReading(stages, problems_of(document, issues), contract, document)
+    return StageReading(stages, file, problems_of(document, issues), tuple(issues), contract, document)

@@ -9,7 +9,7 @@ Its size does not grow with the number of batches until it is complete.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -18,9 +18,16 @@ from typing import Any
 from tidegate.errors import FailureKind, LandingError
 from tidegate.ingest.port import Bounds, OriginFile
 from tidegate.lake.atomic_files import write_atomically
-from tidegate.project.connector_zone import MANIFESTS
+from tidegate.project.manifest_files import (
+    MANIFESTS,
+    SUMMARY,
+    ManifestFile,
+    damaged_manifest,
+    list_manifests,
+    summary_text,
+)
 
-__all__ = ["BatchManifest", "read_manifests", "remove_manifest", "write_manifest"]
+__all__ = ["BatchManifest", "read_and_summarize_manifests", "read_manifests", "remove_manifest", "write_manifest"]
 
 _VERSION = 1
 
@@ -64,7 +71,17 @@ class BatchManifest:
 
 def read_manifests(zone: Path) -> tuple[BatchManifest, ...]:
     """All of a zone, the oldest first. Raises LandingError for one that cannot be read."""
-    return tuple(sorted(_read(zone), key=lambda manifest: manifest.ordinal))
+    return _manifests(list_manifests(zone))
+
+
+def read_and_summarize_manifests(zone: Path) -> tuple[BatchManifest, ...]:
+    """The same, with the zone's lock held: a summary spares those after this one most of the reads."""
+    files = list_manifests(zone)
+    text = summary_text(files)
+    if text is not None:
+        with suppress(OSError):
+            write_atomically(zone / MANIFESTS / SUMMARY, text.encode())
+    return _manifests(files)
 
 
 def write_manifest(zone: Path, manifest: BatchManifest) -> None:
@@ -85,19 +102,15 @@ def _path(zone: Path, run_id: str) -> Path:
     return zone / MANIFESTS / f"{run_id}.json"
 
 
-def _read(zone: Path) -> Iterator[BatchManifest]:
-    for path in (zone / MANIFESTS).glob("*.json"):
-        if path.name.startswith("."):
-            continue  # a temporary name
-        try:
-            yield _manifest(json.loads(path.read_bytes()))
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is damaged or of another version"
-            raise LandingError(
-                f"the manifest of a read cannot be read: {reason}",
-                where=str(path),
-                remedy="restore the file from a backup; without it the files that it lists would be lost to bronze",
-            ) from error
+def _manifests(files: Iterable[ManifestFile]) -> tuple[BatchManifest, ...]:
+    return tuple(sorted(map(_manifest_of, files), key=lambda manifest: manifest.ordinal))
+
+
+def _manifest_of(file: ManifestFile) -> BatchManifest:
+    try:
+        return _manifest(file.document)
+    except (TypeError, KeyError) as error:
+        raise damaged_manifest(file.path, error) from error
 
 
 def _manifest(document: Mapping[str, Any]) -> BatchManifest:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidegate.errors import FailureKind, LandingError
-from tidegate.project.connector_zone import MANIFESTS
+from tidegate.project.manifest_files import MANIFESTS
 
 __all__ = ["LandingFolder", "exclusive"]
 

@@ -22,7 +22,7 @@ from tidegate.errors import OptionsError, SourceError
 from tidegate.failures import pause_before
 from tidegate.faults import fault
 from tidegate.http_client import Timing
-from tidegate.ingest.batch_manifest import BatchManifest, read_manifests, remove_manifest, write_manifest
+from tidegate.ingest.batch_manifest import BatchManifest, read_and_summarize_manifests, remove_manifest, write_manifest
 from tidegate.ingest.connector_registry import open_connector
 from tidegate.ingest.landing_folder import LandingFolder, exclusive
 from tidegate.ingest.port import Batch, Bounds, Extent, ReadProgress, SourceConnector, SourceRequest
@@ -106,7 +106,7 @@ class _Reading:
         self._run = run
         self._zone = run.zone
         self._began = run.timing.now()
-        own = [each for each in read_manifests(run.zone) if each.contract_id == run.ingestion.id]
+        own = [each for each in read_and_summarize_manifests(run.zone) if each.contract_id == run.ingestion.id]
         self._complete = [each for each in own if each.complete]
         self._open = [each for each in own if not each.complete]
 

@@ -106,6 +106,21 @@ class ReadProgress:
         rows = self.extent.rows
         return None if rows is None or self.seconds <= 0 else rows / self.seconds
 
+    @property
+    def text(self) -> str:
+        """`orders  12 of 40 ranges  120,000 rows  35,000 rows/s`"""
+        extent, rate = self.extent, self.rows_per_second
+        of = f" of {extent.total:,}" if extent.total is not None else ""
+        one = extent.parts == 1 and extent.total in (None, 1)
+        parts = [self.contract, f"{extent.parts:,}{of} {extent.unit.removesuffix('s') if one else extent.unit}"]
+        if extent.rows is not None:
+            parts.append(f"{extent.rows:,} row{'' if extent.rows == 1 else 's'}")
+        if rate is not None:
+            parts.append(f"{rate:,.0f} rows/s")
+        if self.earlier_batches:
+            parts.append(f"continued after batch {self.earlier_batches:,}")
+        return "  ".join(parts)
+
 
 def _no_report(extent: Extent) -> None:
     """Nothing listens."""

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate.contracts.ingestion import Ingestion
-from tidegate.contracts.issues import validation_error
-from tidegate.contracts.landing_rules import landing_issues
-from tidegate.contracts.odcs_schema import structural_issues
 from tidegate.contracts.read_ingestion import read_ingestion
-from tidegate.contracts.silver_rules import silver_issues
 from tidegate.contracts.stage_contract import StageContract
-from tidegate.contracts.yaml_document import YamlDocument, read_yaml
+from tidegate.contracts.stage_problems import read_stages
+from tidegate.contracts.yaml_document import read_yaml
 from tidegate.errors import ContractValidationError, SelectionError
 from tidegate.http_client import Timing
 from tidegate.ingest.bronze_position import bronze_position
@@ -156,7 +153,10 @@ def _find(workspace: Workspace, name: str) -> Path:
 
 def _names(path: Path) -> set[str]:
     """By which a contract with a source is found; none for a file that cannot be read."""
-    document = _document(path, path.name)
+    try:
+        document, _ = read_yaml(_text(path), path.name)
+    except ContractValidationError:
+        return set()
     if document is None or not isinstance(document.value, dict):
         return set()
     contract = StageContract(document.value)
@@ -167,25 +167,22 @@ def _names(path: Path) -> set[str]:
 
 
 def _read(path: Path, shown: str) -> Ingestion:
-    document = _document(path, shown)
-    if document is None:
-        raise ContractValidationError("YAML", ["it cannot be read as YAML; see `tidegate contract validate`"], shown)
-    contract = StageContract(document.value)
-    issues = [*structural_issues(document), *landing_issues(contract), *silver_issues(contract)]
-    if issues or document.problems:
-        raise validation_error(document, issues, "for landing and silver")
-    ingestion = read_ingestion(contract)
+    reading = read_stages(_text(path), shown)
+    if reading.contract is None or reading.problems:
+        raise reading.error()
+    ingestion = read_ingestion(reading.contract)
     if ingestion is None:
         raise ContractValidationError("for landing", ["it has no object with a connector"], shown)
     return ingestion
 
 
-def _document(path: Path, shown: str) -> YamlDocument | None:
+def _text(path: Path) -> str:
     try:
-        text = path.read_text("utf-8").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return read_yaml(text, shown)[0]
+        return path.read_text("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise ContractValidationError("text", ["it is not UTF-8 text"], str(path)) from None
+    except OSError as error:
+        raise ContractValidationError("text", [f"it cannot be read: {error.strerror or error}"], str(path)) from error
 
 
 def _shown(workspace: Workspace, path: Path) -> str:

@@ -7,7 +7,6 @@ files of equal content are not copies of each other, and a file is read once.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Collection, Iterable
@@ -16,10 +15,9 @@ from pathlib import Path, PurePosixPath
 
 from tidegate.errors import LandingError
 from tidegate.project.landing_files import FileMark, UnconsumedFiles, ZoneFile, zone_folder
+from tidegate.project.manifest_files import ManifestFile, damaged_manifest, list_manifests
 
-__all__ = ["MANIFESTS", "list_connector_zone", "unconsumed_by_name"]
-
-MANIFESTS = "_manifests"
+__all__ = ["list_connector_zone", "unconsumed_by_name"]
 
 
 def list_connector_zone(root: Path, zone: str, consumed: Iterable[FileMark] = ()) -> tuple[ZoneFile, ...]:
@@ -64,46 +62,24 @@ class _Manifest:
 
 
 def _complete_manifests(folder: Path) -> list[_Manifest]:
-    manifests = (manifest for path in _listed(folder) if (manifest := _read(path)) is not None)
+    manifests = (manifest for file in list_manifests(folder) if (manifest := _read(file)) is not None)
     return sorted(manifests, key=lambda manifest: (manifest.ordinal, manifest.path.name))
 
 
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in (folder / MANIFESTS).iterdir() if _is_manifest(path.name))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise LandingError(
-            f"the manifests of landing zone '{folder.name}' cannot be listed: {error.strerror or error}",
-            where=str(folder / MANIFESTS),
-            remedy="give this user read access to the folder",
-        ) from error
-
-
-def _is_manifest(name: str) -> bool:
-    """Files that are being written have other names."""
-    return name.endswith(".json") and name[0] not in "._"
-
-
-def _read(path: Path) -> _Manifest | None:
+def _read(file: ManifestFile) -> _Manifest | None:
     """None where its run is not complete."""
+    content, path = file.document, file.path
     try:
-        content = json.loads(path.read_bytes())
         if content["complete"] is not True:
             return None
-        files = tuple(str(PurePosixPath(file)) for file in content["files"])
+        files = tuple(str(PurePosixPath(name)) for name in content["files"])
         manifest = _Manifest(path, int(content.get("ordinal", 0)), files)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LandingError(
-            f"the manifest {path.name} of landing zone '{path.parent.parent.name}' cannot be read: {error}",
-            where=str(path),
-            remedy="restore it; or remove it, so that its run is read from the source again",
-        ) from error
-    for file in manifest.files:
-        if file.startswith("/") or _hidden(PurePosixPath(file).parts):
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged_manifest(path, error) from error
+    for name in manifest.files:
+        if name.startswith("/") or _hidden(name.split("/")):
             raise LandingError(
-                f"the manifest {path.name} names '{file}', which is no data file of the zone",
+                f"the manifest {path.name} names '{name}', which is no data file of the zone",
                 where=str(path),
                 remedy="correct the name; names that begin with '_' or '.' are never data",
             )
@@ -111,12 +87,12 @@ def _read(path: Path) -> _Manifest | None:
 
 
 def _hidden(parts: Collection[str]) -> bool:
-    return not parts or any(part[:1] in ("_", ".") for part in parts)
+    return any(part[:1] in ("", "_", ".") for part in parts)
 
 
 def _file(folder: Path, path: str) -> ZoneFile | None:
     try:
-        status = (folder / path).stat()
+        status = os.stat(f"{folder}/{path}")  # a Path of each of thousands would take longer than to look at them
     except (FileNotFoundError, NotADirectoryError):
         return None
     return ZoneFile(path, status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None

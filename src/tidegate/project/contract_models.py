@@ -21,16 +21,24 @@ from tidegate.contracts.ingestion import (
     SilverRules,
 )
 from tidegate.names import TableName, literal, quote
-from tidegate.problems import Problem
+from tidegate.problems import Place, Problem
 from tidegate.project.model import Model, ModelSettings
 from tidegate.project.strategies import CONTRACT_STRATEGIES, STRATEGIES
 
 if TYPE_CHECKING:
     from tidegate.contracts.stage_problems import StageReading
 
-__all__ = ["BRONZE", "ContractModels", "read_contract_models"]
+__all__ = ["BRONZE", "ContractModels", "GoldTable", "read_contract_models"]
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTable:
+    """What a contract asks of the model that makes a gold table."""
+
+    terms: ModelContract
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +53,20 @@ class ContractModels:
     unread: tuple[TableName, ...] = ()
     """Tables of a contract with errors."""
 
-    gold: Mapping[TableName, ModelContract] = field(default_factory=dict)
-    """What a contract of gold tables asks of the models that make them."""
+    gold: Mapping[TableName, GoldTable] = field(default_factory=dict)
+    generator: tuple[str, Place] | None = None
+    """The file that `generator_notebook` names, and where."""
 
 
 def read_contract_models(text: str, file: str, namespace: str) -> ContractModels:
-    """Nothing for a contract that names neither a connector nor a generator of gold."""
-    if "connector" not in text and "generator_notebook" not in text:
-        return ContractModels()
+    """No model for a contract that names neither a connector nor a generator of gold."""
     # Only here: YAML and the standard's schema take a while to load.
     from tidegate.contracts.read_ingestion import read_ingestion
     from tidegate.contracts.stage_problems import read_stages
 
     reading = read_stages(text, file)
     if reading.contract is None or not reading.stages:
-        return ContractModels()
+        return ContractModels(problems=reading.problems)
     if "gold" in reading.stages:
         return _gold(text, file, namespace, reading)
     if reading.problems:
@@ -79,23 +86,36 @@ def read_contract_models(text: str, file: str, namespace: str) -> ContractModels
     assert silver is not None
     columns = [place(column.at("transformLogic")).line for column in silver.items("properties")]
     bronze = _bronze(ingestion, file, namespace, place(source.path).line)
+    rule_places = tuple(place(rule.path) for rule in ingestion.silver.quality)
+    stage = ContractStage(ingestion, is_silver=True, rule_places=rule_places)
     return ContractModels(
-        (bronze, _silver(ingestion, file, namespace, bronze.table, [place(silver.path).line, *columns])),
+        (bronze, _silver(stage, file, namespace, bronze.table, [place(silver.path).line, *columns])),
         {ingestion.source.zone: _zone(ingestion)},
     )
 
 
 def _gold(text: str, file: str, namespace: str, reading: StageReading) -> ContractModels:
     from tidegate.contracts.odcs import read_odcs
+    from tidegate.contracts.stage_contract import GENERATOR
 
-    assert reading.contract is not None
-    contracts = {}
-    for part in reading.contract.objects:
-        name = reading.contract.table_name(part, "gold_table")
-        contract, _ = read_odcs(text, file, name)
-        if contract is not None:
-            contracts[TableName(namespace, GOLD, name)] = contract
-    return ContractModels(problems=reading.problems, gold=contracts)
+    contract, document = reading.contract, reading.document
+    assert contract is not None
+    assert document is not None
+    part = contract.with_generator()
+    assert part is not None
+    problems = list(reading.problems)
+    tables = {}
+    for table in contract.objects if part is contract.root else [part]:
+        name = contract.table_name(table, "gold_table")
+        terms, found = read_odcs(text, file, name)
+        problems += found
+        if terms is not None:
+            tables[TableName(namespace, GOLD, name)] = GoldTable(terms, document.place(table.path))
+    entry = part.custom.get(GENERATOR)
+    generator = None
+    if entry is not None and isinstance(entry.value, str):
+        generator = entry.value, document.place(entry.path)
+    return ContractModels(problems=tuple(dict.fromkeys(problems)), gold=tables, generator=generator)
 
 
 def _zone(ingestion: Ingestion) -> ZoneSettings:
@@ -126,8 +146,8 @@ def _bronze(ingestion: Ingestion, file: str, namespace: str, line: int) -> Model
     )
 
 
-def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, lines: list[int]) -> Model:
-    rules = ingestion.silver
+def _silver(stage: ContractStage, file: str, namespace: str, bronze: TableName, lines: list[int]) -> Model:
+    rules = stage.ingestion.silver
     selected = _selected(rules)
     inner = [f"{_delivered(column)} AS {quote(column.name)}" for column in rules.columns]
     passed_on = f"{quote(COMMIT_TIME)}, {quote(SEQUENCE)}"
@@ -146,7 +166,7 @@ def _silver(ingestion: Ingestion, file: str, namespace: str, bronze: TableName, 
         file=file,
         source="".join(f"{text}\n" for text, _ in body),
         settings=_settings(rules),
-        stage=ContractStage(ingestion, is_silver=True),
+        stage=stage,
         source_lines=tuple(line for _, line in body),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -15,7 +15,7 @@ from tidegate.checks.check_values import Check
 from tidegate.config import Settings
 from tidegate.contracts import ModelContract, read_contract
 from tidegate.names import TableName, nearest
-from tidegate.problems import Place, Problem, did_you_mean
+from tidegate.problems import Place, Problem, Severity, did_you_mean
 from tidegate.project.column_masks import MASKS_FOLDER, ColumnMask, mask_files, masks_of, read_masks, unknown_masks
 from tidegate.project.declared_checks import (
     CHECK_KEYS,
@@ -38,7 +38,7 @@ from tidegate.project.texts import Texts
 from tidegate.project.unit_test_files import TESTS_FOLDER, UnitTest, read_unit_tests, unit_test_files
 
 if TYPE_CHECKING:
-    from tidegate.project.contract_models import ContractModels
+    from tidegate.project.contract_models import ContractModels, GoldTable
 
 __all__ = ["PROJECT_FOLDERS", "load_project"]
 
@@ -58,7 +58,8 @@ def load_project(settings: Settings, texts: Texts | None = None) -> LoadedProjec
     models = [model for files in project_files.models for model in reader.models(files, base, folders)]
     contracts = [reader.contract_models(path) for path in contract_files(settings.contracts.location)]
     gold = {table: terms for contract in contracts for table, terms in contract.gold.items()}
-    models = [replace(m, contract=gold[m.table]) if m.contract is None and m.table in gold else m for m in models]
+    models = [replace(m, contract=gold[m.table].terms) if m.contract is None and m.table in gold else m for m in models]
+    reader.problems += _without_model(gold, {files.table for files in project_files.models})
     models += [model for contract in contracts for model in contract.models]
     macros = [MacroFile(path, text) for path in project_files.macros if (text := reader.text(path)) is not None]
     for path in unit_test_files(settings.root):
@@ -149,7 +150,17 @@ class _ProjectReader:
         namespace = self.settings.project.namespace
         contract = self._texts.derive(path, namespace, lambda text: read_contract_models(text, path, namespace))
         self.problems += contract.problems
+        if contract.generator is not None:
+            self._generator(*contract.generator)
         return contract
+
+    def _generator(self, name: str, place: Place) -> None:
+        from tidegate.contracts.landing_rules import missing_generator
+
+        root = str(self.settings.contracts.files_root)
+        if not os.path.isfile(os.path.join(root, name)):
+            message, fix = missing_generator(name, root)
+            self.problems.append(Problem("InvalidContract", message, place, suggestion=fix))
 
     def unit_test_file(self, path: str) -> None:
         text = self.text(path)
@@ -278,6 +289,15 @@ class _ProjectReader:
         else:
             return self.text(path) or ""
         return ""
+
+
+def _without_model(gold: Mapping[TableName, GoldTable], tables: Collection[TableName]) -> Iterator[Problem]:
+    for table, contract in gold.items():
+        if table not in tables:
+            name = f"{table.layer}.{table.name}"
+            message = f"no model makes {name}, so nothing is held against its contract"
+            fix = f"add the model models/{table.layer}/{table.name}.sql; generators are not run"
+            yield Problem("ContractWithoutModel", message, contract.place, Severity.WARN, fix, name)
 
 
 _NOTHING = SettingsLevel({})

@@ -58,6 +58,9 @@ class ModelAttempt:
     stages: Mapping[str, int] = field(default_factory=dict)
     """What became of the rows that a contract's silver table read."""
 
+    failed_rules: tuple[CheckResult, ...] = ()
+    """Rules about a whole table that fail, so that nothing is written."""
+
 
 class TableWork(Protocol):
     """The work on one model's table on the branch."""

@@ -175,7 +175,7 @@ class _Run:
             ingest_contracts,
         )
 
-        of_run = SourceReading(self.run_id, lambda: self._builder, self.emit, self.cancellation.check)
+        of_run = SourceReading(self.run_id, lambda: self._builder, self.emit, self.cancellation.check, self.clock)
         return ingest_contracts(contracts, compiled, catalog, of_run)
 
     def _log(self, line: str) -> None:

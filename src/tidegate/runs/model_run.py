@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegate.compiler.compiled import CompiledModel
 from tidegate.errors import (
@@ -29,8 +29,6 @@ from tidegate.planner.make_plan import ModelPlan, plan_model
 from tidegate.project.model import Materialized
 from tidegate.quality.column_profiles import Profile
 from tidegate.results import CheckResult, ModelResult
-from tidegate.runs.build.deliveries import take_files
-from tidegate.runs.build.quarantine import left_out
 from tidegate.runs.builder import ModelAttempt, TableWork
 from tidegate.runs.checks import check_before_publish
 from tidegate.runs.context import Phases, RunContext
@@ -40,7 +38,9 @@ from tidegate.runs.damage import explain_damage
 from tidegate.runs.reads import bound_query, checked_inputs, checked_tables, owned_tables, tables_read
 from tidegate.runs.result import KEPT
 from tidegate.runs.tally import ModelOutcome
-from tidegate.write.request import WriteOutcome
+
+if TYPE_CHECKING:
+    from tidegate.write.request import WriteOutcome
 
 __all__ = ["run_model"]
 
@@ -303,6 +303,8 @@ class _ModelBuild:
 
     def _check_again(self) -> ModelResult:
         """The table stays unchanged; it was published with other checks."""
+        from tidegate.runs.build.quarantine import left_out  # only here: a run with nothing to build imports no writers
+
         run = self.run
         with run.builder.open(self.attempt) as work:
             # Constraints that refuse rows apply to new rows: a changed one would have rebuilt the table.
@@ -321,6 +323,8 @@ class _ModelBuild:
     def _record_digests(self, facts: ModelPlan) -> None:
         """Of landing files that were consumed without digests: a property of the table and no snapshot, so its
         readers are still up to date."""
+        from tidegate.runs.build.deliveries import take_files  # only here, as above
+
         run, metadata = self.run, self.run.lake.table(self.table)
         assert metadata is not None
         assert metadata.progress is not None
@@ -358,11 +362,13 @@ class _ModelBuild:
             error = ModelError(f"{type(error).__name__}: {error}")
         self.retry_after = error.retry_after
         self.aborted = isinstance(error, RunAbortedError)
+        self.checks += self.attempt.failed_rules
         result = ModelResult(
             model=self.name,
             status="failed",
             strategy=self.settings.written_as,
             run_type=str(self.attempt.decision.run_type) if self.attempt.decision else None,
             reason=self._reason,
+            stages=self.attempt.stages,
         )
         return result.failed(error, "cancelled" if isinstance(error, RunCancelledError) else "failed")

@@ -16,7 +16,7 @@ from tidegate.jsontext import json_text
 from tidegate.planner.replay import ReplayRequest
 from tidegate.redaction import looks_secret, passwords_in
 
-__all__ = ["CALL_OPTIONS", "LATEST", "RunOptions", "is_secret", "put_down", "resumed_variables"]
+__all__ = ["CALL_OPTIONS", "LATEST", "RunOptions", "is_secret", "redact_secrets", "resumed_variables"]
 
 LATEST = "latest"
 """Instead of a run's id."""
@@ -62,7 +62,7 @@ class RunOptions:
     def digest(self) -> str:
         """Of the options that decide what is built."""
         options = {name: value for name, value in asdict(self).items() if name not in CALL_OPTIONS}
-        options |= {"select": sorted(set(self.select)), "vars": dict(sorted(put_down(self.vars).items()))}
+        options |= {"select": sorted(set(self.select)), "vars": dict(sorted(redact_secrets(self.vars).items()))}
         # A call without --exclude has the digest that it had before there was one: keys outlive versions.
         if exclude := sorted(set(self.exclude)):
             options["exclude"] = exclude
@@ -75,7 +75,7 @@ class RunOptions:
 
     def to_record(self) -> dict[str, Any]:
         """For the history of runs: as `to_dict`, without the values of secret variables."""
-        return {**self.to_dict(), "vars": put_down(self.vars)}
+        return {**self.to_dict(), "vars": redact_secrets(self.vars)}
 
     def to_dict(self) -> dict[str, Any]:
         """For another process; `from_dict` reads it."""
@@ -125,7 +125,7 @@ def is_secret(name: str, value: str) -> bool:
     return looks_secret(name) or bool(passwords_in(value))
 
 
-def put_down(variables: Mapping[str, str]) -> dict[str, str]:
+def redact_secrets(variables: Mapping[str, str]) -> dict[str, str]:
     """As the history of runs records them: secret values sealed."""
     return {name: _seal(name, value) if is_secret(name, value) else value for name, value in variables.items()}
 

@@ -11,6 +11,7 @@ from tidegate.amounts import plural
 from tidegate.compiler.compiled import Compiled
 from tidegate.contracts.ingestion import Ingestion
 from tidegate.errors import LandingError, SourceError, TidegateError
+from tidegate.http_client import Timing
 from tidegate.ingest.bronze_position import bronze_position
 from tidegate.ingest.logical_run import LandedRun, LogicalRun, land
 from tidegate.ingest.port import ReadProgress
@@ -18,6 +19,7 @@ from tidegate.lake.branch_catalog import MAIN, BranchCatalog
 from tidegate.lake.view import BranchView
 from tidegate.names import TableName
 from tidegate.runs.builder import Builder
+from tidegate.runs.clock import Clock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +37,7 @@ class SourceReading:
 
     emit: Callable[[str, str | None, Mapping[str, Any]], None]
     check_cancelled: Callable[[], None]
+    clock: Clock
 
 
 def ingest_contracts(
@@ -42,7 +45,8 @@ def ingest_contracts(
 ) -> Mapping[TableName, TidegateError]:
     """Why each contract that could not be read was not; what it has landed is continued by the next run."""
     failures: dict[TableName, TidegateError] = {}
-    main = BranchView(catalog, MAIN)
+    main, clock = BranchView(catalog, MAIN), reading.clock
+    timing = Timing(clock.monotonic, clock.sleep, clock.now)
 
     @cache
     def session() -> SparkSession:
@@ -57,8 +61,8 @@ def ingest_contracts(
         position = bronze_position(main.table(table), ingestion.source.zone)
 
         def report(progress: ReadProgress, name: str = name) -> None:
-            text, rows = _progress_text(progress), progress.extent.rows
-            reading.emit("phase", name, {"phase": "ingest", "message": text, "rows_written": rows})
+            data = {"phase": "ingest", "message": progress.text, "rows_written": progress.extent.rows}
+            reading.emit("phase", name, data)
 
         request = LogicalRun(
             ingestion=ingestion,
@@ -69,6 +73,7 @@ def ingest_contracts(
             session=session,
             report=report,
             check_cancelled=reading.check_cancelled,
+            timing=timing,
         )
         try:
             landed = land(request)
@@ -77,14 +82,6 @@ def ingest_contracts(
         else:
             reading.emit("phase", None, {"phase": "ingest", "message": _landed_text(name, ingestion, landed)})
     return failures
-
-
-def _progress_text(progress: ReadProgress) -> str:
-    extent, rate = progress.extent, progress.rows_per_second
-    total = f" of {extent.total}" if extent.total else ""
-    rows = f", {extent.rows} rows" if extent.rows is not None else ""
-    speed = f" ({rate:.0f} rows/s)" if rate is not None else ""
-    return f"{progress.contract}: {extent.parts}{total} {extent.unit}{rows}{speed}"
 
 
 def _landed_text(name: str, ingestion: Ingestion, landed: LandedRun) -> str:

@@ -1,8 +1,8 @@
 """The rows of a contract's batch as events of their keys, with the deletes that its rows do not say themselves.
 
-A complete snapshot deletes the live keys that it lacks, when it was taken. A delete signal of an earlier batch
-(a tombstone) is an event again where a row of its key comes: the row may be older than the delete. So whichever way
-and in whichever order the events of a key come, the newest decides.
+A complete snapshot deletes the keys that it lacks and that were there before, when it was taken. A delete signal of an
+earlier batch (a tombstone) is an event again where a row of its key comes: the row may be older than the delete. So
+whichever way and in whichever order the events of a key come, the newest decides.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.errors import MassDeleteError
 from tidegate.write.drift import aligned
 from tidegate.write.request import DELETED, DeleteRequest, WriteRequest
-from tidegate.write.spark_sql import quote, timestamp
+from tidegate.write.snapshot_deletes import GONE_AT, GONE_SEQUENCE, gone_sql, key_in_silver
+from tidegate.write.spark_sql import quote
 from tidegate.write.write_columns import TableColumn, TableColumns
 
 __all__ = [
@@ -50,8 +51,8 @@ def events_sql(
     deleted = f"coalesce({quote(DELETED)}, false)" if says_deleted else "false"
     parts = [f"SELECT {aligned(table, batch)}, {deleted} AS {DELETED}, 'batch' AS {ORIGIN} FROM {source}"]
     deletion = request.deletion
-    if deletion is not None and deletion.present is not None:
-        parts.append(_inferred(request, deletion, table, keys, source, live))
+    if deletion is not None and deletion.present is not None and any(one.whole for one in deletion.snapshots):
+        parts.append(_inferred(deletion, table, keys, live))
     if deletion is not None and deletion.tombstones is not None:
         event = _delete(table, keys, "__x", f"__x.{quote(COMMIT_TIME)}", f"__x.{quote(SEQUENCE)}", "tombstone")
         comes = f"EXISTS (SELECT 1 FROM {source} __b WHERE {_same_key(keys, '__x', '__b')})"
@@ -59,45 +60,29 @@ def events_sql(
     return " UNION ALL ".join(parts)
 
 
-def _inferred(
-    request: WriteRequest,
-    deletion: DeleteRequest,
-    table: TableColumns,
-    keys: TableColumns,
-    source: str,
-    live: str | None,
-) -> str:
-    taken = timestamp(deletion.snapshot_time or request.run_started_at)
-    known = f"SELECT {keys.sql()} FROM {source}"
-    if live is not None:
-        known = f"{live} UNION {known}"
-    absent = f"NOT EXISTS (SELECT 1 FROM {deletion.present} __p WHERE {_same_key(keys, '__p', '__k')})"
-    return f"SELECT {_delete(table, keys, '__k', taken, 'NULL', 'inferred')} FROM ({known}) __k WHERE {absent}"
+def _inferred(deletion: DeleteRequest, table: TableColumns, keys: TableColumns, live: str | None) -> str:
+    event = _delete(table, keys, "__g", f"__g.{GONE_AT}", f"__g.{GONE_SEQUENCE}", "inferred")
+    return f"SELECT {event} FROM ({gone_sql(deletion, keys, live)}) __g"
 
 
 def _delete(table: TableColumns, keys: TableColumns, relation: str, time: str, sequence: str, origin: str) -> str:
-    known = {COMMIT_TIME: time, SEQUENCE: sequence, **{key.name.lower(): _key(key, relation) for key in keys}}
+    known = {COMMIT_TIME: time, SEQUENCE: sequence, **{key.name.lower(): key_in_silver(key, relation) for key in keys}}
     values = (f"CAST({known.get(c.name.lower(), 'NULL')} AS {c.type_sql}) AS {c.quoted}" for c in table)
     return f"{', '.join(values)}, true AS {DELETED}, '{origin}' AS {ORIGIN}"
 
 
-def _key(key: TableColumn, relation: str) -> str:
-    """A key of bronze may be text that is none in silver: such a key is that of no row."""
-    return f"TRY_CAST({relation}.{key.quoted} AS {key.type_sql})"
-
-
 def _same_key(keys: TableColumns, bronze: str, silver: str) -> str:
-    return " AND ".join(f"{_key(key, bronze)} = {silver}.{key.quoted}" for key in keys)
+    return " AND ".join(f"{key_in_silver(key, bronze)} = {silver}.{key.quoted}" for key in keys)
 
 
-def newest_first(identity: Iterable[TableColumn]) -> str:
-    """A window over the events of one identity.
+def newest_first(identity: Iterable[TableColumn], frame: str = "") -> str:
+    """A window over the events of one identity. `frame`: its ROWS clause, if it has one.
 
-    A snapshot is newer than all rows of its time, those of an earlier snapshot that was read in the same run included.
+    At one time and sequence a snapshot is newer than the row: it lacks the key that an earlier one had.
     """
     partition = ", ".join(column.quoted for column in identity)
-    newest = f"{quote(COMMIT_TIME)} DESC, {_INFERRED} DESC, coalesce({quote(SEQUENCE)}, '') DESC"
-    return f"(PARTITION BY {partition} ORDER BY {newest}, {ORIGIN})"
+    newest = f"{quote(COMMIT_TIME)} DESC, coalesce({quote(SEQUENCE)}, '') DESC, {_INFERRED} DESC"
+    return f"(PARTITION BY {partition} ORDER BY {newest}, {ORIGIN} {frame})"
 
 
 def is_later(event: str, sequence: str) -> str:

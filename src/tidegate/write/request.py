@@ -22,11 +22,13 @@ __all__ = [
     "DELETED",
     "DELETED_AT",
     "IS_DELETED",
+    "SNAPSHOT",
     "BadRecords",
     "DeleteRequest",
     "DeletionCounts",
     "DriftChange",
     "ObservedProfile",
+    "Snapshot",
     "Touched",
     "WriteOutcome",
     "WriteRequest",
@@ -35,6 +37,9 @@ __all__ = [
 
 DELETED = "__tidegate_deleted"
 """A column of the result of a contract: the row says that its key is deleted. It is never written."""
+
+SNAPSHOT = "__tidegate_snapshot"
+"""A column that names the complete snapshot of its source that a row is part of."""
 
 IS_DELETED, DELETED_AT = "_is_deleted", "_deleted_at"
 """Columns of a table of current state whose deleted rows are flagged."""
@@ -70,21 +75,31 @@ class BadRecords:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    name: str
+    taken: datetime
+    whole: bool = True
+    """False: rows of it are missing or have no key, so a key that it lacks may be there."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteRequest:
     """How a contract's table follows the deletes of its source."""
 
     rules: DeletionRules
 
     present: str | None = None
-    """A relation of the session with the keys of a complete snapshot, those of quarantined rows included: live keys
-    that it lacks are deleted. None: nothing is deleted by inference."""
+    """A relation of the session with the keys that each of the snapshots has, those of quarantined rows included, the
+    name of the SNAPSHOT, and `_commit_time` and `_sequence` of the newest row of the key in it. None: nothing is
+    deleted by inference."""
+
+    snapshots: tuple[Snapshot, ...] = ()
+    """Those of `present`, in the order in which they were taken."""
 
     tombstones: str | None = None
-    """A relation with the key, `_commit_time` and `_sequence` of the delete signals of all of bronze: rows that are not
-    newer than the one of their key do not bring it back. None: only the table itself is compared."""
-
-    snapshot_time: datetime | None = None
-    """When the snapshot was taken; None: when the run started."""
+    """A relation with the key, `_commit_time` and `_sequence` of the delete signals of bronze that are not older than
+    all rows of the batch: rows that are not newer than the one of their key do not bring it back. None: only the table
+    itself is compared."""
 
 
 @dataclass(frozen=True, slots=True)

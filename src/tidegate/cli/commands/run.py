@@ -11,7 +11,6 @@ import click
 from tidegate.cli.console import RunConsole, open_console
 from tidegate.cli.invocation import Invocation, common_options, open_workspace, pass_invocation
 from tidegate.cli.shared_options import Moment, SelectingCommand, check_times, selection_options, variables_option
-from tidegate.operations.publish import publish_run
 from tidegate.operations.run import result_document, run_project
 from tidegate.operations.workspace import Workspace
 from tidegate.runs.options import LATEST, RunOptions, is_secret
@@ -120,6 +119,8 @@ def publish(invocation: Invocation, run_id: str) -> int:
     Example:
       tidegate publish run-20261115-101112-123
     """
+    from tidegate.operations.publish import publish_run  # only here: `run` needs none of it
+
     workspace = open_workspace(invocation)
     with open_console(invocation) as console:
         return _end(invocation, console, workspace, publish_run(workspace.settings, run_id, [console]))

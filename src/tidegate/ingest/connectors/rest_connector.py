@@ -3,7 +3,7 @@
 `ingestion_read_strategy: incremental` with `ingestion_filtering_column` and `incremental_parameter`: the parameter gets
 the greatest value of the column that earlier runs have seen, and the greatest that this one sees is the next bound.
 Reading stops at a page without records, a page that names no next one, and fails where a page leads to one that was
-read already.
+read already, or is byte by byte the page before it: a server that ignores its parameters would never end.
 """
 
 from __future__ import annotations
@@ -62,13 +62,17 @@ class RestConnector:
 
     def batches(self, bounds: Bounds, state: str | None, folder: Path) -> Iterator[Batch]:
         position = self._start(bounds) if state is None else _Position(**json.loads(state))
-        first, rows, visited = position.page, 0, {position.target}
+        first, rows, visited, before = position.page, 0, {position.target}, b""
         while True:
             self._request.check_cancelled()
             raw = self._server.get(position.target)
             page = self._read(raw)
             if page.is_empty and not (self._source.full_snapshot and position.page == 1):
                 return
+            if raw.body == before:
+                message = "the page is the same as the one before: the server does not go on to the next page"
+                raise self._server.unexpected(message, raw.target)
+            before = raw.body
             reached = self._reached(raw, page, position.reached or bounds.lower)
             following = self._next(raw, page, position, reached)
             if following is not None and following.target in visited:

@@ -1,17 +1,31 @@
-"""Records of landing files that cannot be read, reported together: the first of them by line, and their number."""
+"""Records of landing files, and whole files, that cannot be read, reported together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from tidegate.errors import LandingError
 
-__all__ = ["SHOWN", "BadRecord", "BadRecordsError", "bad_records_error", "bad_records_of_files", "first_bad_records"]
+__all__ = [
+    "SHOWN",
+    "BadRecord",
+    "BadRecordsError",
+    "UnreadableFileError",
+    "bad_records_error",
+    "bad_records_of_files",
+    "first_bad_records",
+    "look_at_each",
+]
+
+T = TypeVar("T")
 
 SHOWN = 20
+_READERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,35 @@ def bad_records_of_files(
                 yield record
 
     return (*first_bad_records(every()), paths)
+
+
+class UnreadableFileError(LandingError):
+    """Nothing of a file can be read, because of what is in it. `files`: all that a look at several has found."""
+
+    def __init__(self, path: Path, why: str, *, remedy: str, line: int | None = None) -> None:
+        """`why` goes on from the file's name."""
+        found = BadRecord(path, line, why)
+        super().__init__(f"'{path.name}' {why}", where=found.where, remedy=remedy)
+        self.files: tuple[BadRecord, ...] = (found,)
+
+
+def look_at_each(look: Callable[[Path], T], paths: Sequence[Path]) -> list[T]:
+    """What `look` gives for each file; several are read at once. Raises for the first that cannot be read, with all of
+    them as its `files`."""
+
+    def outcome(path: Path) -> T | UnreadableFileError:
+        try:
+            return look(path)
+        except UnreadableFileError as error:
+            return error
+
+    with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
+        outcomes = list(pool.map(outcome, paths))
+    errors = [each for each in outcomes if isinstance(each, UnreadableFileError)]
+    if errors:
+        errors[0].files = tuple(file for error in errors for file in error.files)
+        raise errors[0]
+    return [each for each in outcomes if not isinstance(each, UnreadableFileError)]
 
 
 class BadRecordsError(LandingError):

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
+from tidegate.transform.landing.bad_records import UnreadableFileError
 from tidegate.transform.landing.raw import SECTION, is_utf8, open_raw
 
 __all__ = ["DEFAULT", "DOUBLED", "Dialect", "find_dialect", "refuse_suspicious_column"]
@@ -104,10 +105,11 @@ def _detect_delimiter(path: Path, text: str, cut: bool, dialect: Dialect) -> str
     best = [each for each, counts in (agreeing or splitting).items() if counts[0] == most]
     if len(best) > 1:
         names = " or ".join(_SHOWN[each] for each in best)
-        raise LandingError(
-            f"'{path.name}' may be delimited by {names}: each gives {most} columns",
-            where=f"{path}:1",
+        raise UnreadableFileError(
+            path,
+            f"may be delimited by {names}: each gives {most} columns",
             remedy=f"declare which in {SECTION}, for example delimiter = '{best[0]}'",
+            line=1,
         )
     return best[0]
 
@@ -131,9 +133,10 @@ def refuse_suspicious_column(path: Path, first: tuple[str, ...], settings: ZoneS
     if len(first) > 1 or not inside or settings.delimiter is not None or settings.header is False:
         return
     excerpt = first[0] if len(first[0]) <= 60 else first[0][:60] + "…"
-    raise LandingError(
-        f"'{path.name}' would have one column, named {excerpt!r}, which looks like several",
-        where=f"{path}:1",
+    raise UnreadableFileError(
+        path,
+        f"would have one column, named {excerpt!r}, which looks like several",
         remedy=f"declare it in {SECTION}: delimiter = '{inside[0]}', or a character that the file "
         "does not have if it is one column; records that stand in quotes as a whole must be written without those",
+        line=1,
     )

@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tidegate.errors import LandingError
-from tidegate.transform.landing.bad_records import BadRecord
+from tidegate.transform.landing.bad_records import BadRecord, UnreadableFileError
 from tidegate.transform.landing.csv_dialect import DOUBLED, Dialect
 from tidegate.transform.landing.raw import SECTION, open_raw, utf8_pieces
 
@@ -73,18 +72,19 @@ def inspect(path: Path, dialect: Dialect, multiline: bool | None, escape_declare
     if scan.backslash_quotes and not escape_declared:
         dialect = _with_escape(path, dialect)
     if scan.open_quotes and multiline is False:
-        raise LandingError(
-            f"'{path.name}' has a quoted field that spans lines, or a quote that is not closed",
-            where=f"{path}:{_first_open_quote(path, dialect.encoding)}",
+        raise UnreadableFileError(
+            path,
+            "has a quoted field that spans lines, or a quote that is not closed",
             remedy="leave out multiline = false, or correct the file",
+            line=_first_open_quote(path, dialect.encoding),
         )
     first = _first_record(path, dialect)
     single = first is not None and len(first) == 1
     whole = bool(multiline) or scan.open_quotes or scan.spaces_only or single or not dialect.lines_are_bytes
     if whole and scan.windows_breaks and scan.first_break == b"\n":
-        raise LandingError(
-            f"'{path.name}' mixes line endings (LF and CRLF), so it is not certain where its records end",
-            where=str(path),
+        raise UnreadableFileError(
+            path,
+            "mixes line endings (LF and CRLF), so it is not certain where its records end",
             remedy="save it with one kind of line ending",
         )
     return CsvShape(first, whole, dialect, scan.open_quotes)
@@ -114,11 +114,8 @@ def _first_record(path: Path, dialect: Dialect) -> tuple[str, ...] | None:
         try:
             return next((tuple(record) for record in reader if record), None)
         except csv.Error as error:
-            raise LandingError(
-                f"'{path.name}' has broken quotes: {error}",
-                where=f"{path}:{reader.line_num}",
-                remedy="correct the record",
-            ) from error
+            why = f"has broken quotes: {error}"
+            raise UnreadableFileError(path, why, remedy="correct the record", line=reader.line_num) from error
 
 
 @contextmanager
@@ -132,10 +129,9 @@ def _with_escape(path: Path, dialect: Dialect) -> Dialect:
     backslash = replace(dialect, escape="\\")
     (broken, records), (broken_so, records_so) = _quotes(path, dialect), _quotes(path, backslash)
     if broken == broken_so and records != records_so:
-        raise LandingError(
-            f"'{path.name}' may escape quotes by doubling them or with backslashes, which gives {records} or "
-            f"{records_so} records",
-            where=str(path),
+        raise UnreadableFileError(
+            path,
+            f"may escape quotes by doubling them or with backslashes, which gives {records} or {records_so} records",
             remedy=f"declare which in {SECTION}: escape = '\"' or escape = '\\'",
         )
     return backslash if broken_so < broken else dialect
@@ -187,9 +183,9 @@ def _first_open_quote(path: Path, encoding: str) -> int:
 
 def _refuse_nul(path: Path, piece: bytes, offset: int) -> None:
     if (place := piece.find(b"\0")) >= 0:
-        raise LandingError(
-            f"'{path.name}' holds a NUL byte, which no text has, at offset {offset + place}",
-            where=str(path),
+        raise UnreadableFileError(
+            path,
+            f"holds a NUL byte, which no text has, at offset {offset + place}",
             remedy=f"if it is UTF-16 without a byte-order mark, convert it: iconv -f UTF-16LE -t UTF-8 {path.name}; "
             "else deliver the file again",
         )

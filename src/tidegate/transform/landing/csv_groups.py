@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql.types import StructType
 
 from tidegate.config import ZoneSettings
-from tidegate.errors import LandingError
+from tidegate.transform.landing.bad_records import UnreadableFileError, look_at_each
 from tidegate.transform.landing.csv_dialect import Dialect, find_dialect, refuse_suspicious_column
 from tidegate.transform.landing.csv_files import CsvShape, inspect
 from tidegate.transform.landing.raw import SECTION
@@ -19,7 +18,6 @@ from tidegate.transform.landing.schemas import by_name
 
 __all__ = ["CsvGroup", "all_names", "declared_notes", "group_files", "missing_notes", "set_apart"]
 
-_READERS = 8
 _DATA = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].*)?")
 
 
@@ -43,22 +41,23 @@ def group_files(
     """The groups, and the files in which a quote may never be closed."""
     header = settings.header is not False
 
-    def look(path: Path) -> tuple[Path, CsvShape]:
+    def look(path: Path) -> tuple[CsvShape, tuple[str, ...]] | None:
         dialect = find_dialect(path, settings)
-        return path, inspect(path, dialect, settings.multiline, escape_declared=settings.escape is not None)
+        shape = inspect(path, dialect, settings.multiline, escape_declared=settings.escape is not None)
+        if shape.first is None:
+            return None
+        refuse_suspicious_column(path, shape.first, settings)
+        if settings.header is None:
+            _refuse_data_as_header(path, shape.first)
+        return shape, _names_of_header(path, shape.first) if header else _names_by_place(path, shape.first, declared)
 
     groups: dict[tuple[tuple[str, ...], Dialect, bool], list[Path]] = {}
     unclosed: set[Path] = set()
-    with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
-        for path, shape in pool.map(look, paths):
-            if shape.first is None:
-                continue
-            refuse_suspicious_column(path, shape.first, settings)
-            if settings.header is None:
-                _refuse_data_as_header(path, shape.first)
+    for path, looked in zip(paths, look_at_each(look, paths), strict=True):
+        if looked is not None:
+            shape, names = looked
             if shape.open_quotes:
                 unclosed.add(path)
-            names = _names_of_header(path, shape.first) if header else _names_by_place(path, shape.first, declared)
             groups.setdefault((names, shape.dialect, shape.whole), []).append(path)
     return tuple(CsvGroup(*key, tuple(group_paths)) for key, group_paths in groups.items()), frozenset(unclosed)
 
@@ -115,11 +114,12 @@ def _refuse_data_as_header(path: Path, record: tuple[str, ...]) -> None:
     """A number or a day is hardly the name of a column: the row would be lost as one."""
     for field in record:
         if _DATA.fullmatch(field.strip()):
-            raise LandingError(
-                f"'{path.name}' seems to have no header: '{field.strip()}' in its first record is a value, not a name",
-                where=f"{path}:1",
+            raise UnreadableFileError(
+                path,
+                f"seems to have no header: '{field.strip()}' in its first record is a value, not a name",
                 remedy=f"declare header = false in {SECTION}, and columns to name them; or header = true if that is "
                 "how the columns are called",
+                line=1,
             )
 
 
@@ -128,17 +128,19 @@ def _names_of_header(path: Path, record: tuple[str, ...]) -> tuple[str, ...]:
     places: dict[str, int] = {}
     for place, name in enumerate(names, 1):
         if not name:
-            raise LandingError(
-                f"'{path.name}': column {place} of {len(names)} has no name in the header",
-                where=f"{path}:1",
+            raise UnreadableFileError(
+                path,
+                f"has no name for column {place} of {len(names)} in its header",
                 remedy="name it in the file, or declare header = false and the columns if the file has no header",
+                line=1,
             )
         if name.casefold() in places:
-            raise LandingError(
-                f"'{path.name}': the header has '{name}' twice, in columns {places[name.casefold()]} and {place} "
+            raise UnreadableFileError(
+                path,
+                f"has '{name}' twice in its header, in columns {places[name.casefold()]} and {place} "
                 "(upper and lower case are the same)",
-                where=f"{path}:1",
                 remedy="give one of them another name; if the file has no header, declare header = false",
+                line=1,
             )
         places[name.casefold()] = place
     return names
@@ -148,10 +150,11 @@ def _names_by_place(path: Path, record: tuple[str, ...], declared: StructType | 
     if declared is None:
         return tuple(f"_c{place}" for place in range(len(record)))
     if len(record) != len(declared.fields):
-        raise LandingError(
-            f"'{path.name}' has {len(record)} columns, but {len(declared.fields)} are declared, and without a header "
+        raise UnreadableFileError(
+            path,
+            f"has {len(record)} columns, but {len(declared.fields)} are declared, and without a header "
             "nothing says which they are",
-            where=f"{path}:1",
             remedy="declare every column of the file, in its order",
+            line=1,
         )
     return tuple(field.name for field in declared.fields)

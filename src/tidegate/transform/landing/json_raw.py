@@ -16,12 +16,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from tidegate.config import ZoneSettings
-from tidegate.errors import LandingError
 from tidegate.transform.landing.bad_records import SHOWN, BadRecord, BadRecordsError, bad_records_error
 from tidegate.transform.landing.json_files import inspect, is_document
 from tidegate.transform.landing.json_read import JsonKind, JsonSource, multiline_of
 from tidegate.transform.landing.record_numbers import number_records
-from tidegate.transform.landing.schemas import align, by_name, column, combine
+from tidegate.transform.landing.schemas import align, column, combine
 from tidegate.transform.landing.value_texts import texts_of
 from tidegate.transform.landing.zone_source import (
     FIELDS,
@@ -61,6 +60,9 @@ class RawJsonSource(JsonSource):
     ) -> None:
         self._settings = settings
         self._any_bad = False
+        self._spellings: dict[str, list[str]] = {}
+        """Of each key of the records that are cut up, by its folded case."""
+
         self._records_of_files: DataFrame | None = None
         super().__init__(session, paths, settings, None, before)
 
@@ -76,11 +78,10 @@ class RawJsonSource(JsonSource):
             rows = align(with_columns(frame, order), target, order)
             frames.append(number_records(rows, lines, in_pieces=True))
         if self._files():
-            keys = by_name(self._schemas[JsonKind.RECORDS])
             values = [
-                column(FIELDS)[keys[field.name.casefold()].name].alias(field.name)
+                F.coalesce(*(column(FIELDS)[key] for key in self._spellings[field.name.casefold()])).alias(field.name)
                 for field in target.fields
-                if field.name.casefold() in keys
+                if field.name.casefold() in self._spellings
             ]
             order = record_order(ordered=True)
             good = self._cut_up().where(column(WHY).isNull())
@@ -132,25 +133,14 @@ class RawJsonSource(JsonSource):
             raise self._error(total)
         self._any_bad = total > 0
         keys = [row[_KEY] for row in rows if row[_KEY] is not None]
-        spellings: dict[str, str] = {}
         for key in keys:
-            if (other := spellings.setdefault(key.casefold(), key)) != key:
-                raise LandingError(
-                    f"JSON files of zone '{self._folder.name}' have keys that differ only in case: "
-                    f"'{other}' and '{key}'",
-                    where=str(self._folder),
-                    remedy="give the key one spelling in all files",
-                )
-        return StructType([StructField(key, StringType()) for key in keys])
+            self._spellings.setdefault(key.casefold(), []).append(key)
+        return StructType([StructField(spelled[0], StringType()) for spelled in self._spellings.values()])
 
     def _error(self, total: int) -> BadRecordsError:
         bad = self._cut_up().where(column(WHY).isNotNull()).orderBy(FILE, NUMBER)
         rows = bad.select(FILE, LINE, WHY).limit(SHOWN).collect()
         return bad_records_error([BadRecord(Path(row[FILE]), row[LINE], row[WHY]) for row in rows], total, _REMEDY)
-
-    @property
-    def _folder(self) -> Path:
-        return next(path for paths in self._groups.values() for path in paths).parent
 
     def _files(self) -> list[RecordFile]:
         """Those that Spark does not read itself."""

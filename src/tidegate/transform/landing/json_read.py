@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -16,7 +15,12 @@ from pyspark.sql.types import ArrayType, DataType, NullType, StringType, StructF
 
 from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
-from tidegate.transform.landing.bad_records import BadRecordsError, bad_records_error, bad_records_of_files
+from tidegate.transform.landing.bad_records import (
+    BadRecordsError,
+    bad_records_error,
+    bad_records_of_files,
+    look_at_each,
+)
 from tidegate.transform.landing.json_files import broken_records, inspect
 from tidegate.transform.landing.landing_errors import local_path
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable, respell
@@ -37,7 +41,6 @@ from tidegate.transform.landing.zone_source import (
 
 __all__ = ["JsonKind", "JsonSource", "multiline_of"]
 
-_READERS = 8
 _VALUE, _CORRUPT = "\ufdd0value", "\ufdd0corrupt"
 _OPTIONS = {"timeZone": "UTC", "allowSingleQuotes": "false"}
 _BROKEN = ("MALFORMED_RECORD", "INVALID_JSON_RECORD_TYPE", "COLUMN_ALREADY_EXISTS")
@@ -65,11 +68,10 @@ class JsonSource(ZoneSource):
         self._quarantines = settings.quarantines
         self._raw = settings.raw
         self._groups: dict[JsonKind, list[Path]] = {}
-        with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
-            kinds = pool.map(lambda path: self._kind(path, multiline_of(settings)), paths)
-            for path, kind in zip(paths, kinds, strict=True):
-                if kind is not None:
-                    self._groups.setdefault(kind, []).append(path)
+        kinds = look_at_each(lambda path: self._kind(path, multiline_of(settings)), paths)
+        for path, kind in zip(paths, kinds, strict=True):
+            if kind is not None:
+                self._groups.setdefault(kind, []).append(path)
         self._schemas: dict[JsonKind, StructType] = {}
         self.schema = declared if declared is not None else self._infer(before)
         if self._quarantines and declared is not None:
@@ -175,11 +177,14 @@ class JsonSource(ZoneSource):
                     raise
                 raise _broken(paths, kind is JsonKind.DOCUMENTS) from error
         if spellings := _same_but_for_case(texts_of(schema) if self._raw else schema):
-            raise LandingError(
+            refused = BadRecordsError(
                 f"JSON files of zone '{paths[0].parent.name}' have keys that differ only in case: {spellings}",
                 where=str(paths[0].parent),
                 remedy="give the key one spelling in all files, or declare the columns, spelled as the files do",
             )
+            # Read one by one, records of a raw zone may each have a spelling of their own.
+            refused.paths = frozenset(paths) if self._raw else frozenset()
+            raise refused
         return schema
 
     def _reader(self, kind: JsonKind) -> DataFrameReader:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from tidegate.transform.landing.bad_records import UnreadableFileError
 from tidegate.transform.landing.json_files import RepeatedKeyError, json_records, lines_of, unique_object
 from tidegate.transform.landing.raw import open_raw
 
@@ -63,6 +64,8 @@ def document_texts(path: Path, content_path: str | None) -> Iterator[TextRecord]
         else:
             deque(_of_file(path, content_path), maxlen=0)
             records = _of_file(path, content_path)
+    except UnreadableFileError as error:
+        records = iter([TextRecord(found.line or 1, None, None, found.why) for found in error.files])
     except _BrokenDocumentError as error:
         with _open(path, "replace") as file:
             records = iter([TextRecord(error.line, None, file.read(_SHOWN_TEXT + 1), error.why)])
@@ -163,9 +166,20 @@ def _record(line: int, text: str) -> TextRecord:
     if not text.startswith("{"):
         return TextRecord(line, None, text, _NO_ROW)
     try:
-        return TextRecord(line, fields_of(text))
+        fields = fields_of(text)
     except RepeatedKeyError as error:
         return TextRecord(line, None, text, f"has the key '{error}' twice in one object")
+    if two := _spelled_twice(fields):
+        return TextRecord(line, None, text, f"has the keys {two}, which differ only in case and are one column")
+    return TextRecord(line, fields)
+
+
+def _spelled_twice(fields: Mapping[str, str | None]) -> str | None:
+    if len(fields) == len({key.casefold() for key in fields}):
+        return None
+    spellings: dict[str, str] = {}
+    pairs = ((spellings.setdefault(key.casefold(), key), key) for key in fields)
+    return next(f"'{other}' and '{key}'" for other, key in pairs if other != key)
 
 
 class _Cursor:

@@ -39,7 +39,7 @@ MALFORMED_REMEDY = (
 _MISFIT = re.compile(MISFIT_MARK + f"{MISFIT_SEPARATOR}([^{MISFIT_SEPARATOR}]*)" * 7 + MISFIT_SEPARATOR)
 _FILE = re.compile(r"\[FAILED_READ_FILE\.(\w+)\] Encountered error while reading file (.+?)\.\s")
 _NOT_FOUND = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.+?)\. SQLSTATE")
-_RAISED = re.compile(r"tidegate\.errors\.LandingError: ([^\n]+)")
+_RAISED = re.compile(r"tidegate\.[\w.]+\.(?:LandingError|UnreadableFileError): ([^\n]+)")
 _CAUSE = re.compile(r"Caused by: (?:[\w$]+\.)+([\w$]+(?:: [^\n]*)?)")
 
 _NOISE = re.compile(r"^\w+: (?:\[\w+\] )?|\s*SQLSTATE: \w+")

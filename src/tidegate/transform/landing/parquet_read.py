@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow
 import pyarrow.parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 from tidegate.config import ZoneSettings
-from tidegate.errors import LandingError
+from tidegate.transform.landing.bad_records import UnreadableFileError, look_at_each
 from tidegate.transform.landing.schemas import align, by_name, column, combine, nullable
 from tidegate.transform.landing.value_texts import delivered_text, texts_of
 from tidegate.transform.landing.zone_source import ORDER_LINE, ZoneSource, file_order, literal, with_columns
 
 __all__ = ["ParquetSource"]
 
-_READERS = 8
+_REMEDY = "deliver it again, or move it out of the zone"
 _NESTED = (StructType, ArrayType, MapType)
 
 
@@ -34,13 +34,7 @@ class ParquetSource(ZoneSource):
     ) -> None:
         self._session = session
         self._raw = settings.raw
-        for path in paths:
-            if path.stat().st_size == 0:
-                raise LandingError(
-                    f"'{path.name}' is empty, so it is no Parquet file",
-                    where=str(path),
-                    remedy="deliver it again, or move it out of the zone",
-                )
+        look_at_each(_refuse_empty, paths)
         self._groups = self._group(paths)
         if settings.raw:
             self.schema = combine(texts_of(schema) for _, schema in self._groups)
@@ -79,9 +73,8 @@ class ParquetSource(ZoneSource):
             if "CANNOT_MERGE_SCHEMAS" not in str(error):
                 raise
         groups: dict[str, list[Path]] = {}
-        with ThreadPoolExecutor(_READERS, thread_name_prefix="landing") as pool:
-            for path, columns in zip(paths, pool.map(_columns, paths), strict=True):
-                groups.setdefault(columns, []).append(path)
+        for path, columns in zip(paths, look_at_each(_columns, paths), strict=True):
+            groups.setdefault(columns, []).append(path)
         return [(group, self._merged(group[:1])) for group in groups.values()]
 
     def _merged(self, paths: Sequence[Path]) -> StructType:
@@ -90,8 +83,19 @@ class ParquetSource(ZoneSource):
         return schema
 
 
+def _refuse_empty(path: Path) -> None:
+    if path.stat().st_size == 0:
+        raise UnreadableFileError(path, "is empty, so it is no Parquet file", remedy=_REMEDY)
+
+
 def _columns(path: Path) -> str:
-    schema = pyarrow.parquet.read_schema(path)
+    try:
+        schema = pyarrow.parquet.read_schema(path)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except (pyarrow.ArrowException, OSError) as error:
+        why = str(error).split(". ")[0].rstrip(".")
+        raise UnreadableFileError(path, f"is no whole Parquet file: {why}", remedy=_REMEDY) from error
     return str(schema.remove_metadata())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from tidegate.errors import FailureKind, LandingError
+from tidegate.transform.landing.bad_records import UnreadableFileError
 
 __all__ = ["BOM", "SECTION", "is_utf8", "open_raw", "pieces", "utf8_pieces"]
 
@@ -27,9 +28,9 @@ def open_raw(path: Path) -> Iterator[BinaryIO]:
     try:
         with _unzip(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
             if file.peek(2)[:2] == _GZIP:  # type: ignore[attr-defined]
-                raise LandingError(
-                    f"'{path.name}' holds gzip data",
-                    where=str(path),
+                raise UnreadableFileError(
+                    path,
+                    "holds gzip data",
                     remedy=f"rename it to {path.name}.gz, so that it is unzipped when it is read",
                 )
             yield file
@@ -38,9 +39,9 @@ def open_raw(path: Path) -> Iterator[BinaryIO]:
         gone.kind = FailureKind.TRANSIENT
         raise gone from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise LandingError(
-            f"'{path.name}' is not a whole gzip file: {error}",
-            where=str(path),
+        raise UnreadableFileError(
+            path,
+            f"is not a whole gzip file: {error}",
             remedy="deliver the file again, or move it out of the zone",
         ) from error
     except OSError as error:
@@ -89,9 +90,9 @@ def utf8_pieces(path: Path, encoding: str = "utf-8", declarable: bool = False) -
                 line += error.object.count(b"\n", 0, error.start)
                 raise _not_decodable(path, encoding, line, offset - held + error.start, declarable) from None
             except UnicodeError:
-                raise LandingError(
-                    f"'{path.name}' has no byte-order mark, so that UTF-16 can be read in two ways",
-                    where=str(path),
+                raise UnreadableFileError(
+                    path,
+                    "has no byte-order mark, so that UTF-16 can be read in two ways",
                     remedy=f"convert it, for example: iconv -f UTF-16LE -t UTF-8 {path.name}",
                 ) from None
             if not piece:
@@ -107,8 +108,6 @@ def _not_decodable(path: Path, encoding: str, line: int, offset: int, declarable
     remedy = f"convert it, for example: iconv -f WINDOWS-1252 -t UTF-8 {path.name} (UTF-16 from some spreadsheets)"
     if declarable:
         remedy = f'declare it in {SECTION}, for example encoding = "windows-1252"; or {remedy}'
-    return LandingError(
-        f"'{path.name}' is not {encoding.upper()}: see the byte at offset {offset}",
-        where=f"{path}:{line}",
-        remedy=remedy,
+    return UnreadableFileError(
+        path, f"is not {encoding.upper()}: see the byte at offset {offset}", remedy=remedy, line=line
     )

@@ -24,13 +24,21 @@ from tidegate.config import ZoneSettings
 from tidegate.errors import LandingError
 from tidegate.names import quote
 from tidegate.project.landing_files import ZoneFile, files_by_format
+from tidegate.transform.landing.bad_records import UnreadableFileError
 from tidegate.transform.landing.csv_read import CsvSource
 from tidegate.transform.landing.json_raw import RawJsonSource
 from tidegate.transform.landing.json_read import JsonSource
 from tidegate.transform.landing.landing_errors import local_path
 from tidegate.transform.landing.parquet_read import ParquetSource
 from tidegate.transform.landing.schemas import align, combine, ddl, known, nullable, settle
-from tidegate.transform.landing.zone_source import ORDER, ORDER_FILE, ORDER_LINE, ORDER_PIECE, ZoneSource
+from tidegate.transform.landing.zone_source import (
+    ORDER,
+    ORDER_FILE,
+    ORDER_LINE,
+    ORDER_PIECE,
+    UnreadableFiles,
+    ZoneSource,
+)
 
 __all__ = ["ZoneFrame", "open_sources", "read_delivery", "rows_in_order", "sorted_by_place"]
 
@@ -89,12 +97,25 @@ def open_sources(
     declared: StructType | None,
     before: StructType | None,
 ) -> list[ZoneSource]:
-    """The files by format, looked through for their columns. `declared` of a raw zone names columns by place alone."""
+    """The files by format, looked through for their columns. `declared` of a raw zone names columns by place alone.
+
+    A raw zone with quarantine leaves out files of which nothing can be read: no setting could make them readable, and
+    others go on arriving."""
     formats = _RAW_FORMATS if settings.raw else _FORMATS
-    return [
-        formats[kind](session, [folder / file.path for file in group], settings, declared, before)
-        for kind, group in files_by_format(folder, sorted(files), settings.format).items()
-    ]
+    sources: list[ZoneSource] = []
+    for kind, group in files_by_format(folder, sorted(files), settings.format).items():
+        paths = [folder / file.path for file in group]
+        while paths:
+            try:
+                sources.append(formats[kind](session, paths, settings, declared, before))
+                break
+            except UnreadableFileError as error:
+                if not settings.raw or not settings.quarantines:
+                    raise
+                sources.append(UnreadableFiles(session, error.files))
+                left_out = {file.path for file in error.files}
+                paths = [path for path in paths if path not in left_out]
+    return sources
 
 
 def _declared(folder: Path, settings: ZoneSettings) -> StructType | None:

@@ -21,6 +21,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 
 from tidegate.compiler.table_columns import ABOUT_BAD_RECORDS, ABOUT_REFUSED
 from tidegate.config import ZoneSettings
+from tidegate.transform.landing.bad_records import BadRecord
 from tidegate.transform.landing.csv_dialect import Dialect
 from tidegate.transform.landing.csv_files import csv_records, what_is_wrong
 from tidegate.transform.landing.json_files import json_records
@@ -39,6 +40,7 @@ __all__ = [
     "TEXT",
     "WHY",
     "RecordFile",
+    "UnreadableFiles",
     "ZoneSource",
     "bad_record_columns",
     "file_order",
@@ -98,6 +100,23 @@ class ZoneSource:
     def bad_records(self, target: StructType) -> list[DataFrame]:
         """What `load` leaves out, as `BAD_RECORD_SCHEMA`; a zone without quarantine has none, because `load` raises."""
         return []
+
+
+class UnreadableFiles(ZoneSource):
+    """Files of which nothing can be read: each is one bad record, without a text."""
+
+    schema = StructType([])
+
+    def __init__(self, session: SparkSession, files: Sequence[BadRecord]) -> None:
+        self._session, self._files = session, files
+
+    def load(self, target: StructType, ordered: bool = False) -> list[DataFrame]:
+        return []
+
+    def bad_records(self, target: StructType) -> list[DataFrame]:
+        nothing: list[str] = []
+        rows = [([file.why], nothing, str(file.path), file.line, None) for file in self._files]
+        return [self._session.createDataFrame(rows, BAD_RECORD_SCHEMA)]
 
 
 def file_order(ordered: bool) -> dict[str, Column]:

@@ -11,7 +11,7 @@ from tidegate.contracts.ingestion import COMMIT_TIME, SilverColumn, SilverRules
 from tidegate.datatypes import parse_type
 from tidegate.names import literal, quote
 from tidegate.project.strategies import CONTRACT_STRATEGIES, STRATEGIES
-from tidegate.transform.silver.silver_frame import DELETED, FAILURES, STAGE, UNIQUE, as_text, failure, shown
+from tidegate.transform.silver.silver_frame import DELETED, FAILURES, GONE, STAGE, UNIQUE, as_text, failure, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,11 +36,24 @@ def unique_columns(rules: SilverRules) -> tuple[SilverColumn, ...]:
 
 
 def keep_newest(rows: DataFrame, rules: SilverRules) -> DataFrame:
-    """Of each key the row with the greatest (`_commit_time`, `_sequence`)."""
+    """Of each key the row with the greatest (`_commit_time`, `_sequence`). Where that one deletes and the table flags
+    deleted rows, also the newest of the others, which is GONE."""
     keys = ", ".join(map(quote, deduplicated_by(rules)))
     order = ", ".join(f"{part} DESC NULLS LAST" for part in _order(rules))
-    ranked = rows.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {order}) AS {_RANK}")
-    return ranked.where(f"{_RANK} = 1").drop(_RANK)
+    window = f"PARTITION BY {keys} ORDER BY {order}"
+    gone = "false"
+    if _flags_deleted(rules):
+        rows_so_far = f"OVER ({window} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+        gone = f"NOT {DELETED} AND count_if(NOT {DELETED}) {rows_so_far} = 1"
+    ranked = rows.selectExpr("*", f"row_number() OVER ({window}) AS {_RANK}", f"{gone} AS {GONE}")
+    kept = ranked.where(f"{_RANK} = 1 OR {GONE}")
+    return kept.selectExpr(*map(quote, rows.columns), f"{GONE} AND {_RANK} > 1 AS {GONE}")
+
+
+def _flags_deleted(rules: SilverRules) -> bool:
+    traits, deletion = STRATEGIES[CONTRACT_STRATEGIES[rules.strategy]], rules.deletion
+    is_soft = deletion is not None and deletion.soft and not deletion.inferred
+    return is_soft and traits.enforces_key and not traits.keeps_versions
 
 
 def flag_repeated(
@@ -73,7 +86,7 @@ def flag_repeated(
 
 
 def _contends(column: SilverColumn) -> str:
-    return f"({STAGE} IS NULL AND NOT {DELETED} AND {quote(column.name)} IS NOT NULL)"
+    return f"({STAGE} IS NULL AND NOT {DELETED} AND NOT {GONE} AND {quote(column.name)} IS NOT NULL)"
 
 
 def _held(session: SparkSession, rules: SilverRules, column: SilverColumn, target: str) -> DataFrame:

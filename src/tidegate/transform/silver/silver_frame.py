@@ -11,6 +11,7 @@ __all__ = [
     "DELETED",
     "FAILURES",
     "FAILURE_TYPE",
+    "GONE",
     "META",
     "QUALITY",
     "SHOWN",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 STAGE, FAILURES, TEXTS = "__tidegate_stage", "__tidegate_failures", "__tidegate_texts"
+GONE = "__tidegate_gone"
+"""Of a row that a later row of the batch deletes: the flagged row keeps its values, and nothing else of it counts."""
 META = ("_ingested_at", "_source_file", "_source_row", "_run_id", "_op", "_commit_time", "_sequence")
 """What bronze knows about each row."""
 

@@ -4,24 +4,21 @@
 - a SELECT of rows: those rows fail. It gives the key, or without a key all silver columns
 - a SELECT of one value, compared with the rule's operators (without any: with 0): the whole table fails
 
-`${object}`, `${table}` and the object's name stand for the valid rows, `${column}` and `${property}` for the column.
 All rules of the first two forms see the same rows, so a row has all of its failures; the third form sees those that are
 left. Rows that delete are not seen.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
-from sqlglot import exp
-
+from tidegate.compiler.sql.queries import SqlFault
+from tidegate.compiler.sql.rule_query import read_rule_query
 from tidegate.contracts.ingestion import QualityRule, SilverColumn, SilverRules
-from tidegate.errors import QualityError, QueryError
+from tidegate.errors import QueryError
 from tidegate.names import literal, quote
 from tidegate.spark.spark_errors import read_failure
 from tidegate.transform.silver.row_uniqueness import columns_text, text_of
@@ -30,11 +27,8 @@ from tidegate.transform.silver.silver_frame import DELETED, FAILURES, QUALITY, S
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SqlRule", "flag_rows", "operator_fails", "read_rule", "require_scalar"]
+__all__ = ["ScalarFailure", "SqlRule", "flag_rows", "operator_fails", "read_rule", "scalar_failures"]
 
-_SELECT = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(?\s*(?:select|with)\b", re.IGNORECASE | re.DOTALL)
-_PLACEHOLDER = re.compile(r"\$?\{\s*(object|table|schema|property|column|field)\s*\}", re.IGNORECASE)
-_OF_COLUMN = ("property", "column", "field")
 _MOST_TEXT = 500
 
 _OPERATORS: Mapping[str, tuple[str, str]] = {
@@ -55,40 +49,32 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
 class SqlRule:
     rule: QualityRule
     text: str
-    """The query with its placeholders replaced."""
+    """The query over the valid rows."""
 
     is_select: bool
     columns: tuple[str, ...] = ()
     """The silver columns that it reads."""
 
 
+@dataclass(frozen=True, slots=True)
+class ScalarFailure:
+    """A rule about the whole table that does not hold."""
+
+    rule: QualityRule
+    value: Any
+    expected: str
+
+    def __str__(self) -> str:
+        value = "NULL" if self.value is None else self.value
+        return f"quality rule '{self.rule.name}' gives {value}, and {self.expected}"
+
+
 def read_rule(rule: QualityRule, rules: SilverRules, view: str) -> SqlRule:
     """`view` stands for the valid rows. Raises QueryError."""
-
-    def replace(match: re.Match[str]) -> str:
-        if match[1].lower() not in _OF_COLUMN:
-            return quote(view)
-        if rule.column is None:
-            raise QueryError(f"quality rule '{rule.name}' names {match[0]}, and is not the rule of a column")
-        return quote(rule.column)
-
-    text = _PLACEHOLDER.sub(replace, rule.query).strip().rstrip(";")
-    is_select = _SELECT.match(text) is not None
-    try:
-        parsed = sqlglot.parse_one(text if is_select else f"SELECT {text}\n AS x", read="spark")
-    except sqlglot.errors.SqlglotError as error:
-        raise QueryError(f"quality rule '{rule.name}' is not Spark SQL: {str(error).splitlines()[0]}") from None
-    own = {rules.name.lower(), rules.table.lower()}
-    changed = False
-    with_names = {cte.alias.lower() for cte in parsed.find_all(exp.CTE)}
-    for table in parsed.find_all(exp.Table):
-        if table.name.lower() in own - with_names and table.db.lower() in ("", "silver"):
-            alias = table.alias or table.name
-            table.replace(exp.to_table(quote(view), dialect="spark").as_(alias, table=True))
-            changed = True
-    read = {part.name.lower() for part in parsed.find_all(exp.Column)}
-    columns = tuple(column.name for column in rules.columns if column.name.lower() in read)
-    return SqlRule(rule, parsed.sql("spark") if changed else text, is_select, columns)
+    query = read_rule_query(rule, rules, view)
+    if isinstance(query, SqlFault):
+        raise QueryError(f"quality rule '{rule.name}': {query.message}", where=rule.query.strip())
+    return SqlRule(rule, query.text, query.is_select, query.columns)
 
 
 def is_scalar(session: SparkSession, rule: SqlRule, rules: SilverRules) -> bool:
@@ -189,8 +175,8 @@ def _failure(rule: SqlRule, rules: SilverRules) -> str:
     return failure(QUALITY, name, rule.rule.name, about, shown(value))
 
 
-def require_scalar(session: SparkSession, rule: SqlRule) -> None:
-    """Raises QualityError where the value of the rule's query is not what its operators ask for."""
+def scalar_failures(session: SparkSession, rule: SqlRule) -> Iterator[ScalarFailure]:
+    """Each operator of the rule that the value of its query does not meet."""
     try:
         rows = session.sql(rule.text).limit(2).collect()
     except Exception as error:
@@ -204,12 +190,7 @@ def require_scalar(session: SparkSession, rule: SqlRule) -> None:
     for name, operand in (rule.rule.operators or {"mustBe": 0}).items():
         if operator_fails(name, value, operand, rule.rule.name):
             text = " and ".join(map(str, operand)) if isinstance(operand, (list, tuple)) else str(operand)
-            given, expected = "NULL" if value is None else value, f"must {_OPERATORS[name][1]} {text}"
-            raise QualityError(
-                f"quality rule '{rule.rule.name}' failed: it gives {given}, and {expected}",
-                where=rule.rule.query.strip(),
-                remedy="Correct the data, or the rule in the contract.",
-            )
+            yield ScalarFailure(rule.rule, value, f"must {_OPERATORS[name][1]} {text}")
 
 
 def operator_fails(name: str, value: Any, operand: Any, rule: str) -> bool:

@@ -26,6 +26,7 @@ from tidegate.transform.silver.silver_frame import (
     CONSTRAINT,
     DELETED,
     FAILURES,
+    GONE,
     META,
     QUALITY,
     STAGE,
@@ -34,7 +35,7 @@ from tidegate.transform.silver.silver_frame import (
     TRANSFORM,
     UNIQUE,
 )
-from tidegate.transform.silver.sql_rules import SqlRule, flag_rows, is_scalar, read_rule, require_scalar
+from tidegate.transform.silver.sql_rules import ScalarFailure, SqlRule, flag_rows, is_scalar, read_rule, scalar_failures
 from tidegate.write.staging import persisted_view
 
 if TYPE_CHECKING:
@@ -89,6 +90,9 @@ class ValidatedRows:
 
     counts: StageCounts
 
+    failures: tuple[ScalarFailure, ...] = ()
+    """Of rules about the whole table: where there is one, the table must not take the rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
@@ -133,8 +137,7 @@ def validated(
 ) -> Iterator[ValidatedRows]:
     """Divide rows of bronze. `target`: the silver table where there is one; its values of unique columns are taken.
 
-    Raises QueryError for a contract that cannot be followed and QualityError where a rule about the whole table fails,
-    both before the block begins.
+    Raises QueryError for a contract that cannot be followed, before the block begins.
     """
     origin = _Origin(contract_id, contract_version, run_id, run_started_at)
     with ExitStack() as stack:
@@ -160,11 +163,11 @@ def _divide(
     summary = _summary(marked, rules, applies)
     live = marked.where(f"{STAGE} IS NULL" if applies else f"{STAGE} IS NULL AND NOT {DELETED}").drop(TEXTS)
     has_dropped = summary.ranked > summary.groups
-    judged = keep_newest(live, rules) if has_dropped else live
+    judged = keep_newest(live, rules) if has_dropped else live.selectExpr("*", f"false AS {GONE}")
     looked_at = [c for c in unique_columns(rules) if target is not None or c.name in summary.repeated]
     for column in looked_at:
         judged = flag_repeated(session, judged, rules, column, target)
-    judged = _judge(session, stack, judged, rules, sql_rules, is_costly=has_dropped or bool(looked_at))
+    judged, scalar = _judge(session, stack, judged, rules, sql_rules, is_costly=has_dropped or bool(looked_at))
     is_changed = has_dropped or looked_at or sql_rules
     counts = _counts(judged, summary, applies) if is_changed else _unchanged_counts(summary)
     counts.require_sum(rules.name)
@@ -176,7 +179,7 @@ def _divide(
         texts = [f"{text_of(column)} AS {quote(column.name)}" for column in rules.columns]
         late = judged.where(f"{STAGE} IS NOT NULL").selectExpr(*_refused(rules, origin, texts))
         refused = refused.unionByName(late)
-    return ValidatedRows(valid, refused, marked, counts)
+    return ValidatedRows(valid, refused, marked, counts, scalar)
 
 
 def _applies_deletions(rules: SilverRules) -> bool:
@@ -191,8 +194,8 @@ def _judge(
     rules: SilverRules,
     sql_rules: Sequence[SqlRule],
     is_costly: bool,
-) -> DataFrame:
-    """The rows after their quality rules. What is costly is computed once."""
+) -> tuple[DataFrame, tuple[ScalarFailure, ...]]:
+    """The rows after their quality rules, and the failures of those about all rows. What is costly is computed once."""
 
     def once(frame: DataFrame, view: str) -> DataFrame:
         return session.table(stack.enter_context(persisted_view(session, frame, view, on_disk=True)))
@@ -200,7 +203,7 @@ def _judge(
     if is_costly:
         judged = once(judged, f"{_JUDGED}_rows")
     if not sql_rules:
-        return judged
+        return judged, ()
     _show(session, stack, judged, rules)
     scalars = [rule for rule in sql_rules if rule.is_select and is_scalar(session, rule, rules)]
     about_rows = [rule for rule in sql_rules if rule not in scalars]
@@ -209,15 +212,13 @@ def _judge(
         if any(rule.is_select for rule in about_rows):
             judged = once(judged, f"{_JUDGED}_quality")
         _show(session, stack, judged, rules)
-    for rule in scalars:
-        require_scalar(session, rule)
-    return judged
+    return judged, tuple(failure for rule in scalars for failure in scalar_failures(session, rule))
 
 
 def _show(session: SparkSession, stack: ExitStack, judged: DataFrame, rules: SilverRules) -> None:
     """The valid rows so far, as the view that quality rules read."""
     names = [quote(column.name) for column in rules.columns]
-    rows = judged.where(f"{STAGE} IS NULL AND NOT {DELETED}")
+    rows = judged.where(f"{STAGE} IS NULL AND NOT {DELETED} AND NOT {GONE}")
     rows.select(*names, *META).createOrReplaceTempView(_VALID)
     stack.callback(_hide, session)
 
@@ -271,6 +272,7 @@ def _counts(judged: DataFrame, summary: _Summary, applies: bool) -> StageCounts:
     row = judged.selectExpr(
         f"count_if({STAGE} IS NULL AND NOT {DELETED}) AS valid",
         f"count_if({STAGE} IS NULL AND {DELETED}) AS signals",
+        f"count_if({GONE}) AS gone",
         f"count_if({STAGE} = '{UNIQUE}') AS {UNIQUE}",
         f"count_if({STAGE} = '{QUALITY}') AS {QUALITY}",
     ).first()
@@ -280,7 +282,7 @@ def _counts(judged: DataFrame, summary: _Summary, applies: bool) -> StageCounts:
         read=summary.read,
         valid=row["valid"],
         quarantined={stage: {**summary.by_stage, **late}[stage] for stage in STAGES},
-        deduplicated=summary.ranked - summary.groups,
+        deduplicated=summary.ranked - summary.groups - row["gone"],
         delete_signals=row["signals"] if applies else summary.signals,
     )
 

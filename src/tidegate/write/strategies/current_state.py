@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidegate.contracts.ingestion import COMMIT_TIME, SEQUENCE
 from tidegate.datatypes import BOOLEAN, TIMESTAMP
@@ -24,16 +24,23 @@ from tidegate.write.key_columns import check_keys, key_columns
 from tidegate.write.observed_rows import record_added_profile
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DELETED, DELETED_AT, IS_DELETED, DeletionCounts, WriteOutcome, WriteRequest
-from tidegate.write.spark_sql import any_of, quote
+from tidegate.write.snapshot_deletes import without_doubtful_snapshots
+from tidegate.write.spark_sql import any_of, quote, timestamp
 from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.write_columns import TableColumn, TableColumns, columns_of
 
 __all__ = ["write_current_state"]
 
-_OP, _RANK, _WINNER, _HERE = (f"__tidegate_{name}" for name in ("op", "rank", "winner", "here"))
+_OP, _RANK, _WINNER, _HERE, _LAST = (f"__tidegate_{name}" for name in ("op", "rank", "winner", "here", "last"))
 _FLAGS = TableColumns((TableColumn(IS_DELETED, BOOLEAN), TableColumn(DELETED_AT, TIMESTAMP)))
 _INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN = "insert", "update", "revive", "delete", "again"
 _LATE, _UNKNOWN, _SAME = "late", "unknown", "same"
+_INSERT_DELETED, _REVIVE_DELETED = "insert deleted", "revive deleted"
+"""The key came and went within the batch: its last values are written, flagged."""
+_LATER = "later"
+"""Equal values at a later time."""
+_INSERTS, _MATCHES = (_INSERT, _INSERT_DELETED), (_UPDATE, _LATER, _REVIVE, _DELETE, _AGAIN, _REVIVE_DELETED)
+_WITH_VALUES = (_INSERT, _UPDATE, _REVIVE, _INSERT_DELETED, _REVIVE_DELETED)
 _LARGE_TABLE = 1_000_000
 """In rows. A smaller table is shuffled sooner than asked for once more."""
 
@@ -51,10 +58,11 @@ class _EventCounts:
     @property
     def deletions(self) -> DeletionCounts:
         return DeletionCounts(
-            applied=self.of(_DELETE),
+            # A row that comes after its own delete is late; its delete was counted when it came.
+            applied=self.of(_DELETE, _INSERT_DELETED, _REVIVE_DELETED) - self.of(_INSERT_DELETED, origin="tombstone"),
             ignored_late=self.of(_LATE),
             unknown=self.of(_UNKNOWN, _AGAIN, origin="batch"),
-            revived=self.of(_REVIVE),
+            revived=self.of(_REVIVE, _REVIVE_DELETED),
         )
 
 
@@ -86,6 +94,11 @@ class _State:
         return self.table.without(self.keys.names)
 
     @property
+    def values(self) -> TableColumns:
+        """What a row says of its key, and not of when it came."""
+        return self.table.without((*self.keys.names, COMMIT_TIME, SEQUENCE, *_FLAGS.names))
+
+    @property
     def live(self) -> str | None:
         """A query for the live keys of the table as it is; None: there is no table."""
         if self.request.lake.table(self.request.table) is None:
@@ -108,10 +121,23 @@ def write_current_state(request: WriteRequest, columns: TableColumns) -> WriteOu
         columns.require(name, f"strategy {request.settings.strategy}", request.table)
     written = _with_flags(request, columns)
     if is_rebuilt(request):
-        return _create(_State(request, written, columns, keys, exists=False))
-    drift = compare_columns(request, written)
-    state = _State(request, drift.columns, columns, keys, exists=True)
-    refuse_empty_snapshot(request, state.live)
+        state, warnings = _settled(_State(request, written, columns, keys, exists=False))
+        outcome = _create(state)
+    else:
+        drift = compare_columns(request, written)
+        state, warnings = _settled(_State(request, drift.columns, columns, keys, exists=True))
+        refuse_empty_snapshot(request, state.live)
+        outcome = _change(state, drift)
+    return replace(outcome, warnings=(*outcome.warnings, *warnings))
+
+
+def _settled(state: _State) -> tuple[_State, tuple[str, ...]]:
+    request, warnings = without_doubtful_snapshots(state.request, state.keys, state.live if state.exists else None)
+    return replace(state, request=request), warnings
+
+
+def _change(state: _State, drift: Drift) -> WriteOutcome:
+    request = state.request
     if not drift.alters:
         return _apply(state, drift, RESULT)
     # After the table is altered, Spark refuses a result that reads this same table: compute it first.
@@ -139,7 +165,7 @@ def _create(state: _State) -> WriteOutcome:
     changes = replacement_drift(request, state.table)
     events = _events_sql(state, RESULT)
     counts = _count(state, f"({events})") if request.deletion is not None else _EventCounts()
-    rows = f"SELECT {state.table.sql()} FROM ({events}) WHERE {_OP} = '{_INSERT}'"
+    rows = f"SELECT {state.table.sql()} FROM ({events}) WHERE {_OP} IN ({_listed(_INSERTS)})"
     written = replace_table(request, rows, state.table)
     check_keys(request, request.table.quoted, state.keys, unique=False)
     return WriteOutcome(written, 0, changed=True, drift=changes, deletions=counts.deletions)
@@ -154,8 +180,8 @@ def _apply(state: _State, drift: Drift, source: str) -> WriteOutcome:
             check_keys(request, changes.quoted, state.keys, unique=False)
         assert state.live is not None
         refuse_inferred_deletes(request, counts.of(_DELETE, origin="inferred"), state.live)
-        written = counts.of(_INSERT, _UPDATE, _REVIVE)
-        changed = bool(counts.of(_INSERT, _UPDATE, _REVIVE, _DELETE, _AGAIN))
+        written = counts.of(*_WITH_VALUES)
+        changed = bool(counts.of(*_INSERTS, *_MATCHES))
         if changed:
             before = table_before(request)
             with row_key_recorded(request.session, state.keys.names):
@@ -179,7 +205,8 @@ def _events_sql(state: _State, source: str) -> str:
     live = state.live if state.exists else None
     events = events_sql(request, state.table, state.batch, state.keys, source, live)
     ranked = (
-        f"SELECT *, row_number() OVER {window} AS {_RANK}, first_value({ORIGIN}) OVER {window} AS {_WINNER} FROM events"
+        f"SELECT *, row_number() OVER {window} AS {_RANK}, first_value({ORIGIN}) OVER {window} AS {_WINNER}"
+        f"{_last_values(state)} FROM events"
     )
     values = ", ".join(f"{_value(state, column)} AS {column.quoted}" for column in state.table)
     beside = ""
@@ -197,11 +224,33 @@ def _same_key(state: _State, one: str, other: str) -> str:
     return " AND ".join(f"{one}.{key.quoted} = {other}.{key.quoted}" for key in state.keys)
 
 
+def _last_values(state: _State) -> str:
+    """The newest row of the key, which a flagged row keeps the values of."""
+    if not state.soft:
+        return ""
+    whole = newest_first(state.keys, "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
+    columns = [column.quoted for column in state.values]
+    row = f"struct({', '.join([*columns, quote(COMMIT_TIME), quote(SEQUENCE), ORIGIN])})"
+    return f", first_value(IF({DELETED}, NULL, {row}), true) OVER {whole} AS {_LAST}"
+
+
+def _has_last_values(state: _State) -> str:
+    """Whether the batch has a row of the deleted key that is newer than the table's."""
+    given = f"__e.{_LAST} IS NOT NULL"
+    if not state.exists:
+        return f"({given})"
+    return f"({given} AND (__t.{_HERE} IS NULL OR {is_newer(f'__e.{_LAST}', '__t')}))"
+
+
 def _value(state: _State, column: TableColumn) -> str:
     if state.soft and column.name == IS_DELETED:
         return f"__e.{DELETED}"
     if state.soft and column.name == DELETED_AT:
         return f"IF(__e.{DELETED}, CAST(__e.{quote(COMMIT_TIME)} AS timestamp), NULL)"
+    if state.soft and column.name in state.values:
+        former = f"__t.{column.quoted}" if state.exists else "NULL"
+        kept = f"IF({_has_last_values(state)}, __e.{_LAST}.{column.quoted}, {former})"
+        return f"IF(__e.{DELETED}, {kept}, __e.{column.quoted})"
     return f"__e.{column.quoted}"
 
 
@@ -212,26 +261,36 @@ def _operation(state: _State) -> str:
     cases = [(f"__e.{_RANK} > 1", f"IF({batch} AND __e.{_WINNER} = 'tombstone', '{_LATE}', '{_SAME}')")]
     unknown = f"IF({batch}, '{_UNKNOWN}', '{_SAME}')"
     late = f"IF({batch}, '{_LATE}', '{_SAME}')"
+    passed = f"__e.{DELETED} AND {_has_last_values(state)}" if state.soft else "false"
     if not state.exists:
-        cases.append((f"__e.{DELETED}", unknown))
+        cases += [(passed, f"'{_INSERT_DELETED}'"), (f"__e.{DELETED}", unknown)]
         return _case(cases, f"'{_INSERT}'")
     newer = is_newer("__e", "__t")
     is_live = f"NOT coalesce(__t.{quote(IS_DELETED)}, false)" if IS_DELETED in state.table else "true"
-    unversioned = (*state.keys.names, COMMIT_TIME, SEQUENCE, *_FLAGS.names)
-    compared = [column for column in state.table.without(unversioned) if column.name in state.batch]
-    differs = any_of(column.differs("__t", "__e") for column in compared)
+    differs = any_of(column.differs("__t", "__e") for column in state.values if column.name in state.batch)
     cases += [
+        (f"__t.{_HERE} IS NULL AND {passed}", f"'{_INSERT_DELETED}'"),
         (f"__e.{DELETED} AND __t.{_HERE} IS NULL", unknown),
         (f"__t.{_HERE} IS NULL", f"'{_INSERT}'"),
         (f"NOT {newer} AND NOT __e.{DELETED} AND NOT {is_older('__e', '__t')}", f"'{_SAME}'"),
         (f"NOT {newer}", late),
         (f"__e.{DELETED} AND {is_live}", f"'{_DELETE}'"),
+        (passed, f"'{_REVIVE_DELETED}'"),
         (f"__e.{DELETED} AND __e.{ORIGIN} = 'inferred'", f"'{_SAME}'"),
         (f"__e.{DELETED}", f"'{_AGAIN}'"),
         (f"NOT ({is_live})", f"'{_REVIVE}'"),
         (differs, f"'{_UPDATE}'"),
+        (_is_dated(state), f"'{_LATER}'"),
     ]
     return _case(cases, f"'{_SAME}'")
+
+
+def _is_dated(state: _State) -> str:
+    """Whether the source says when the change was: then equal values at a later time are news, because a change from
+    between the two times may come yet. What a run reads as the state of now has the run's own time."""
+    if state.request.deletion is not None and state.request.deletion.rules.inferred:
+        return "false"
+    return f"__e.{quote(COMMIT_TIME)} <> {timestamp(state.request.run_started_at)}"
 
 
 def _case(cases: list[tuple[str, str]], otherwise: str) -> str:
@@ -251,7 +310,7 @@ def _write(state: _State, counts: _EventCounts, changes: str) -> None:
     """A MERGE that also inserts shuffles the whole table. Rows to insert are known to be new, so they can come alone:
     for a large table a second commit is cheaper."""
     request, columns = state.request, state.table
-    inserts, matches = counts.of(_INSERT) > 0, counts.of(_UPDATE, _REVIVE, _DELETE, _AGAIN) > 0
+    inserts, matches = counts.of(*_INSERTS) > 0, counts.of(*_MATCHES) > 0
     apart = inserts and (state.is_large or not matches)
     if matches:
         with partly_written(request.session, if_any=apart):
@@ -261,27 +320,29 @@ def _write(state: _State, counts: _EventCounts, changes: str) -> None:
     if apart:
         request.session.sql(
             f"INSERT INTO {request.table.quoted} ({columns.sql()})"
-            f" SELECT {columns.sql()} FROM {changes} WHERE {_OP} = '{_INSERT}'"
+            f" SELECT {columns.sql()} FROM {changes} WHERE {_OP} IN ({_listed(_INSERTS)})"
         )
 
 
 def _merge_sql(state: _State, changes: str, *, inserts: bool) -> str:
     columns = state.table
-    goes = f"WHEN MATCHED AND __s.{_OP} IN ('{_DELETE}', '{_AGAIN}') THEN"
-    moved = [column for column in state.table if column.name in (COMMIT_TIME, SEQUENCE, *_FLAGS.names)]
-    clauses = [
-        f"{goes} UPDATE SET {_assigned(moved)}" if state.soft else f"{goes} DELETE",
-        f"WHEN MATCHED THEN UPDATE SET {_assigned(state.others)}",
-    ]
+    times = state.table.without(state.values.names).without(state.keys.names)
+    clauses = [f"WHEN MATCHED AND __s.{_OP} = '{_LATER}' THEN UPDATE SET {_assigned(times)}"]
+    if not state.soft:
+        clauses.append(f"WHEN MATCHED AND __s.{_OP} IN ({_listed((_DELETE, _AGAIN))}) THEN DELETE")
+    clauses.append(f"WHEN MATCHED THEN UPDATE SET {_assigned(state.others)}")
     if inserts:
-        new = f"WHEN NOT MATCHED AND __s.{_OP} = '{_INSERT}'"
+        new = f"WHEN NOT MATCHED AND __s.{_OP} IN ({_listed(_INSERTS)})"
         clauses.append(f"{new} THEN INSERT ({columns.sql()}) VALUES ({columns.sql('__s')})")
-    operations = (_UPDATE, _REVIVE, _DELETE, _AGAIN, *([_INSERT] if inserts else []))
-    written = ", ".join(f"'{operation}'" for operation in operations)
+    written = _listed((*_MATCHES, *(_INSERTS if inserts else ())))
     source = f"(SELECT * FROM {changes} WHERE {_OP} IN ({written}))"
     same = _same_key(state, "__t", "__s")
     return f"MERGE INTO {state.request.table.quoted} __t USING {source} __s ON {same} {' '.join(clauses)}"
 
 
-def _assigned(columns: TableColumns | list[TableColumn]) -> str:
+def _listed(operations: Sequence[str]) -> str:
+    return ", ".join(f"'{operation}'" for operation in operations)
+
+
+def _assigned(columns: TableColumns) -> str:
     return ", ".join(f"__t.{column.quoted} = __s.{column.quoted}" for column in columns)

@@ -13,6 +13,7 @@ from tidegate.write.drift import Drift, apply_drift, compare_columns, replacemen
 from tidegate.write.key_columns import check_keys, keeps_latest, key_columns, key_examples, latest_rows, match_keys
 from tidegate.write.replace_table import is_rebuilt, replace_table
 from tidegate.write.request import DeletionCounts, WriteOutcome, WriteRequest
+from tidegate.write.snapshot_deletes import without_doubtful_snapshots
 from tidegate.write.staging import RESULT, staged_table
 from tidegate.write.strategies.scd2_versions import (
     MOVES,
@@ -48,9 +49,13 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
     identity = TableColumns((*keys, *([watermark] if watermark and watermark.name not in keys else [])))
     latest = keeps_latest(request)
     history = History(request, drift.columns if drift else columns, columns, keys, watermark)
+    doubtful: tuple[str, ...] = ()
     rows = latest_rows(request, RESULT, columns, identity) if latest else f"SELECT * FROM {RESULT}"
     if request.deletion is not None:
         _refuse_other_watermarks(request, watermark)
+        live = history.live if drift else None
+        request, doubtful = without_doubtful_snapshots(request, keys, live)
+        history = replace(history, request=request)
         rows = contract_events_sql(history, RESULT, exists=drift is not None)
     with staged_table(request, rows, profiled=columns if request.deletion is None else None) as staging:
         check_keys(request, staging.quoted, keys if latest else identity, unique=not latest)
@@ -63,10 +68,11 @@ def write_scd2(request: WriteRequest, columns: TableColumns) -> WriteOutcome:
                 refuse_empty_snapshot(request, f"SELECT * FROM {request.table.quoted}")
             deletions = _first_deletions(history) if request.deletion else None
             written = replace_table(request, first_versions_sql(history), every)
-            return WriteOutcome(written, 0, True, changes, deletions=deletions)
+            return WriteOutcome(written, 0, True, changes, doubtful, deletions=deletions)
         refuse_empty_snapshot(request, history.live)
         apply_drift(request, drift)
-        return _merge(request, drift, history)
+        outcome = _merge(request, drift, history)
+        return replace(outcome, warnings=(*outcome.warnings, *doubtful))
 
 
 def _refuse_other_watermarks(request: WriteRequest, watermark: TableColumn | None) -> None:
