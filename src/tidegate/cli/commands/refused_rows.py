@@ -240,6 +240,8 @@ def _replay_lines(result: ReplayResult) -> Iterator[OutputLine]:
             f"{plural(stages['read'], 'row')} of {chosen.table} replayed: {stages['valid']} passed, "
             f"{refused} quarantined again"
         )
+        if (missing := chosen.rows - stages["read"]) > 0:
+            yield f"{plural(missing, 'row')} cannot be replayed: bronze has them no more. They stay open."
 
 
 @quarantine.command()
