@@ -77,7 +77,7 @@ def write_silver(build: TableBuild) -> WriteOutcome:
         with _deletions(build, ingestion, rows, delivered if exists else None, bronze) as deletion:
             request = build.request(rows.valid, dropped=_dropped(build), rebuild=decision.rebuild)
             fault("before_write", build.table)
-            with _marks(build, rows) as replayed:
+            with _marks(build, delivered) as replayed:
                 outcome = write_beside_refused(
                     replace(request, deletion=deletion),
                     rows.refused,
@@ -100,12 +100,12 @@ def _replayed(build: TableBuild, bronze: TableName) -> DataFrame:
 
 
 @contextmanager
-def _marks(build: TableBuild, rows: ValidatedRows) -> Iterator[Replayed | None]:
+def _marks(build: TableBuild, delivered: DataFrame) -> Iterator[Replayed | None]:
     run, replay = build.run, build.run.options.replay
     if not build.decision.replay or replay is None:
         yield None
         return
-    rows.marked.createOrReplaceTempView(_REPLAYED)
+    delivered.createOrReplaceTempView(_REPLAYED)
     try:
         yield Replayed(_REPLAYED, StatusChange(replay.by, run.started_at, run.run_id))
     finally:
@@ -170,8 +170,10 @@ def _deletions(
     with ExitStack() as stack:
         request = DeleteRequest(rules)
         if rules.inferred:
-            read = _snapshots_after if build.decision.replay else _snapshots
-            keys, snapshots = read(build, ingestion, rows, bronze)
+            if build.decision.replay and delivered is not None:
+                keys, snapshots = _snapshots_after(build, ingestion, rows, delivered, bronze)
+            else:
+                keys, snapshots = _snapshots(build, ingestion, rows, bronze)
             if any(snapshot.whole for snapshot in snapshots):
                 present = stack.enter_context(persisted_view(session, keys, _PRESENT, on_disk=True))
                 request = replace(request, present=present, snapshots=snapshots)
@@ -248,7 +250,7 @@ def _snapshots(
 
 
 def _snapshots_after(
-    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, bronze: TableName
+    build: TableBuild, ingestion: Ingestion, rows: ValidatedRows, delivered: DataFrame, bronze: TableName
 ) -> tuple[DataFrame, tuple[Snapshot, ...]]:
     """The same for replayed rows: those of their keys that the newest whole snapshot of bronze lacks are gone since."""
     from pyspark.sql import functions as f
@@ -259,7 +261,7 @@ def _snapshots_after(
     if newest is None:
         return present, ()
     replayed = Snapshot(_REPLAYED, newest.taken, whole=False)
-    own = rows.marked.withColumn(SNAPSHOT, f.lit(replayed.name)).select(*present.columns)
+    own = mark_rows(delivered, ingestion.silver).withColumn(SNAPSHOT, f.lit(replayed.name)).select(*present.columns)
     return own.unionByName(present.where(f.col(SNAPSHOT) == newest.name)), (replayed, newest)
 
 
